@@ -122,7 +122,7 @@ test('a build that fails leaves the one before, and the next one tries again', a
   assert.equal(readFileSync(join(dist, 'index.html'), 'utf8'), 'two');
 });
 
-test('what changes while it is built is built the next time', async (t) => {
+test('a source file that changes during a build causes the next build', async (t) => {
   const { write, build } = repository(t);
   await build(async (_root, folder) => {
     write('packages/portal/src/main.tsx', 'meanwhile');
@@ -131,14 +131,14 @@ test('what changes while it is built is built the next time', async (t) => {
   assert.equal(await build(), true);
 });
 
-test('the lock of a process that is no more stops nobody', async (t) => {
+test('the lock of an ended process does not block a build', async (t) => {
   const { root, write, build } = repository(t);
   write('.cache/portal.lock/pid', '4194304');
   assert.equal(await build(), true);
   assert.equal(existsSync(join(root, '.cache/portal.lock')), false);
 });
 
-test('without the tool it says what to do', async (t) => {
+test('without Vite, the build fails and reports that Vite is not installed', async (t) => {
   const { root } = repository(t);
   await assert.rejects(buildPortal({ root, printLine: () => {} }), /Vite is not installed/);
 });

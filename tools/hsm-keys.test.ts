@@ -122,7 +122,7 @@ describe('npm run hsm-keys', () => {
     );
   });
 
-  it('takes the algorithm of the working keys of a base derivation key, none stronger than it', async () => {
+  it('stores the working key algorithm of a base derivation key, and refuses one stronger than the key', async () => {
     const bring = async (name: string, derivation: string) => {
       const flags = `--usage BaseDerivation --algorithm Aes --derivation ${derivation}`;
       const line = `component ${name} ${flags} --custodian`;
@@ -140,7 +140,7 @@ describe('npm run hsm-keys', () => {
     assert.equal((await run('remove bdk-tdes3')).code, 0);
   });
 
-  it('refuses strangers, wrong passphrases and components that say nothing', async () => {
+  it('refuses unknown custodians, wrong passphrases and invalid components', async () => {
     const line = 'component zpk-south --custodian alice --usage ZonePin --algorithm Tdes';
     const wrong = await run(line, ['another passphrase', hex(first)]);
     assert.match(wrong.printed, /unknown custodian or wrong passphrase/);
@@ -174,7 +174,7 @@ describe('npm run hsm-keys', () => {
     );
   });
 
-  it('forgets keys, and says what it does not understand', async () => {
+  it('removes keys and refuses unknown commands and options', async () => {
     assert.equal((await run('remove zpk-north')).code, 0);
     assert.match((await run('remove zpk-north')).printed, /there is no key zpk-north/);
     assert.equal((await run('list')).printed, '');

@@ -347,7 +347,7 @@ describe('the packed packages', () => {
     assert.ok(blocks * diskBlock < 1_000_000, `${blocks * diskBlock} bytes on a disk`);
   });
 
-  test('code and types of TypeBox come with its license', () => {
+  test('a package contains the TypeBox license exactly if it contains TypeBox code or types', () => {
     for (const file of files) {
       const content = readTarball(file);
       const holdsTypeBox = [...content].some(
@@ -491,7 +491,7 @@ describe('installed without a registry', skipWithoutNpm, () => {
     });
   }
 
-  describe('beside a platform', () => {
+  describe('with a running platform', () => {
     let platform: ServerProcess;
     before(async () => {
       const ports = (await freePorts(4)).map(String);

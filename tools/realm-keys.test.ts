@@ -60,7 +60,7 @@ describe('the command on realms', { concurrency: 2 }, () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  test('publishes new keys, tells when that is done already, and replaces all at once', async () => {
+  test('publishes new keys, reports already published keys, and with --now replaces all keys', async () => {
     const keysOf = (done: Run) => (JSON.parse(done.stdout) as { keys: Key[] }).keys;
     const old = keysOf(await run(['keys', domain, '--json'], variables));
     assert.deepEqual(

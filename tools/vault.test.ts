@@ -71,7 +71,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  test('lists keys, replaces them without one, and tells who had a card opened', async () => {
+  test('lists keys, rotates them, and lists the accesses to card numbers', async () => {
     const { vault } = testVault;
     const fingerprint = vault.fingerprintCard(organizationId, card);
     const token = await vault.tokenizeCard(organizationId, card, fingerprint);

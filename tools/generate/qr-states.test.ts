@@ -20,7 +20,7 @@ test('a completion after the end of a payment is refunded, and nothing reopens a
   }
 });
 
-test('no operation is accepted after the end, and every hold can be settled', () => {
+test('an ended QR payment accepts no new operation, and every hold can be settled', () => {
   const lines = qrHoldsTable().split('\n').slice(2);
   assert.equal(lines.length, 4);
   for (const line of lines) {

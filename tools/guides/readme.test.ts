@@ -202,7 +202,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.equal(captured(), before);
     });
 
-    test('after a broken connection the result is found, and money is taken once', async () => {
+    test('after a broken connection the point of sale finds the result, and the customer is charged once', async () => {
       const before = captured();
       const { code, stdout, stderr } = await sell('80.12');
       assert.equal(code, 0, stderr);
@@ -237,7 +237,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.match(stderr, /Aborting/);
     });
 
-    test('after a power failure of the terminal the result is that no money was taken', async () => {
+    test('after a power failure of the terminal the point of sale reports that no money was taken', async () => {
       const before = captured();
       let running: RunningProcess | undefined;
       await waitForTerminalOutput(waitsForCard, () => {
@@ -252,7 +252,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.equal(captured(), before);
     });
 
-    test('a killed point of sale asks for the last result first, and does not charge twice', async () => {
+    test('a restarted point of sale requests the result of the last payment first, and does not charge twice', async () => {
       await waitUntilOnline(terminal);
       const before = captured();
       let running: RunningProcess | undefined;
@@ -312,7 +312,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
     const runIn = (cwd: string) =>
       promisify(execFile)(process.execPath, ['program.mjs'], { cwd, env, timeout: limitMs });
 
-    test('the point of sale of “Write a point of sale” runs as it stands on the page', async () => {
+    test('the example program of the page Write a point of sale runs unchanged except for its address', async () => {
       const { url } = terminal.jsonOutput().find(({ type }) => type === 'Started') ?? {};
       const folder = await programOf('write-a-point-of-sale', (text) =>
         text.replace('https://127.0.0.2:8443/nexo', url),
@@ -324,7 +324,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.match(stdout, /^shows: 12\.50 EUR Insert, tap or swipe$/m);
     });
 
-    test('the terminal of “Write a device application” runs as it stands on the page', async () => {
+    test('the example program of the page Write a device application runs with the demo address and credentials', async () => {
       const facts = (await server.demoFacts()) as Json;
       const [, { certFile, keyFile }] = facts['devices'];
       const { clientId, clientSecret } = facts['applications'].cloud;

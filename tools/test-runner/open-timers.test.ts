@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTimers } from './open-timers.ts';
 
-test('only handles that keep a process alive are listed', () => {
+test('the list contains only timers that keep the process alive', () => {
   const timer = setInterval(function ofThisTest() {}, 61_234);
   const free = setTimeout(() => {}, 61_235).unref();
   const over = setTimeout(() => {}, 61_236);

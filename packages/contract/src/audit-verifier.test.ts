@@ -121,7 +121,7 @@ describe('the chain of the audit', () => {
     assert.deepEqual(await codes(chain.with(4, forged), checkpoints), ['6 link_broken']);
   });
 
-  test('a chain that was rewritten from there on contradicts what was signed', async () => {
+  test('a chain that was rewritten from one record on contradicts its signed checkpoints', async () => {
     const foundCodes = await codes(rewritten(chain, 5, { action: 'store.removed' }), checkpoints);
     assert.deepEqual(foundCodes, ['10 checkpoint_contradicted', '18 checkpoint_contradicted']);
   });
@@ -169,7 +169,7 @@ describe('the chain of the audit', () => {
     assert.equal(report.unsignedRecords, 20);
   });
 
-  test('a part verifies by itself, and behind a noted hash', async () => {
+  test('a part of the chain is valid only with the hash of the record before it', async () => {
     const part = chain.slice(5, 12);
     const noted = { firstSequence: 6, previousHash: at(chain, 5).hash, lastSequence: 12 };
     assert.deepEqual(await codes(part, checkpoints, noted), []);
@@ -185,7 +185,7 @@ describe('the chain of the audit', () => {
   });
 });
 
-test('canonical JSON sorts members and leaves out what is undefined', () => {
+test('canonical JSON sorts members and omits undefined values', () => {
   assert.equal(
     canonicalJson({ b: [1, { d: null, c: 'é"' }], a: undefined, A: true }),
     '{"A":true,"b":[1,{"c":"é\\"","d":null}]}',

@@ -70,7 +70,7 @@ test('a chip sale is read', () => {
   assert.deepEqual(checkChipData(chip, sale), []);
 });
 
-test('only listed objects go to the acquirer, and none with card data', () => {
+test('the acquirer gets only listed data objects, and no object with card data', () => {
   const { forDe55 } = parseChipData(blob());
   const tags = decodeTlv(bytesOf(forDe55)).map(({ tag }) => tag);
   assert.ok(tags.length >= alwaysTags.length);

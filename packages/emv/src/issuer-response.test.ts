@@ -9,7 +9,7 @@ const script = (commands: string) =>
 const first = script('9F1804AABBCCDD' + '860484240000' + '860484180000');
 const second = script('860484160000');
 
-test('data for the chip is kept unchanged and scripts stay in order', () => {
+test('the parser returns the chip data unchanged, with the scripts in their order', () => {
   const hex = `910A11223344556677883030${first}8A023030${second}8906414243313233`;
   assert.deepEqual(parseIssuerResponse(hex), {
     emvResponse: hex,

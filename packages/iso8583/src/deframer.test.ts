@@ -71,7 +71,7 @@ describe(`frames, seed ${runs.seed}`, () => {
     );
   });
 
-  it('refuses what is too large, before it has come', () => {
+  it('refuses a frame over the size limit before its content arrives', () => {
     const deframer = createDeframer({ length: 'binary2' }, { maxBytes: 100 });
     assert.throws(() => deframer.push(Buffer.from([0, 101])), refusal('frame_too_large'));
     const slow = createDeframer({ length: 'binary2' }, { maxBytes: 100 });

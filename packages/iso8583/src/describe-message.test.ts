@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { describeMessage, maskPan } from './index.ts';
 
 describe('describeMessage', () => {
-  it('masks the card number and hides what may hold card data', () => {
+  it('masks the card number and hides the values of fields that can contain card data', () => {
     const line = describeMessage({
       mti: '0200',
       fields: {

@@ -48,7 +48,7 @@ test('metals, funds codes, test codes and inherited names are no currencies to p
   }
 });
 
-test('a withdrawn currency keeps its facts and is refused from its last day on', () => {
+test('a withdrawn currency has its exponent and codes, and is inactive after its last day', () => {
   assert.equal(isActiveCurrency('BGN'), false);
   assert.equal(isActiveCurrency('BGN', Date.parse('2025-12-31T23:59:59.999Z')), true);
   assert.equal(isActiveCurrency('BGN', Date.parse('2026-01-01')), false);

@@ -73,7 +73,7 @@ test('an amount that is invalid for the currency is rejected', () => {
   }
 });
 
-test('every amount of every currency comes back as it was, by text, number and JSON', () => {
+test('amounts in every currency stay the same after conversion to text, number and JSON', () => {
   const minor = fc.integer({ min: -(10 ** 15) + 1, max: 10 ** 15 - 1 });
   fc.assert(
     fc.property(minor, fc.constantFrom(...activeCurrencies()), (amount, currency) => {

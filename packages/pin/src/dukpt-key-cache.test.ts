@@ -40,7 +40,7 @@ const cases = [
 ] as const;
 
 for (const { scheme, base, ksn, counter, fresh } of cases) {
-  describe(`kept keys of ${scheme}`, () => {
+  describe(`cached keys of ${scheme}`, () => {
     const device = fc.integer({ min: 0, max: 3 });
     const purpose = fc.constantFrom('pin' as const, 'data' as const);
 

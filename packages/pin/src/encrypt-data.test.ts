@@ -43,7 +43,7 @@ describe('DUKPT data', () => {
     [aesKsn, aesBase, 'tdes3', 8],
   ] as const) {
     const under = `${ksn}, ${algorithm} of ${baseKey.length} bytes`;
-    it(`comes back under ${under}, block after block`, () => {
+    it(`decrypts to the original data under ${under} over several blocks`, () => {
       const data = Buffer.alloc(blockBytes * 3, 'track data ');
       const sealed = encryptDukptData({ baseKey, ksn, algorithm, data });
       assert.notDeepEqual(sealed.subarray(0, blockBytes), data.subarray(0, blockBytes));

@@ -53,7 +53,7 @@ function folder(t: TestContext): string {
 }
 
 describe('the queue of events', () => {
-  it('repeats after 1, 2, 5, 10 and 30 minutes, and gives up after a day', async (t) => {
+  it('retries an event after 1, 2, 5, 10 and 30 minutes, and stops after a day', async (t) => {
     const { client, clock, tries } = platform(t, () => unreachable);
     const ends: EventDeliveryOutcome[] = [];
     const queue = createEventQueue({
@@ -98,7 +98,7 @@ describe('the queue of events', () => {
     await queue.stop();
   });
 
-  it('sends the events of a payment one after the other, and others beside them', async (t) => {
+  it('sends the events of one payment in sequence, and the events of several payments in parallel', async (t) => {
     const order: string[] = [];
     const open: (() => void)[] = [];
     const client = {
@@ -126,7 +126,7 @@ describe('the queue of events', () => {
     await queue.stop();
   });
 
-  it('does not hold up what is new behind what has to be repeated', async (t) => {
+  it('sends a new event at once while an earlier event waits for its retry', async (t) => {
     let isAway = true;
     const { client, clock, tries } = platform(t, () => (isAway ? unreachable : acknowledged));
     const queue = createEventQueue({ client, clock, store: memoryEventStore() });
@@ -150,7 +150,7 @@ describe('the queue of events', () => {
     await queue.stop();
   });
 
-  it('goes on after a restart with what a file kept, its tries counted', async (t) => {
+  it('continues after a restart with the events and attempt counts from its file', async (t) => {
     const path = join(folder(t), 'own', 'events.jsonl');
     const results = event(1);
     const stored = event(2);
@@ -257,7 +257,7 @@ describe('the client of events', () => {
     return { client, asked, clock };
   }
 
-  it('asks for a token once, and for another before it ends', async () => {
+  it('requests one token for several events, and a new token before the old one expires', async () => {
     const { client, asked: requests, clock } = results([]);
     assert.deepEqual(await client.send(eventsUrl, event(1)), acknowledged);
     await Promise.all([client.send(eventsUrl, event(2)), client.send(eventsUrl, event(3))]);

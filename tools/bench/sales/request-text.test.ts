@@ -32,7 +32,7 @@ test('a sale is a complete HTTP request with the right length and a device of it
   assert.deepEqual([...modes].sort(), ['ContactChip', 'ContactlessChip', 'Keyed']);
 });
 
-test('a hold is a sale that is captured later', () => {
+test('a sale of the kind holds has the capture mode Deferred', () => {
   const { text } = writer(3).sale('holds');
   const [head = '', body = ''] = text.split('\r\n\r\n');
   assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), Buffer.byteLength(body));

@@ -11,7 +11,7 @@ import {
 } from './index.ts';
 
 describe('the catalogue of events', () => {
-  test('names types as Standard Webhooks asks, each once and with what it means', () => {
+  test('names each type once, in the form of Standard Webhooks, with a description and an example', () => {
     assert.equal(new Set(eventTypes).size, eventTypes.length);
     for (const [type, { description, data, example }] of eventDefinitions) {
       assert.match(type, /^[a-z_]+\.[a-z_]+$/);

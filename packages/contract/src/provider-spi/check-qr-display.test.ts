@@ -94,7 +94,7 @@ test('an address is opened by a consumer: it leads somewhere, and runs nothing',
   assert.match(String(faultOf(`https://x/${'a'.repeat(2000)}`)), /longer than 2000/);
 });
 
-test('the address of a call without a body is what it signs', () => {
+test('the signed text of a call without a body contains its method and path', () => {
   const path = providerPaths.refund('p1', 'r1');
   assert.equal(path, '/qr-payments/p1/refunds/r1');
   assert.equal(

@@ -62,7 +62,7 @@ const echoed = (host: ReturnType<typeof hostOf>, message: Message) =>
 
 describe('every built-in host', () => {
   for (const name of builtInHostNames as (keyof typeof builtInHosts)[]) {
-    it(`${name} gives back what it was given`, () => {
+    it(`${name} decodes an encoded message to the same content`, () => {
       const host = builtIn(name);
       assert.deepEqual(echoed(host, sale), sale);
       const network = { mti: '0800', fields: { 7: '1122020000', 11: '000001', 70: '301' } };
@@ -109,7 +109,7 @@ describe('1993', () => {
     assert.equal(reversalAnswer[39], '400');
   });
 
-  it('takes a yes to a reversal or a network message for none to a sale', () => {
+  it('does not read an approval code of a reversal or network message as an approval of a sale', () => {
     const host = builtIn('iso1993-ascii');
     const read = (mti: string, code: string) =>
       host.decode(wire.encode({ mti, fields: { 11: '000001', 39: code } })).fields[39];
@@ -136,7 +136,7 @@ describe('1993', () => {
     assert.deepEqual([read('0810', '800'), read('0810', '400')], ['00', '400']);
   });
 
-  it('reads a code of its own by what the message is, where a table has it twice', () => {
+  it('reads a response code by the message type if a table contains the code for both types', () => {
     const host = hostOf({
       ...builtInHosts['iso1993-ascii'],
       responseCodes: { financial: { '000': '00', '400': '05' }, reversal: { '400': '00' } },
@@ -169,7 +169,7 @@ describe('1993', () => {
     assert.deepEqual([raw[24], raw[25]], ['401', '4021']);
   });
 
-  it('reads the answer to a partial reversal with and without what was there before', () => {
+  it('reads the response to a partial reversal with and without the original amount', () => {
     const host = builtIn('iso1993-ascii');
     const read = (fields: Message['fields'], selectedHost = host) =>
       selectedHost.decode(
@@ -247,7 +247,7 @@ describe('message authentication', () => {
 });
 
 describe('a table in JSON', () => {
-  it('says what differs from its base, and no more', () => {
+  it('contains only the differences from its base table', () => {
     const table = readHostTable({
       name: 'toy',
       base: 'iso1987-binary',
@@ -292,7 +292,7 @@ describe('a table in JSON', () => {
     return [fields[25], fields[60]];
   };
 
-  it('keeps the condition of a remote order beside the reason of its reversal', () => {
+  it('encodes the condition code of a remote order in addition to the reason of its reversal', () => {
     assert.deepEqual(rawFields(reasonIn60, remoteReversal), ['08', '0068']);
     assert.deepEqual(rawFields(reasonIn60, reversal), ['00', '0068']);
     const silent = { name: 'toy', base: 'iso1987-binary' };
@@ -306,7 +306,7 @@ describe('a table in JSON', () => {
     assert.equal(echoed(host, reversal).fields[25], '4021');
   });
 
-  it('takes away by null what the base has', () => {
+  it('removes a member or a field of its base table with the value null', () => {
     const table = readHostTable({
       name: 'bare',
       base: 'iso1993-ascii',

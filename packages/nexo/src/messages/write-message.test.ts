@@ -80,7 +80,7 @@ test('an error that the reader tolerates is rejected by the writer', () => {
   ]);
 });
 
-test('rules between members hold for what is written', () => {
+test('the writer checks the rules between the members of a message', () => {
   const answer = (body: Record<string, unknown>): string[] =>
     problems({ header: { ...payment.header, MessageType: 'Response' }, body });
   assert.deepEqual(answer({ Response: { Result: 'Failure' } }), [
@@ -159,7 +159,7 @@ test('every request has a failure that is well formed, faulty ones by their head
   );
 });
 
-test('an answer repeats the header, and a failure what belongs to the sale', () => {
+test('a failure response repeats the header and the sale data of the request', () => {
   const failure = failureTo(payment, 'UnreachableHost', { at, transactionId: '99' });
   assert.deepEqual(failure?.header, { ...payment.header, MessageType: 'Response' });
   assert.ok(failure !== undefined && isMessage(failure, 'Payment', 'Response'));

@@ -88,7 +88,7 @@ test('the recorded answer of a real terminal is opened', () => {
   assert.deepEqual(opened.unknown, []);
 });
 
-test('the public library opens what we protect, and we what it protects', () => {
+test('the public library decrypts our messages, and our code decrypts messages of the public library', () => {
   const securityKey = {
     AdyenCryptoVersion: 1,
     KeyIdentifier: key.identifier,
@@ -223,7 +223,7 @@ test('the header in clear must be the one inside, and so must the way', () => {
   assert.equal(refusalOf(protection.open(turned)), 'HeaderDiffers');
 });
 
-test('a body in clear beside the blob is never looked at', () => {
+test('the reader ignores an unencrypted body next to the encrypted data', () => {
   const text = with_(protection.protect(message), (envelope) => {
     envelope['AdminRequest'] = { ServiceIdentification: 'smuggled' };
   });

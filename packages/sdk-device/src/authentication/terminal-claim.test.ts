@@ -10,7 +10,7 @@ import {
 } from '../testing/fake-platform.fixture.ts';
 import { claimTerminal } from './terminal-claim.ts';
 
-describe('a terminal that asks to be claimed', () => {
+describe('the client of the claim interface', () => {
   let certificates: TestCertificates;
   let platform: FakePlatform;
   before(async () => {

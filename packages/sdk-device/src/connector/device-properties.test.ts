@@ -66,7 +66,7 @@ describe('the configuration properties of the specification', () => {
     ['data that is a list', { custom_registration_data: `["${secret}"]` }, /not a JSON object/],
   ];
   for (const [what, wrong, says] of faults) {
-    test(`${what} is rejected without a value in the message`, () => {
+    test(`${what} is rejected, and the error message does not contain the secret`, () => {
       assert.throws(
         () => readDeviceProperties({ ...properties, ...wrong }, { readFile }),
         (error: Error) => {

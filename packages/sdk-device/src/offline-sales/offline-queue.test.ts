@@ -108,7 +108,7 @@ describe('a queue of offline sales', () => {
     ['a confirmation', {}, [sale('a', { confirmWithinSeconds: 30 })], 'offline_kind'],
   ];
   for (const [what, limits, sales, code] of limited) {
-    test(`is limited by ${what}`, () => {
+    test(`rejects a sale beyond its limit: ${what}`, () => {
       const { queue } = open(limits);
       for (const each of sales.slice(0, -1)) queue.add(each, approval);
       const last = sales.at(-1);
@@ -129,7 +129,7 @@ describe('a queue of offline sales', () => {
     queue.close();
   });
 
-  test('an incomplete line is removed; a changed, moved or foreign line is an error', () => {
+  test('removes an incomplete line, and refuses a file with a changed, moved or invalid line', () => {
     const { queue, options } = open();
     queue.add(sale('a'), approval);
     queue.add(sale('b'), approval);
@@ -268,7 +268,7 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
-  test('a full disk stores no sale and damages none', () => {
+  test('stores no sale on a full disk, and does not damage stored sales', () => {
     const { queue, options } = open();
     queue.add(sale('a'), approval);
     for (const freeBytes of [0, 7, 50]) {

@@ -151,7 +151,7 @@ test('concurrent calls share one token and one connection', async (t) => {
   assert.equal(connector.controls.length, 1);
 });
 
-test('a session whose terminal disconnected is resumed and held messages come first', async (t) => {
+test('the client resumes a session after the terminal disconnected, and receives the held messages', async (t) => {
   const { connector, messages, breaks: connectionErrors, claim } = await scene(t);
   const session = await claim();
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected:c-7');

@@ -132,7 +132,7 @@ test('a response timeout shorter than the connection timeout applies to the conn
   await sold;
 });
 
-test('an open connection is kept for the whole response time', async (t) => {
+test('the point of sale holds the connection open for the whole response time', async (t) => {
   const { createTerminal, clock } = await createPosWithTerminal(t);
   let heard = 0;
   const url = await listening(t, (request, response) => {

@@ -77,7 +77,7 @@ test('the table names every address, application, store and device, in 100 colum
   for (const line of text.split('\n')) assert.ok(line.length <= 100, `${line.length}: ${line}`);
 });
 
-test('the one-time passwords are those of the moment; who needs none has none', () => {
+test('the banner shows the current one-time password of each user with a second factor', () => {
   const lines = renderBanner(createDemoFacts(addresses, caFile, secrets), locations, plain).split(
     '\n',
   );
@@ -104,7 +104,7 @@ test('columns are aligned', () => {
   assert.equal(new Set(starts).size, 1, rows.join('\n'));
 });
 
-test('colours come only where they were asked for', () => {
+test('the banner contains colour codes only with the colour option', () => {
   const facts = createDemoFacts(addresses, caFile, secrets);
   const esc = String.fromCharCode(27);
   assert.ok(!renderBanner(facts, locations, plain).includes(esc));

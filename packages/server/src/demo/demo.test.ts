@@ -186,7 +186,7 @@ describe('the demo environment', () => {
     }
   });
 
-  test('terminals inherit their parameters, but for what a merchant and a store set', async () => {
+  test('terminals inherit their parameters, except the values that a merchant or a store sets', async () => {
     await startOnce();
     const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
     const parameters = await Promise.all(
@@ -313,7 +313,7 @@ describe('the demo environment', () => {
     assert.equal(providerId, demoServiceProvider.organizationId);
   });
 
-  test('a port that is taken is no reason not to start the provider', async () => {
+  test('starts the provider at another port if its port is in use', async () => {
     const otherServer = createServer().listen(0, '127.0.0.1');
     await once(otherServer, 'listening');
     const { port } = otherServer.address() as AddressInfo;
@@ -327,7 +327,7 @@ describe('the demo environment', () => {
     }
   });
 
-  test('the callback of the web application follows the port, and what somebody registered stays', async () => {
+  test('updates the callback URL of the web application with its base URL, and does not change a registered URL', async () => {
     const moved = 'https://localhost:9443';
     const registered = async () => {
       const [row] = await database.query<{ redirect_uris: string[]; web_origins: string[] }>(
@@ -357,7 +357,7 @@ describe('the demo environment', () => {
     );
   });
 
-  test('a service that somebody switched off stays off over a start', async () => {
+  test('a service that a user deactivated stays inactive after a restart', async () => {
     await startOnce();
     const [{ serviceId }] = demoServices;
     const target = { serviceId, level: 'Organization', entityId: organizationId } as const;

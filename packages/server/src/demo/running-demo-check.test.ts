@@ -10,7 +10,7 @@ import { readProcessIdentity } from '../platform/index.ts';
 import { readLastStart } from './demo-json.ts';
 import { type DemoDeps, startDemo } from './index.ts';
 
-test('a second copy on the directory of a living one is told so, and touches nothing', async () => {
+test('a second demo does not start in the data directory of a running demo', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-second-'));
   const health = createServer((_request, response) => response.end('{"status":"ok"}'));
   await new Promise<void>((resolve) => health.listen(0, '127.0.0.1', resolve));
@@ -31,7 +31,7 @@ test('a second copy on the directory of a living one is told so, and touches not
   }
 });
 
-test('one that still stops is there, though nobody tells of its health any more', async () => {
+test('a demo that is still stopping counts as running, although it no longer answers health checks', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-second-'));
   const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
     stdio: ['pipe', 'ignore', 'inherit'],

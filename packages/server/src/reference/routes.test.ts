@@ -55,7 +55,7 @@ const getCodes = (headers: Record<string, string> = {}) =>
     headers: { authorization: 'Bearer good', ...headers },
   });
 
-test('all countries of ISO 3166-1 come as a bare array, sorted by code', async () => {
+test('the server returns all ISO 3166-1 countries as an array, sorted by code', async () => {
   const answer = await getCodes();
   assert.equal(answer.statusCode, 200);
   assert.match(String(answer.headers['content-type']), /^application\/json/);

@@ -42,7 +42,7 @@ describe('the sealed record', () => {
     assert.throws(() => readKeyId(sealed.subarray(0, 30)), /not an encrypted record/);
   });
 
-  test('differs each time, and holds nothing in clear', () => {
+  test('differs for each encryption and contains no plain text', () => {
     assert.notDeepEqual(encryptEnvelope(key, keyId, context, text), sealed);
     assert.equal(sealed.includes(text.subarray(0, 6)), false);
   });

@@ -75,7 +75,7 @@ describe('the vault', () => {
       [organizationId, new Date(clock.now())],
     );
 
-  test('seals a card under the key of its organisation, and tells its token again', async () => {
+  test('encrypts a card under the key of its organisation and returns the same token for the same card', async () => {
     const organizationId = systemIds.uuid();
     const token = await protect(testVault, organizationId, 1);
     assert.equal(await protect(testVault, organizationId, 1), token);
@@ -107,7 +107,7 @@ describe('the vault', () => {
     );
   });
 
-  test('writes down who had a number opened, what for and with what result', async () => {
+  test('logs each access to a card number with its actor, purpose and result', async () => {
     const organizationId = systemIds.uuid();
     const token = await protect(testVault, organizationId, 3);
     const subjectId = systemIds.uuid();
@@ -162,7 +162,7 @@ describe('the vault', () => {
     assert.equal((await cardsOf(organizationId)).length, 1);
   });
 
-  test('keeps sealed what another room asks for, and opens it at its place alone', async () => {
+  test('encrypts data for other modules and decrypts it only for the same record and organisation', async () => {
     const organizationId = systemIds.uuid();
     const { vault } = testVault;
     const sealed = await vault.encryptData(organizationId, 'sale-1', Buffer.from('9F2608AABB'));
@@ -228,7 +228,7 @@ describe('the vault', () => {
     );
   });
 
-  test('without its key provider it goes on for minutes, and then refuses', async () => {
+  test('works for several minutes without its key provider, and then refuses requests', async () => {
     let answers = true;
     const whole = createLocalKeyProvider(master);
     const provider: KeyProvider = {
@@ -265,7 +265,7 @@ describe('the vault', () => {
   });
 
   describe('rotation', () => {
-    test('seals all cards anew, which stay readable all the time', async () => {
+    test('re-encrypts all cards under the new key, and the cards stay readable during the rotation', async () => {
       const ownVault = await open();
       const organizationId = systemIds.uuid();
       const numbers = Array.from({ length: 30 }, (_, number) => number);
@@ -317,7 +317,7 @@ describe('the vault', () => {
       );
     });
 
-    test('a retired key takes no more cards, whoever still has it at hand', async () => {
+    test('the vault does not encrypt a new card under a retired key, even if the process has this key in memory', async () => {
       const ownVault = await open();
       const organizationId = systemIds.uuid();
       await protect(ownVault, organizationId, 1);
@@ -334,7 +334,7 @@ describe('the vault', () => {
       );
     });
 
-    test('goes on where a process was killed', async () => {
+    test('continues after a process was killed, without repeating the finished part', async () => {
       const organizationId = systemIds.uuid();
       const clock = movableClock(Date.now());
       let partsLeft = Number.POSITIVE_INFINITY;
@@ -372,7 +372,7 @@ describe('the vault', () => {
       assert.deepEqual(second.auditEntries.at(-1)?.after, { keys: [], resealed: count });
     });
 
-    test('comes by itself when a key is old', async () => {
+    test('starts automatically when a key is older than keyRotationDays', async () => {
       const ownVault = await open({ keyRotationDays: 10 });
       const organizationId = systemIds.uuid();
       await protect(ownVault, organizationId, 1);
@@ -389,7 +389,7 @@ describe('the vault', () => {
       );
     });
 
-    test('under another key above, keys are wrapped anew and cards stay as they are', async (t) => {
+    test('the vault wraps its keys again under a new wrapping key and leaves the stored cards unchanged', async (t) => {
       const elsewhere = await openVaultDatabase();
       t.after(() => elsewhere.close());
       const old = createLocalKeyProvider(master);
@@ -425,7 +425,7 @@ describe('the vault', () => {
   });
 
   describe('retention', () => {
-    test('deletes the cards that nobody uses, proves it, and keeps the others', async () => {
+    test('deletes unused cards, records the deletion, and does not delete used cards', async () => {
       const ownVault = await open({ retentionDays: 90 });
       const organizationId = systemIds.uuid();
       const unused = await protect(ownVault, organizationId, 1);
@@ -467,7 +467,7 @@ describe('the vault', () => {
       );
     });
 
-    test('keeps who had a card opened for its time, and no longer', async () => {
+    test('deletes card access records after about 400 days and not before', async () => {
       const ownVault = await open();
       const organizationId = systemIds.uuid();
       const token = await protect(ownVault, organizationId, 1);
@@ -486,7 +486,7 @@ describe('the vault', () => {
 });
 
 describe('a vault of the time of one key for everything', () => {
-  test('goes on: tokens, marks and cards are the same, and get a key of their organisation', async (t) => {
+  test('opens with its old key, keeps tokens, fingerprints and cards, and after one upkeep round does not need that key', async (t) => {
     const database = await openVaultDatabase();
     t.after(() => database.close());
     const legacyMaster = randomBytes(32);

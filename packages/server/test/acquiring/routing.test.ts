@@ -125,7 +125,7 @@ describe('routing rules of a merchant', () => {
     });
   });
 
-  test('a contract that does not accept the sale is skipped, whatever its weight', async () => {
+  test('routing skips a contract that does not accept the capture mode of the sale', async () => {
     const terms = { captureModes: ['Deferred'], routing: [{}] };
     const { shop: merchant, contract } = await shopWithBank('modes', terms);
     const immediate = await sell(merchant, { captureMode: 'Immediate' });

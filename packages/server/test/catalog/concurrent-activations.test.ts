@@ -19,7 +19,7 @@ const activation = (serviceId: string) => ({
   entityId: scene.organizationId,
 });
 
-test('of many who activate at once one does', async () => {
+test('only one of eight concurrent activations succeeds', async () => {
   const { serviceId } = await scene.subscribed();
   const answers = await Promise.all(
     Array.from({ length: 8 }, () =>

@@ -109,7 +109,7 @@ function merged(upper: unknown, lower: unknown): unknown {
   return all;
 }
 
-test('whatever four levels set, a device gets what a small model says', async () => {
+test('a device gets the merged values of its four levels, as a model predicts', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
   const paths = scene.levelsOf(shop).map(([level, id]) => scene.path(level, id, serviceId));
@@ -172,7 +172,7 @@ test('every change is a version, which can be read and brought back', async () =
   assert.equal((await scene.call('org', 'POST', `${other}/versions/2/restore`)).status, 404);
 });
 
-test('of several who change one version one does, and the others hear of it', async () => {
+test('of several parallel changes of one version, one succeeds and the others get status 412', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
   const path = scene.path('merchants', shop.merchantId, serviceId);
@@ -194,7 +194,7 @@ test('of several who change one version one does, and the others hear of it', as
   assert.equal((await scene.call('org', 'GET', path)).body['version'], 3);
 });
 
-test('a device gets what is active at it, and another version whenever values change', async () => {
+test('a device gets the values of active services, and a new version after each change of values', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
   const deliveredVersions = new Set([(await scene.delivered(shop, serviceId)).version]);

@@ -59,7 +59,7 @@ test('a device reads its own configuration, inherited from level to level, and s
   await assert.rejects(scene.verified({ ...last.service, payload: forged }));
 });
 
-test('who holds the version is told so; equal values are one version', async () => {
+test('a device with the current version receives 304, and equal values result in the same version', async () => {
   const terminal = await scene.terminal();
   const { tag } = await readConfiguration(terminal);
   for (const header of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
@@ -78,7 +78,7 @@ test('who holds the version is told so; equal values are one version', async () 
   assert.deepEqual((await readConfiguration(terminal, other.tag)).tag, tag);
 });
 
-test('what a store sets changes the version of its own devices alone', async () => {
+test('a store configuration changes the version only for the devices of that store', async () => {
   const one = await scene.terminal();
   const beside = await scene.terminal(one.merchantId);
   const tags = [(await readConfiguration(one)).tag, (await readConfiguration(beside)).tag];
@@ -99,7 +99,7 @@ test('a token of a user at a device reads the same; others have no device', asyn
   assert.equal((await scene.api(devicePath)).status, 401);
 });
 
-test('a device that is disabled anywhere above is told nothing; enabled again, the same', async () => {
+test('a device that is disabled at any level receives 404, and after it is enabled its version is unchanged', async () => {
   const terminal = await scene.terminal();
   const { tag } = await readConfiguration(terminal);
   const scope = { organizationId: scene.organizationId };
@@ -129,7 +129,7 @@ test('a certificate that was revoked ends the reading', async () => {
   assert.equal((await terminal.ask('GET', devicePath)).status, 401);
 });
 
-test('a device says what it made of a version, and its administrator sees it', async () => {
+test('a device reports whether it applied a version, and the administrator sees the result', async () => {
   const terminal = await scene.terminal();
   const never = await scene.api(deliveryOf(terminal), { token: scene.token });
   assert.deepEqual([never.status, never.body.status], [200, 'Pending']);
@@ -224,7 +224,7 @@ test('documents of an older master key can still be checked', async () => {
   }
 });
 
-test('a release that what is stored does not fit holds the service, and the rest goes on', async () => {
+test('a release that does not fit the stored values holds its service, and the other services stay ready', async () => {
   const fleet = await openFleet();
   try {
     const secondServiceId = await fleet.service();

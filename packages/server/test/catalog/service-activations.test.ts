@@ -118,7 +118,7 @@ test('one device of many is switched off, and on again with the level above', as
   assert.equal(await isActive(serviceId, shop), true);
 });
 
-test('active services of a device tell their payment types; removed devices have none', async () => {
+test('the server lists the payment types of a device’s active services, and no services for an unknown device', async () => {
   const { serviceId } = await scene.subscribed({ paymentTypes: ['demopay'] });
   const shop = await newShop();
   await activateAll(serviceId);
@@ -134,7 +134,7 @@ test('active services of a device tell their payment types; removed devices have
   assert.deepEqual(await catalog.listActiveServices(organizationId, randomUUID()), []);
 });
 
-test('without a subscription nothing is activated, and what is active keeps it', async () => {
+test('the server refuses an activation without a subscription, and refuses to remove the subscription of an active service', async () => {
   const { serviceId } = await scene.service();
   const body = activation(serviceId, 'Organization', scene.organizationId);
   assertRefused(await scene.call('org', 'POST', '/activations', body), 'service_not_subscribed');
@@ -154,7 +154,7 @@ test('without a subscription nothing is activated, and what is active keeps it',
   assert.equal((await scene.call('org', 'DELETE', path)).status, 204);
 });
 
-test('wrong levels and foreign identifiers are refused, and a merchant stays at home', async () => {
+test('the server refuses wrong levels and foreign identifiers, and limits a merchant to its own entities', async () => {
   const { serviceId } = await scene.subscribed();
   const [shop, other] = [await newShop(), await newShop()];
   const requestActivation = (token: string, level: Level, entityId: string) =>
@@ -226,7 +226,7 @@ async function activateWithScript(script: ProviderScript) {
 const read = async (made: Record<string, unknown>) =>
   scene.done('org', 'GET', `/activations/${made['activationId']}`);
 
-test('the provider is asked with the parameters, signed, and its answer is kept', async () => {
+test('the server sends the provider a signed request with the parameters and stores the parameters of its answer', async () => {
   const accepted = answering(200, { status: 'Accepted', parameters: { shop: 7 }, extra: true });
   const { serviceId, secret, made } = await activateWithScript(accepted);
   const shop = await newShop();
@@ -260,7 +260,7 @@ test('the provider is asked with the parameters, signed, and its answer is kept'
   assert.equal(provider.calls.length, 1);
 });
 
-test('a secret among the parameters reaches the provider and nobody else', async () => {
+test('the server sends a secret parameter to the provider and never shows it in responses, tables or audit records', async () => {
   const secret = 'pk-5e1d77';
   provider.script = answering(200, { status: 'Accepted' });
   while ((await scene.work()).length > 0);
@@ -307,7 +307,7 @@ test('parameters that do not fit never reach the provider', async () => {
   }
 });
 
-test('a refusal is told with its reason, and may be asked again', async () => {
+test('the server shows the reason for a provider’s refusal and accepts a new activation request', async () => {
   const { made, serviceId } = await activateWithScript(
     answering(200, { status: 'Refused', reason: 'No contract\u0000 with you' }),
   );
@@ -387,7 +387,7 @@ for (const [what, script] of Object.entries<ProviderScript>({
   fails: answering(500),
   'hangs up': (_call, reply) => reply.socket?.destroy(),
 })) {
-  test(`a provider that ${what} is asked again, then counts as refusing`, async () => {
+  test(`the server retries a provider that ${what}, then treats the activation as refused`, async () => {
     const { made, serviceId } = await activateWithScript(script);
     const shop = await newShop();
     for (let tries = 1; tries <= 2; tries += 1) {
@@ -411,7 +411,7 @@ for (const [what, script] of Object.entries<ProviderScript>({
   });
 }
 
-test('providers that hang hold few places, and the others are asked meanwhile', async () => {
+test('the server makes at most two concurrent calls to a hanging provider and completes all activations once it answers', async () => {
   let openCalls = 0;
   let most = 0;
   const { serviceId } = await activateWithScript((_call, reply) => {
@@ -435,7 +435,7 @@ test('providers that hang hold few places, and the others are asked meanwhile', 
   assert.deepEqual(statuses, Array(5).fill('Active'));
 });
 
-test('the provider is told of an end, and its old answers die with it', async () => {
+test('the server notifies the provider of a deactivation and refuses a late answer to the ended activation', async () => {
   const { made, serviceId } = await activateWithScript(answering(202));
   await scene.work();
   const handshakeId = lastHandshake();
@@ -447,7 +447,7 @@ test('the provider is told of an end, and its old answers die with it', async ()
   assertRefused(await answer(made, { handshakeId, status: 'Accepted' }), 'activation_state');
 });
 
-test('the audit tells each step with names of parameters, not their values', async () => {
+test('the audit log records each activation step without the parameter values', async () => {
   const { made } = await activateWithScript(
     answering(200, { status: 'Accepted', parameters: { key: 'k-9' } }),
   );

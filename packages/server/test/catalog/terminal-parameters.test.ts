@@ -57,7 +57,7 @@ test('without a country nothing is delivered; then applications, keys and the ca
   assert.deepEqual((await scene.verified(service))['values'], service.values);
 });
 
-test('a limit of one store is inherited by its devices, and the rest comes from above', async () => {
+test('devices inherit a limit from their store, and the other values from higher levels', async () => {
   const terminal = await scene.terminal();
   const beside = await scene.terminal(terminal.merchantId);
   const { merchantId, storeId } = terminal;
@@ -113,7 +113,7 @@ test('values that terminals cannot work with are refused, with their place', asy
   }
 });
 
-test('the cardholder keeps the choice among the brands of a card', async () => {
+test('the platform refuses a rule that removes the choice of the brand from the cardholder', async () => {
   const { merchantId } = await scene.terminal();
   const rule = (isCardholderChoice: boolean) => ({
     terminal: { countryCode: '250' },

@@ -68,7 +68,7 @@ describe('the request log on the command line', () => {
 
   const rows = (text: string) => text.trimEnd().split('\n');
 
-  test('the last requests come first, then new ones; Ctrl+C ends without an error', async () => {
+  test('the command prints the last requests before new requests, and Ctrl+C ends it without an error message', async () => {
     const ids = [await sell(100), await sell(0), await sell(200)];
     const ended = await tailing(['-n', '2', '--json'], async (stop, readStdout) => {
       ids.push(await sell(0));
@@ -126,7 +126,7 @@ describe('the request log on the command line', () => {
     assert.ok(!without.stdout.includes('\u001b'));
   });
 
-  test('filters apply to past and new requests, and a connection break loses none', async (t) => {
+  test('the command applies its filters to new requests, and a connection failure loses no request', async (t) => {
     const wire = await openCuttableConnection(setup.settings.port);
     t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };

@@ -19,7 +19,7 @@ describe('the connector', () => {
 
   const credentials = () => ({ client_id: till.clientId, client_secret: till.clientSecret });
 
-  it('registers a device, closes, and tells where to connect and with which token', async () => {
+  it('registers a device, closes the connection, and returns a connection URL and a token', async () => {
     const terminal = await scene.terminal();
     const { line, answer } = await scene.register({ tsn: terminal.tsn, ...credentials() });
     const { code, reason } = await line.closed();
@@ -68,7 +68,7 @@ describe('the connector', () => {
     });
   });
 
-  it('tells how a device stands, and when that changes for a claim', async () => {
+  it('reports the status of a device, and notifies the point of sale of changes during a claim', async () => {
     const terminal = await scene.terminal();
     const pos = await scene.pos(token);
     const status = { type: 'status', requestId: 's', tsn: terminal.tsn };
@@ -92,7 +92,7 @@ describe('the connector', () => {
     }
   });
 
-  it('frees a device at its release, and tells the session so', async () => {
+  it('releases a device, closes its session, and allows a new claim', async () => {
     const terminal = await scene.terminal();
     await scene.connect(terminal, till);
     const pos = await scene.pos(token);

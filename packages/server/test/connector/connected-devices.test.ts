@@ -19,7 +19,7 @@ import { type RetailScene, retailScene } from './test-retail-api.ts';
 
 const second = 1000;
 
-describe('devices that come and go', () => {
+describe('connected and disconnected devices', () => {
   let scene: ConnectorScene;
   let till: Client;
   let database: Database;
@@ -53,7 +53,7 @@ describe('devices that come and go', () => {
   };
 
   describe('in lists', () => {
-    it('stand there with since when, where, and whether somebody has them', async () => {
+    it('show their status, its start time, their node and whether a session is open', async () => {
       const terminal = await scene.terminal();
       assert.deepEqual(await readConnection(terminal), { status: 'Offline' });
       const device = await scene.connect(terminal, till);
@@ -75,7 +75,7 @@ describe('devices that come and go', () => {
       assert.deepEqual(Object.keys(offlineConnection).sort(), ['lastSeenAt', 'since', 'status']);
     });
 
-    it('come page by page, by their status and their store, and nobody else’s', async () => {
+    it('are returned page by page, filtered by status and store, and only within their organisation', async () => {
       const all = fleet();
       const connectedTerminal = await scene.terminal();
       const { merchantId } = connectedTerminal;
@@ -110,7 +110,7 @@ describe('devices that come and go', () => {
       await closeAndWait(device, connectedTerminal);
     });
 
-    it('are found by what needs a look, by their names, and by what has changed since', async () => {
+    it('are found by attention state, by name and by the time of the last change', async () => {
       const all = fleet();
       const [till1, till2] = [await scene.terminal(), await scene.terminal()];
       const { merchantId } = till1;
@@ -239,7 +239,7 @@ describe('devices that come and go', () => {
         return all.length > 0 ? all : undefined;
       }, 'a presence event');
 
-    it('are told once they have lasted ten seconds, each once', async () => {
+    it('are published once, after the state has lasted ten seconds', async () => {
       const terminal = await scene.terminal();
       const device = await scene.connect(terminal, till);
       assert.deepEqual(await publishAndReadEvents(terminal), []);
@@ -255,7 +255,7 @@ describe('devices that come and go', () => {
       assert.deepEqual(await publishAndReadEvents(terminal), []);
     });
 
-    it('tell nothing of a short break, and of one that flaps at most one a minute', async () => {
+    it('are not published for short disconnections, and at most once a minute for repeated disconnections', async () => {
       const terminal = await scene.terminal();
       let device = await scene.connect(terminal, till);
       scene.clock.advance(10 * second);
@@ -282,7 +282,7 @@ describe('devices that come and go', () => {
       device.close();
     });
 
-    it('tell of devices whose node has died', async () => {
+    it('are published as offline after their node has failed', async () => {
       const terminal = await scene.terminal();
       const device = await scene.connect(terminal, till);
       scene.clock.advance(10 * second);
@@ -292,7 +292,7 @@ describe('devices that come and go', () => {
       device.close();
     });
 
-    it('tell nothing of leases that ran out while the database was away', async () => {
+    it('are published as offline one minute after a database failure, unless their node renews the lease', async () => {
       const [staying, dead] = [await scene.terminal(), await scene.terminal()];
       const lines = [await scene.connect(staying, till), await scene.connect(dead, till)];
       scene.clock.advance(10 * second);
@@ -350,7 +350,7 @@ describe('devices that come and go', () => {
       }
     });
 
-    it('hold which device it is, and where it stands', async () => {
+    it('contain the identifiers of the device, its store and its merchant', async () => {
       const terminal = await scene.terminal();
       const device = await scene.connect(terminal, till);
       const { organizationId } = scene;
@@ -368,7 +368,7 @@ describe('devices that come and go', () => {
   });
 });
 
-describe('devices that come and go, as people and their systems see it', () => {
+describe('connected devices at the HTTP interface', () => {
   let at: RetailScene;
   before(async () => {
     at = await retailScene();
@@ -379,7 +379,7 @@ describe('devices that come and go, as people and their systems see it', () => {
   const get = (path: string, token = at.organization.acquirerToken) =>
     at.organization.client.call('GET', path, { token });
 
-  it('are listed and read at their address, and told in the feed', async () => {
+  it('appear in the list, at their own URL and in the event feed', async () => {
     const device = await at.device();
     const line = await device.connect();
     const online = await until(async () => {

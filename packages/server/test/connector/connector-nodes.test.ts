@@ -120,7 +120,7 @@ describe('several nodes of the connector', () => {
     pos.close();
   });
 
-  it('tells both ends of a session over NATS at once that NATS is cut, and one node goes on', async () => {
+  it('closes a session over NATS when NATS fails, and a node without NATS serves its own devices', async () => {
     const [a, b, c] = scene.nodes;
     const tsn = tsnAt(0);
     const device = await scene.device(a, tsn);
@@ -169,7 +169,7 @@ describe('several nodes of the connector', () => {
     posA.close();
   });
 
-  it('keeps a device that goes to another node for its owner, whoever waits for it', async () => {
+  it('reserves a device that moves to another node for its point of sale, before others that wait', async () => {
     const [a, b, c] = scene.nodes;
     const tsn = tsnAt(0);
     const stale = await scene.device(a, tsn);
@@ -196,7 +196,7 @@ describe('several nodes of the connector', () => {
     await reconnected.closed();
   });
 
-  it('loses with a killed node only what was there, and takes it back when it starts again', async () => {
+  it('closes the sessions of a killed node, and its device connects to another node and to the restarted node', async () => {
     const [a, b, c] = scene.nodes;
     const tsn = tsnAt(0);
     const lost = await scene.device(b, tsn);
@@ -220,7 +220,7 @@ describe('several nodes of the connector', () => {
     pos.close();
   });
 
-  it('restarts node after node while a device and a point of sale come back', async () => {
+  it('restarts node after node, and the device and the point of sale connect again each time', async () => {
     const tsn = tsnAt(0);
     for (const [at, node] of scene.nodes.entries()) {
       const other = scene.nodes[(at + 1) % scene.nodes.length] as Node;
@@ -247,7 +247,7 @@ describe('several nodes of the connector', () => {
     }
   });
 
-  it('answers at a node that has not the terminal what is asked by HTTP', async () => {
+  it('answers an HTTP request for a terminal at any node, also at one without its connection', async () => {
     const [a, b] = scene.nodes;
     const tsn = tsnAt(0);
     const device = await scene.device(a, tsn);
@@ -328,7 +328,7 @@ describe('several nodes of the connector', () => {
     await running.end();
   });
 
-  it('goes on under load when PostgreSQL is killed and comes back', async (t) => {
+  it('continues sessions under load while PostgreSQL is killed and restarted', async (t) => {
     const [a, b] = scene.nodes;
     const running = payOn(t, scene, { tsn: tsnAt(0), start: 0, posAt: () => b });
     await running.goesOn();

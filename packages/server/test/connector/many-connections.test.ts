@@ -33,7 +33,7 @@ const countUnidentified = (scene: ConnectorScene) =>
 
 const claimOf = (tsn: string, more: Json = {}) => ({ type: 'claim', tsn, posId: 'p', ...more });
 
-describe('a crowd at the connector', () => {
+describe('the connector with many connections', () => {
   it('of registrations takes a quarter of all connections, and a row for each device', async (t) => {
     const scene = await small(t, 40);
     const till = await scene.application();
@@ -130,13 +130,13 @@ describe('a crowd at the connector', () => {
     }
   }
 
-  it('of ended sessions makes room for a new one', async (t) => {
+  it('of ended sessions stays within the limit, because the connector removes their claims', async (t) => {
     const scene = await small(t, 10);
     await claimOneByOne(scene, { count: 15, most: 10 });
     assert.equal(await claims(scene), 10);
   });
 
-  it('of sessions whose end nobody told makes room, too', async (t) => {
+  it('of ended sessions stays within the limit, also if messages about their end are lost', async (t) => {
     const scene = await small(t, 10);
     // The same effect as a NATS outage.
     scene.connector.backplane.publish = () => {};
@@ -144,7 +144,7 @@ describe('a crowd at the connector', () => {
     assert.ok((await claims(scene)) <= 10);
   });
 
-  it('of sessions whose end nobody told makes room behind those that live', async (t) => {
+  it('of open and ended sessions stays within the limit, and the connector removes only ended sessions', async (t) => {
     const scene = await small(t, 10);
     // The same effect as a NATS outage.
     scene.connector.backplane.publish = () => {};
@@ -185,7 +185,7 @@ describe('a crowd at the connector', () => {
     }
   });
 
-  it('of claims over one connection makes room where it hears that nobody has the terminal', async (t) => {
+  it('of claims over one connection stays within the limit, because the connector uses the state of the terminals', async (t) => {
     const scene = await small(t, 200);
     const { backplane } = scene.connector;
     const { publish, request } = backplane;

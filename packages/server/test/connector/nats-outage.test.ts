@@ -122,9 +122,10 @@ describe('nodes and NATS', () => {
     });
 
     it('nodes reach each other', () => isUp(good));
-    it('a wrong password reaches nobody', () =>
+    it('the NATS server refuses a node with a wrong password', () =>
       isRefused({ ...good, natsUrl: `tls://switchyard:wrong@localhost:${port}` }));
-    it('nobody is nobody', () => isRefused({ ...good, natsUrl: `tls://localhost:${port}` }));
+    it('the NATS server refuses a node without a user and password', () =>
+      isRefused({ ...good, natsUrl: `tls://localhost:${port}` }));
     it('a server that another authority vouches for is not spoken to', () =>
       isRefused({ natsUrl: good.natsUrl }));
     it('a server of another name is not spoken to', async () => {
@@ -151,7 +152,8 @@ describe('nodes and NATS', () => {
     });
 
     it('nodes reach each other', () => isUp(good));
-    it('a node without one reaches nobody', () => isRefused(withoutClientCertificate));
+    it('the NATS server refuses a node without a client certificate', () =>
+      isRefused(withoutClientCertificate));
   });
 
   describe('with a credentials file', () => {
@@ -202,7 +204,8 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
     });
 
     it('nodes reach each other', () => isUp(good));
-    it('one of another account reaches nobody', () => isRefused(wrong));
+    it('the NATS server refuses a node with credentials of another account', () =>
+      isRefused(wrong));
   });
 
   describe('in a cluster of two servers', () => {
@@ -279,7 +282,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       return { sendAndAwaitEcho, heard, endings, stop, lost: joined.disconnected };
     }
 
-    it('goes on when one of them dies, and whoever was there goes to the other', async () => {
+    it('the cluster works after one server stops, and nodes of that server connect to the other server', async () => {
       const [first = '', second = ''] = urls;
       const [a, b] = [node(first), node(first)];
       const c = node(`${second},${first}`);
@@ -317,7 +320,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       for (const { stop } of [near, again]) stop();
     });
 
-    it('tells both ends at once where the server of one of them dies', async () => {
+    it('a session closes with code 4003 when the NATS server of one of its nodes stops', async () => {
       const [first = '', second = ''] = urls;
       const [a, b, c] = [node(first), node(first), node(second)];
       await eventually('all nodes', () => a.isUp() && b.isUp() && c.isUp());

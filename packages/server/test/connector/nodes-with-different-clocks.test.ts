@@ -174,7 +174,7 @@ describe('nodes whose clocks are apart', () => {
     for (const line of [reconnected, pos]) line.close();
   });
 
-  it('keep the younger of two that come at once', async () => {
+  it('keep the newer of two connections that open in parallel', async () => {
     const terminal = await scene.terminal();
     const elder = await ahead.register(terminal);
     const younger = await behind.register(terminal);

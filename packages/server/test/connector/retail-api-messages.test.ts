@@ -97,7 +97,7 @@ describe('messages to terminals', () => {
   }
 
   describe('of a process that died', () => {
-    it('are ended as timeout once they are overdue, and those told by an event tell it', async () => {
+    it('fail with the fault timeout when they are overdue, and only published messages create an event', async () => {
       const publishedMessage = await begin({ serviceId: 'told', isPublished: true });
       const quiet = await begin({ serviceId: 'quiet' });
       const young = await begin({ serviceId: 'young', dueAt: clock.at + hourMs });
@@ -170,7 +170,7 @@ describe('messages to terminals', () => {
   });
 
   describe('of the last 48 hours', () => {
-    it('keep their ServiceID, and afterwards it is good again', async () => {
+    it('reserve their ServiceID, and after 48 hours a new message can use it', async () => {
       const completedMessage = await begin({ serviceId: 'once' });
       assert.ok(completedMessage);
       await store.complete(completedMessage, { text: '{"a":1}', result: 'Success' });
@@ -191,7 +191,7 @@ describe('messages to terminals', () => {
       assert.equal((await findMessage('once'))?.status, 'Waiting', 'a late end is of the old one');
     });
 
-    it('are kept, and older ones deleted a few at a time', async () => {
+    it('stay stored, and the server deletes older messages in small batches', async () => {
       const count = async () => {
         const [row] = await database.query<{ count: number }>(
           'SELECT count(*)::int AS count FROM retail_messages WHERE physical_device_id = $1',
@@ -325,7 +325,7 @@ describe('messages to terminals', () => {
 
     const answer = (text: string) => device?.say(answerTo(text));
 
-    it('that get no answer in time are told so, and the terminal is free again', async () => {
+    it('fail with timeout when no response arrives in time, and the server releases the terminal', async () => {
       make(30);
       const payment = paymentOf();
       const { code, outcome } = await codeOf(exchange.sendAndWait(callOf(payment)));
@@ -473,7 +473,7 @@ describe('messages to terminals', () => {
       });
     });
 
-    it('hear that what nobody answers could not be sent', async () => {
+    it('fail with device_disconnected if the terminal disconnects before the server sends an abort', async () => {
       make(60_000, {
         create(message) {
           // The device disconnects immediately before the message is stored.
@@ -489,7 +489,7 @@ describe('messages to terminals', () => {
       assert.deepEqual([status, fault], ['Failed', 'device_disconnected']);
     });
 
-    it('are all answered when the process stops, and none of them is let in afterwards', async () => {
+    it('all get an answer when the process stops, and the server refuses new messages', async () => {
       make(60_000);
       const paid = paymentOf();
       const paying = codeOf(exchange.sendAndWait(callOf(paid)));
@@ -579,7 +579,7 @@ describe('messages to terminals', () => {
       assert.match((await first) ?? '', /SaleToPOIResponse/);
     });
 
-    it('get the answer of the terminal though it cannot be kept, and it is tried again', async () => {
+    it('get the response of the terminal although its storage fails, and the server retries the storage', async () => {
       let tries = 0;
       make(60_000, {
         complete(completedMessage, outcome) {

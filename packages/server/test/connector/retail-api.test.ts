@@ -32,7 +32,7 @@ describe('the Retail API', () => {
     call('POST', `/devices/${tsn}/${how}?posId=p1`, { body, ...options });
   const statusOf = async (tsn: string) => (await call('GET', `/devices/${tsn}/status`)).body;
 
-  it('tells how the terminals of a store stand, and what can be paid with', async () => {
+  it('lists the terminals of a store with their connection state, claim state and payment methods', async () => {
     const { tsn, storeId, logicalDeviceId, connect } = await scene.device();
     const path = `/stores/${storeId}/devices`;
     const before = await call('GET', path);
@@ -115,7 +115,7 @@ describe('the Retail API', () => {
     assert.deepEqual([state, result, errorCondition], ['Answered', 'Failure', 'Refusal']);
   });
 
-  it('passes on what is protected, header in clear', async () => {
+  it('passes on a protected message unchanged, with its header in clear', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const { SaleToPOIRequest: clear } = paymentOf();
@@ -129,7 +129,7 @@ describe('the Retail API', () => {
     assert.equal((await pending).body.SaleToPOIResponse.NexoBlob, 'AAAA');
   });
 
-  it('aborts what runs: 200 without a body, and the request has its own end', async () => {
+  it('forwards an abort and answers it with 200 without a body; the payment gets its own response', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
@@ -148,7 +148,7 @@ describe('the Retail API', () => {
     assert.equal(PaymentResponse.Response.ErrorCondition, 'Aborted');
   });
 
-  it('answers at once where nobody waits: the result is an event, and fetched by its ServiceID', async () => {
+  it('answers an asynchronous request at once, publishes the result as an event and returns it by ServiceID', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
@@ -186,7 +186,7 @@ describe('the Retail API', () => {
     assert.ok(row !== undefined && !row.response.includes('411111'), 'it is sealed');
   });
 
-  it('takes a ServiceID once, also of several that come at once', async () => {
+  it('accepts a ServiceID once, also when several requests arrive in parallel', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
@@ -207,7 +207,7 @@ describe('the Retail API', () => {
     assert.equal((await later).status, 200);
   });
 
-  it('tells of a terminal that is lost in the middle, and invents no answer', async () => {
+  it('reports an unknown outcome when the terminal disconnects during a payment, and refuses a repeated request', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
@@ -249,7 +249,7 @@ describe('the Retail API', () => {
     }
   });
 
-  it('tells that a terminal is offline, and its ServiceID stays good', async () => {
+  it('refuses a message for an offline terminal, and accepts the same ServiceID again', async () => {
     const { tsn, connect } = await scene.device();
     const payment = paymentOf();
     const offline = await send(tsn, 'sync', payment);
@@ -287,7 +287,7 @@ describe('the Retail API', () => {
     socket.terminate();
   });
 
-  it('tells of a message that the terminal rejects', async () => {
+  it('reports an error when the terminal rejects the message', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const pending = send(tsn, 'sync', paymentOf());
@@ -309,7 +309,7 @@ describe('the Retail API', () => {
     assert.deepEqual([status, body.code, body.outcome], [502, 'message_rejected', 'Unknown']);
   });
 
-  it('knows no terminal of others, and keeps a till to its store', async () => {
+  it('refuses terminals of other merchants and organisations, and limits a point of sale to its store', async () => {
     const [ownDevice, neighbour, foreign] = [
       await scene.device(),
       await scene.device(),
@@ -350,7 +350,7 @@ describe('the Retail API', () => {
     assert.equal((await sendAs(ownDevice.tsn, scene.token)).body.code, 'pos_id_required');
   });
 
-  it('tells answers where the terminal stood, and not where it stands now', async () => {
+  it('hides earlier messages of a moved terminal from its new store, and shows them to the organisation', async () => {
     const ownDevice = await scene.device();
     const [beside, foreign] = [
       await scene.device(),
@@ -379,7 +379,7 @@ describe('the Retail API', () => {
     }
   });
 
-  it('answers alike for terminals of others and for none, at each of its addresses', async () => {
+  it('returns the same error for terminals of other merchants and for unknown terminals, at every URL', async () => {
     const ownDevice = await scene.device();
     const foreign = await scene.device(scene.organization.otherMerchant);
     const token = await scene.tillToken(ownDevice);
@@ -405,7 +405,7 @@ describe('the Retail API', () => {
     }
   });
 
-  it('keeps the answer for a till whose connection broke, and the terminal is told nothing', async () => {
+  it('stores the response for a point of sale that disconnected, and sends the terminal no extra message', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const abortController = new AbortController();
@@ -429,7 +429,7 @@ describe('the Retail API', () => {
     await next;
   });
 
-  it('finds a message by whatever a header may hold', async () => {
+  it('finds a message whose header contains special characters, and refuses a message over the size limits', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
     const header = { ServiceID: "a/b%2F'?#", SaleID: `till ${'x'.repeat(123)}` };
@@ -451,7 +451,7 @@ describe('the Retail API', () => {
     assert.equal((await send(tsn, 'sync', {}, { raw })).status, 413);
   });
 
-  it('refuses what is no request, before a terminal is touched', async () => {
+  it('refuses an invalid request before it contacts the terminal', async () => {
     const { tsn } = await scene.device();
     const { SaleToPOIRequest } = paymentOf();
     const header = { ...SaleToPOIRequest.MessageHeader };

@@ -68,7 +68,7 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   };
 }
 
-test('a process that is told to stop keeps nobody who waits for a terminal', {
+test('the server stops without waiting for pending terminal requests', {
   timeout: 300_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-terminals-'));

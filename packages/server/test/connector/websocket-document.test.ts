@@ -33,7 +33,7 @@ describe('the WebSockets of the document', () => {
   });
   after(() => scene.close());
 
-  it('say and take each message that it tells of', async () => {
+  it('send and accept every documented message', async () => {
     const terminal = await scene.terminal();
     const token = await scene.tokenOf(till);
     const { tsn } = terminal;
@@ -69,7 +69,7 @@ describe('the WebSockets of the document', () => {
     assert.deepEqual(scene.comparison.faults, []);
   });
 
-  it('take the examples, and none of them without a member that it demands', async () => {
+  it('accept the documented examples and refuse each example without a required member', async () => {
     const token = await scene.tokenOf(till);
     const names = messagesTakenAt('posListener');
     assert.deepEqual(names, ['Claim', 'Status', 'Release', 'RenewToken']);
@@ -99,7 +99,7 @@ describe('a comparison with the document', () => {
   };
   const text = (message: Json) => Buffer.from(JSON.stringify(message));
 
-  it('notices what the document does not tell of', () => {
+  it('reports messages and close codes that are not documented', () => {
     const released = text({ type: 'released', requestId: '1', sessionId: 's' });
     const claim = JSON.stringify({ type: 'claim', requestId: '1', tsn: '1' });
     const error = { code: 'unheard_of', message: 'm', retryable: false };
@@ -126,7 +126,7 @@ describe('a comparison with the document', () => {
     assert.throws(() => createComparison().of('/cloud-connector/v1/elsewhere'), /no channel/);
   });
 
-  it('lets pass what it tells of', () => {
+  it('reports no fault for documented messages and close codes', () => {
     const good = faultsOf((comparison) => {
       const at = comparison.of(posListener);
       at.sent(JSON.stringify(exampleOf('Claim')));

@@ -339,7 +339,7 @@ type Tried = { attempts: number; status: string; due_at: Date; updated_at: Date 
 describe('the retry schedule', () => {
   const minute = 60_000;
 
-  test('the platform retries for three days with the published delays, and then gives up', async () => {
+  test('the platform retries for three days with the published delays, and then marks the delivery as failed', async () => {
     const clock = leapingClock();
     const { retryDelaysMs: _quick, ...times } = quickTimes;
     const on = await openWebhooks({

@@ -31,7 +31,7 @@ function ends(sale: Sale, state: string, capturedAmount: number, mayFail = false
 }
 
 describe('the assertions of the fault tests', () => {
-  test('a sale keeps the state of its response, and can be refunded', async () => {
+  test('the check accepts a sale that has the state of its response or a later refund', async () => {
     const { counts, captured } = await ends(saleInState('Captured'), 'Captured', 1500);
     assert.deepEqual([counts, captured], [{ Captured: 1 }, 1500]);
     await ends(saleInState('Captured'), 'PartiallyRefunded', 1500);

@@ -225,7 +225,7 @@ describe('onboarding', () => {
     assert.equal((await read(signUpId)).status, 'Pending');
   });
 
-  test('an expired link, a foreign link and an invalid form create nothing', async () => {
+  test('the server refuses an expired link, an unknown link and an invalid form', async () => {
     const { signUpId, email } = await signUp();
     await approve(signUpId);
     const token = linkIn(await mailTo(email));

@@ -78,7 +78,7 @@ describe('ports that the server cannot listen at', () => {
     }
   });
 
-  test('a foreign host address is reported with the host', async () => {
+  test('the server reports a host address that does not belong to the machine', async () => {
     const { status, output } = await run(variables({ SWITCHYARD_HOST: '192.0.2.1' }));
     assert.equal(status, 1, output);
     assert.match(

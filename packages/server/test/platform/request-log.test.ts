@@ -49,7 +49,7 @@ describe('the request log', () => {
     storeId: setup.merchant.storeId,
   });
 
-  test('a sale and a refused request are logged with what explains them, and nothing else', async () => {
+  test('the server logs the request metadata of a sale and the error codes of a refused request, and no other data', async () => {
     const sale = await sell(merchantAndStore());
     assert.equal(sale.status, 200, sale.text);
     const sold = await lineOf(sale);

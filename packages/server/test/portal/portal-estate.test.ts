@@ -388,7 +388,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await manager.close();
   });
 
-  test('a hostile name runs no script, and the layout holds', async () => {
+  test('a name with HTML code runs no script, and the page layout stays intact', async () => {
     const { merchantId } = await made('/merchants', merchantOf(hostileName));
     const { storeId } = await made('/stores', { merchantId, name: hostileName });
     for (const path of [

@@ -107,7 +107,7 @@ describe('the hosts of the portal', () => {
     }
   });
 
-  test('the platform address asks for the user domain and keeps the requested page', async () => {
+  test('the sign-in page at the platform address asks for the user domain and then opens the requested page', async () => {
     const person = await createTestUser(acme);
     const { browser, callback, ask } = openVisitor(portal, acme.userDomainId);
     const first = await follow(

@@ -306,7 +306,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     );
   });
 
-  test('a hostile name runs no script, and the layout holds', async () => {
+  test('a name with HTML code runs no script, and the page layout stays intact', async () => {
     await visitScreen(provider, '/provider-portal/own-services/new', async (page) => {
       await page.getByLabel('Name').fill(hostileName);
       await page.getByLabel('Category').fill('Hostile');

@@ -167,7 +167,7 @@ describe('a session of the portal', () => {
     assert.deepEqual(allowed, [], 'the preflight allows no headers');
   });
 
-  test('a foreign or changed cookie gives no access', async () => {
+  test('the portal refuses a session cookie that is invalid, changed or from another tenant', async () => {
     const { browser, ask, signIn, session } = visitor();
     await signIn(await createTestUser(realm));
     const cookie = session();

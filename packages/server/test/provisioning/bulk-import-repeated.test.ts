@@ -90,7 +90,7 @@ describe('a bulk import that is sent again', () => {
     assert.equal((await scene.send(`${body}\n \n`, { key: 'b' })).status, 200);
   });
 
-  test('half-sent keeps its chunks, says so, and goes on where they end', async () => {
+  test('stores its complete chunks after an interruption, shows its state, and continues after them', async () => {
     const lines = estate('c', 1300);
     const body = jsonLines(lines);
     const { request, answered } = scene.open({ key: 'c' });

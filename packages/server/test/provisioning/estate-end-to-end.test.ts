@@ -57,7 +57,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     return body.access_token;
   }
 
-  test('an organisation signs up, is approved by the operator, and its administrator comes in', async () => {
+  test('an organisation signs up, the operator approves it, and its administrator signs in', async () => {
     const { client, operator, mail } = platform;
     const signUps = '/onboarding/v1/sign-ups';
     const person = { email, givenName: 'Ann', familyName: 'Carter', country: 'FR' };

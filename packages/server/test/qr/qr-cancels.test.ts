@@ -38,7 +38,7 @@ describe('a cancel of a QR payment', () => {
     return row?.looks ?? 0;
   }
 
-  test('that the till was told is on its way is not called off by a refusal', async () => {
+  test('stays pending if it was answered as pending and the provider declines its retry', async () => {
     // The platform pauses calls to a provider that fails too often, so successful payments come
     // first.
     await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
@@ -60,7 +60,7 @@ describe('a cancel of a QR payment', () => {
     assert.deepEqual([payment['status'], payment['paidAmount']], ['Cancelled', 1050]);
   });
 
-  test('that is refused while the till waits ends nothing, also for who has cancelled once more', async () => {
+  test('does not end the payment if the provider declines it, also for a second cancel in parallel', async () => {
     const id = await qr.begun();
     const reached = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<Reply>();

@@ -141,7 +141,7 @@ describe('a QR payment while things fall', () => {
     await assertWebhooks(ids);
   });
 
-  test('the platform is killed in the middle: what it acknowledged goes on, and ends once', async () => {
+  test('the platform continues all acknowledged payments after it was killed, and ends each payment once', async () => {
     const acknowledged: string[] = [];
     async function terminal(): Promise<Terminal | undefined> {
       const body = rig.request();
@@ -177,7 +177,7 @@ describe('a QR payment while things fall', () => {
     await assertWebhooks(acknowledged);
   });
 
-  test('events that come twice, out of order and after the end change nothing that is told', async () => {
+  test('repeated, reordered and late provider events do not change the reported result', async () => {
     const amounts = [19061, 19062, 19063, 19060];
     const begun = await Promise.all(
       amounts.map((amount) => begin({ paymentAmount: { amount, currency: 'EUR' } })),

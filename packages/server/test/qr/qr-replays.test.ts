@@ -15,7 +15,7 @@ function assertReplayed(answer: HttpResponse, status: number): void {
   assert.equal(answer.status, status, answer.text);
 }
 
-describe('a QR payment that is asked for again', () => {
+describe('a repeated QR payment request', () => {
   let qr: QrScene;
   before(async () => {
     qr = await openQr();
@@ -75,7 +75,7 @@ describe('a QR payment that is asked for again', () => {
     assert.equal(withoutId.body.errors[0].pointer, '/clientTransactionId');
   });
 
-  test('whose events were faster than its provider failed is told as it was', async () => {
+  test('returns the first answered status if an event arrived before the create failed at the provider', async () => {
     await good();
     const reached = Promise.withResolvers<string>();
     const open = Promise.withResolvers<Reply>();
@@ -99,10 +99,10 @@ describe('a QR payment that is asked for again', () => {
   });
 
   for (const [what, reply] of [
-    ['nobody answers', () => failing],
+    ['no response', () => failing],
     ['is worked on', ({ refundId }: Json) => ({ body: { refundId, status: 'Pending' } })],
   ] as const) {
-    test(`as a refund that ${what} waits again, also once it is made`, async () => {
+    test(`as a refund that ${what} gets status 202 again, also after the refund has succeeded`, async () => {
       const id = await paid();
       const path = `${qrBase}/${id}/refund`;
       const body = { amount: 300, clientOperationId: randomUUID() };
@@ -149,7 +149,7 @@ describe('a QR payment that is asked for again', () => {
   });
 
   for (const verb of ['refund', 'cancel'] as const) {
-    test(`all of it at once under one identifier is done once, and told to everybody: ${verb}`, async () => {
+    test(`sent twelve times in parallel runs once and returns the same operation each time: ${verb}`, async () => {
       await good();
       const id = verb === 'refund' ? await paid() : await qr.begun();
       const body = { clientOperationId: randomUUID() };
@@ -180,7 +180,7 @@ describe('a QR payment that is asked for again', () => {
     );
   }
 
-  test('in a currency that is none any more is told all the same', async () => {
+  test('in a withdrawn currency is replayed, and a new payment in this currency is refused', async () => {
     const request = qr.request();
     const first = await qr.call('POST', qrBase, request);
     await madeIn('BGN', first.body.transactionId);
@@ -194,7 +194,7 @@ describe('a QR payment that is asked for again', () => {
     assert.deepEqual([late.status, late.body.code], [422, 'currency_unknown']);
   });
 
-  test('at a place that is closed is told all the same', async () => {
+  test('for a disabled store is replayed, and a new payment for this store is refused', async () => {
     const request = qr.request();
     const first = await qr.call('POST', qrBase, request);
     const { stores } = qr.organization.platform.provisioning;

@@ -10,7 +10,7 @@ import { type Json, nameOf, qrBase } from './test-qr-provider.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 
-describe('a QR payment is guarded', () => {
+describe('refused QR payments', () => {
   let qr: QrScene;
   let otherScene: QrScene;
   before(async () => {
@@ -18,7 +18,7 @@ describe('a QR payment is guarded', () => {
   });
   after(() => Promise.all([qr.close(), otherScene.close()]));
 
-  test('the same request again is told again, and another one under its name is refused', async () => {
+  test('a repeated request returns the first response, and a different request with the same id is refused', async () => {
     const request = qr.request();
     const first = await qr.call('POST', qrBase, request);
     const again = await qr.call('POST', qrBase, request);
@@ -50,7 +50,7 @@ describe('a QR payment is guarded', () => {
     assert.equal(qr.provider.of('create', String([...ids][0])).length, 1);
   });
 
-  test('a hundred refunds of sixty in a hundred give back one', async () => {
+  test('of one hundred parallel refunds of 60 percent, only one succeeds', async () => {
     const id = await qr.begun({ paymentAmount: { amount: 100, currency: 'EUR' } });
     await qr.tell(id, { type: 'payment.completed', sequence: 1 });
     const all = await Promise.all(
@@ -64,7 +64,7 @@ describe('a QR payment is guarded', () => {
     assert.equal((await qr.get(id))['refundedAmount'], 60);
   });
 
-  test('an operation again under its name is told again, for another payment refused', async () => {
+  test('repeated refund requests with one operation id create one refund, and another payment cannot use the id', async () => {
     const [id, other] = [await qr.begun(), await qr.begun()];
     for (const each of [id, other]) {
       await qr.tell(each, { type: 'payment.completed', sequence: 1 });
@@ -130,7 +130,7 @@ describe('a QR payment is guarded', () => {
     assert.equal(row?.n, 31, 'so many are kept, and no more');
   });
 
-  test('a card number in what a provider says is hidden, whatever stands between its digits', async () => {
+  test('the platform hides a card number in provider data, whichever separators are between its digits', async () => {
     const dressed = ['4111-1111-1111-1111', 'P4111.1111.1111.1111', 'R_4111~1111:1111_1111'];
     for (const name of dressed) {
       const failure = { code: 'c-4111-1111-1111-1111', text: `no ${name.slice(1)}` };
@@ -159,7 +159,7 @@ describe('a QR payment is guarded', () => {
     }
   });
 
-  test('members that do not fit are refused by name, and nothing is asked of the provider', async () => {
+  test('the platform refuses invalid members by name, and sends the provider no request', async () => {
     const existingId = await qr.begun();
     const before = qr.provider.calls.length;
     const cases: [Json, string, string][] = [
@@ -199,7 +199,7 @@ describe('a QR payment is guarded', () => {
     assert.equal(qr.provider.calls.length, before);
   });
 
-  test('nobody else sees it: another merchant, another organisation, another provider', async () => {
+  test('other merchants, other organisations and other providers cannot access the payment', async () => {
     const id = await qr.begun();
     const others = [
       qr.otherDeviceToken,
@@ -251,7 +251,7 @@ describe('a QR payment is guarded', () => {
     assert.deepEqual(ownPayments.body.items, []);
   });
 
-  test('events that cannot be read are refused, and strange ones are kept without effect', async () => {
+  test('the platform refuses invalid events, and stores events of an unknown type or refund without effect', async () => {
     const id = await qr.begun();
     const script = `<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>`;
     const data = Buffer.from(script).toString('base64');
@@ -294,7 +294,7 @@ describe('a QR payment is guarded', () => {
     assert.ok(!JSON.stringify(payment).includes(pan));
   });
 
-  test('a provider that floods a payment is stopped, and the payment goes on', async () => {
+  test('the platform refuses more than 200 events of a payment, and the payment continues', async () => {
     const id = await qr.begun();
     const events = Array.from({ length: 220 }, (_, index) => index + 1);
     const all = await Promise.all(
@@ -325,7 +325,7 @@ describe('a QR payment is guarded', () => {
       sums.flatMap((name) => (data[name] === undefined ? [] : [name, data[name]])),
     );
 
-  test('what happens is published for its merchant, in order and without what was scanned', async () => {
+  test('the platform publishes the events of a payment to its merchant in order, without the scanned code', async () => {
     const scannedPaymentId = pan;
     const id = await qr.begun({ scannedPaymentId });
     await qr.tell(id, { type: 'payment.completed', sequence: 1 });
@@ -348,7 +348,7 @@ describe('a QR payment is guarded', () => {
     ]);
   });
 
-  test('what is published tells what was paid from what goes back', async () => {
+  test('published events show the paid amount and the refund amount in separate members', async () => {
     const paid = (amount: number, currency: string) => ({
       type: 'payment.completed',
       sequence: 1,

@@ -64,7 +64,7 @@ describe('a refund without an answer', () => {
     return { id, refund: refundOf(payment), request };
   }
 
-  test('is held, listed, told to everybody, and keeps its amount', async () => {
+  test('puts the payment under review, appears in the list and in the feed, and blocks further refunds', async () => {
     const { id, refund, request } = await createUnansweredRefund();
     assert.equal(refund['status'], 'Unanswered');
     const payment = await qr.get(id);
@@ -97,7 +97,7 @@ describe('a refund without an answer', () => {
     assert.match(String(alarm), /needs manual review/);
   });
 
-  test('that was made all the same is found out before its repetition is taken for declined', async () => {
+  test('succeeds if the status query finds it completed, although the provider refuses its retry', async () => {
     await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
     const id = await qr.begun();
     await qr.tell(id, { type: 'payment.completed', sequence: 1 });
@@ -162,7 +162,7 @@ describe('a refund without an answer', () => {
     await qr.becomes(id, (each) => each['refundedAmount'] === 400, 'the refund');
   });
 
-  test('is asked for again under its own name, by one of many who press at once', async () => {
+  test('is retried under the same refund id, and only one of six parallel retry requests succeeds', async () => {
     const { id, refund } = await createUnansweredRefund();
     qr.provider.script = () => undefined;
     const all = await Promise.all(
@@ -188,7 +188,7 @@ describe('a refund without an answer', () => {
     assert.equal(actor.subject, decided.actor);
   });
 
-  test('that is retried in vain is held again a day later', async () => {
+  test('goes under review again if a retry has no response for a day', async () => {
     const { id } = await createUnansweredRefund();
     await resolve(id, { resolution: 'Retry' });
     const database = await testDatabase();
@@ -202,7 +202,7 @@ describe('a refund without an answer', () => {
     await qr.becomes(id, (each) => each['hold'] !== undefined, 'the second hold');
   });
 
-  test('is settled elsewhere with a note; what the provider says then changes no sum', async () => {
+  test('can be settled with a note, and later provider events then change no amount', async () => {
     const { id, refund } = await createUnansweredRefund();
     const note = 'Paid back by a transfer of 22 November.';
     const { status, body } = await resolve(id, { resolution: 'Settle', note });

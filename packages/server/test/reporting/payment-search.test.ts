@@ -65,7 +65,7 @@ describe('the search over payments', () => {
     await reported(setup);
   });
 
-  test('tells each payment in one line, the newest first', async () => {
+  test('returns one item per payment, with the newest first', async () => {
     const items = await search();
     assert.deepEqual(
       names(items),
@@ -236,7 +236,7 @@ describe('the search over payments', () => {
     }
   });
 
-  test('a merchant sees its own payments alone, whatever it asks for', async () => {
+  test('a merchant finds only its own payments, with any filter', async () => {
     const ownPayments = await search({}, setup.otherMerchant.token);
     assert.deepEqual(names(ownPayments), ['other']);
     const text = made['plain'].transactionId;
@@ -279,7 +279,7 @@ describe('the search over payments', () => {
     assert.equal(otherResponse.body.code, 'transaction_not_found');
   });
 
-  test('one payment is told with its operations and events', async () => {
+  test('the server returns one payment with its operations and events', async () => {
     const { transactionId } = made['refunded'];
     const detail = await report(setup, token, `transactions/${transactionId}`);
     assert.equal(detail.kind, 'Card');
@@ -331,7 +331,7 @@ describe('the search over payments', () => {
     });
   }
 
-  test('a cursor is good for its filters alone, and for nobody who makes one', async () => {
+  test('the server refuses a cursor with different filters and a forged cursor', async () => {
     const page = await report(setup, token, 'transactions', { limit: 1 });
     const path = `/reporting/v1/transactions?limit=1&state=Captured&cursor=${page.nextCursor}`;
     const other = await setup.client.call('GET', path, { token });
@@ -343,7 +343,7 @@ describe('the search over payments', () => {
     assert.equal(made.body.code, 'cursor_invalid');
   });
 
-  test('a cursor that somebody has made is refused where the database would not take its key', async () => {
+  test('the server refuses a forged cursor if its key is not valid for the database', async () => {
     const id = randomUUID();
     const first = formatSettlementId({ ...ofSettlement, day: '2026-01-01' });
     const late = Buffer.from(first, 'base64url');
@@ -378,7 +378,7 @@ describe('the search over payments', () => {
     }
   });
 
-  test('settlements before the calendar begins are none', async () => {
+  test('the server answers settlement queries with dates before 1970 with status 200', async () => {
     for (const query of ['from=0000-01-01', 'to=0000-01-01', 'from=0001-01-01&to=1969-12-31']) {
       const answer = await setup.client.call('GET', `/reporting/v1/settlements?${query}`, {
         token,
@@ -395,7 +395,7 @@ describe('the search over payments', () => {
     }
   });
 
-  test('texts that look like filters of a database find nothing and harm nothing', async () => {
+  test('search texts that look like SQL find no payments and delete no data', async () => {
     for (const text of ["';--", '%', '_', '$1', '\\x00', '{}', '0'.repeat(64)]) {
       assert.deepEqual(await search({ text }), [], text);
     }

@@ -111,7 +111,7 @@ describe('reconciliations', () => {
     ]);
   });
 
-  test('what differs or is missing is told, decided once, and kept with who did', async () => {
+  test('the server reports different and missing movements, accepts one decision for each, and stores the decision', async () => {
     const [one, two, three, refund] = movements;
     assert.ok(one && two && three && refund);
     const unknownMovement = { ...one, reference: '999999999999', amount: 42 };
@@ -202,7 +202,7 @@ describe('reconciliations', () => {
     assert.equal((await call('GET', '')).body.items.length, before);
   });
 
-  test('days and links are checked before anything is taken in', async () => {
+  test('the server checks the date range and the acquirer link before it imports a file', async () => {
     const long = `${base}?acquirerLinkId=${setup.linkId}&from=2026-01-01&to=2026-03-01`;
     const how = { token: setup.acquirerToken, raw: head, headers: { 'content-type': 'text/csv' } };
     assertProblem(await setup.client.call('POST', long, how), {
@@ -216,7 +216,7 @@ describe('reconciliations', () => {
     assert.equal((await setup.client.call('POST', `${long}`, json)).status, 415);
   });
 
-  test('no card number is kept with a file, in whatever text it comes', async () => {
+  test('the server refuses card numbers in a file, in its name and in a note', async () => {
     const sold = `Capture,M1,606012000017,1250,EUR,${day}`;
     const table = (reference: string) => `${head},acquirerReference\n${sold},,${reference}`;
     for (const text of ['4111111111111111', 'card 5555 5555 5555 4444']) {
@@ -252,7 +252,7 @@ describe('reconciliations', () => {
     }
   });
 
-  test('a reference that stands in thousands of lines ends the comparison, and nothing else', async () => {
+  test('the comparison fails with reference_repeated if thousands of lines contain the same reference', async () => {
     const line = `Capture,M1,606012000099,1250,EUR,${day},`;
     const sent = await send([head, ...Array.from({ length: 3_100 }, () => line)].join('\n'));
     assert.equal(sent.status, 202, sent.text);
@@ -264,7 +264,7 @@ describe('reconciliations', () => {
     assert.equal((await call('DELETE', `/${sent.body.reconciliationId}`)).status, 204);
   });
 
-  test('it is the organisation’s alone: no merchant and no stranger sees it', async () => {
+  test('only the organisation sees its reconciliation; merchants and other organisations have no access', async () => {
     const done = await completed(
       await send([head, ...movements.map((each) => lineOf(each))].join('\n')),
     );

@@ -7,7 +7,7 @@ import { eventually } from '../support/wait-for-condition.ts';
 import { startTestWebhooks, type TestWebhooks } from './test-webhooks.ts';
 import { type Receiver, receiver } from './webhook-receiver.ts';
 
-describe('a resend beside a try that is under way', () => {
+describe('a resend during a running delivery attempt', () => {
   let opened: (Receiver | TestWebhooks)[] = [];
   afterEach(async () => {
     for (const each of opened.toReversed()) await each.stop();

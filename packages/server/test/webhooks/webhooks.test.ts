@@ -110,7 +110,7 @@ describe('webhooks', () => {
     assert.equal(byType.received.length, 0);
   });
 
-  test('for a day the old keys sign beside the new ones, however soon the next ones come', async () => {
+  test('old keys sign together with the new keys for a day, also after a second renewal', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['endpoint.test'] });
     const path = `/endpoints/${made.endpointId}`;
@@ -143,7 +143,7 @@ describe('webhooks', () => {
     assert.equal((await callApi('GET', path)).body.previousPublicKey, undefined);
   });
 
-  test('the log tells each try, and a resend brings the same identifier and bytes', async () => {
+  test('the log shows each attempt, and a resend has the same identifier and bytes', async () => {
     const to = await open(
       answerWith(503, {}, `down\u0000 for 4111111111111111 ${'x'.repeat(5000)}`),
     );
@@ -257,7 +257,7 @@ describe('webhooks', () => {
     assert.ok(!records.text.includes(made.secret));
   });
 
-  test('a replay of a time brings all of it once more, with the same identifiers and bytes', async () => {
+  test('a replay of a period sends all its events again, with the same identifiers and bytes', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['transaction.*'] });
     const first = await sale();

@@ -80,7 +80,7 @@ describe('the acquirer host', () => {
     assertTotals(till.totals(), { captured: 1000, approvals: 1 });
   });
 
-  it('echoes what the other side matches answers by', async () => {
+  it('echoes the request fields that the client uses to match an answer to its request', async () => {
     const till = ownTill();
     const client = await signedOn();
     const request = till.sale(1234, { 55: '9F2608584FD385FA234BCC' });
@@ -127,7 +127,7 @@ describe('the acquirer host', () => {
     assertTotals(till.totals(), { captured: 14_505 });
   });
 
-  it('records what it does not answer, and answers the repeat', async () => {
+  it('records a sale without answering it, and answers the repeated message', async () => {
     const till = ownTill();
     const client = await signedOn();
     const sale = till.sale(9091);
@@ -183,7 +183,7 @@ describe('the acquirer host', () => {
     assertTotals(till.totals(), { captured: 18_189, approvals: 2 });
   });
 
-  it('captures holds, never above what is held', async () => {
+  it('captures pre-authorizations up to the held amount and not above it', async () => {
     const till = ownTill();
     const client = await signedOn();
     const preAuthorization = till.hold(10_000);
@@ -205,7 +205,7 @@ describe('the acquirer host', () => {
     assert.equal(codeOf(await client.sendAndWait(till.capture(sale, 1000))), '12');
   });
 
-  it('refunds what was captured, never more', async () => {
+  it('refunds up to the captured amount and not above it', async () => {
     const till = ownTill();
     const client = await signedOn();
     const sale = till.sale(10_000);
@@ -242,7 +242,7 @@ describe('the acquirer host', () => {
     assertTotals(till.totals(), { captured: 18_101, refunded: 9091, openHolds: 31_899 });
   });
 
-  it('reverses all, or all but what is to remain', async () => {
+  it('reverses a transaction completely or down to a replacement amount', async () => {
     const till = ownTill();
     const client = await signedOn();
     const preAuthorization = till.hold(10_000);
@@ -288,7 +288,7 @@ describe('the acquirer host', () => {
     );
   });
 
-  it('does not know the originals of nobody, or of another merchant', async () => {
+  it('answers 25 if the original transaction is unknown or belongs to another merchant', async () => {
     const till = ownTill();
     const otherTill = ownTill();
     const client = await signedOn();

@@ -15,7 +15,7 @@ function run(...args: string[]) {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
 }
 
-test('it explains itself, and refuses what it does not know', () => {
+test('the command prints its help, and refuses an invalid argument', () => {
   const help = run('--help');
   assert.equal(help.status, 0);
   assert.match(help.stdout, /http-acquirer serve --data DIR/);
@@ -24,7 +24,7 @@ test('it explains itself, and refuses what it does not know', () => {
   assert.match(stderr, /43 characters/);
 });
 
-test('its key is made once, for its owner alone, and told by whoever serves with it', async () => {
+test('the simulator creates its key once, for its owner only, and prints the public key at the start', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'http-acquirer-'));
   const { x: key } = loadSigningKey(directory);
   assert.match(key, /^[A-Za-z0-9_-]{43}$/);

@@ -22,7 +22,7 @@ function run(...args: string[]) {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
 }
 
-test('it explains itself, and refuses what it does not know', () => {
+test('the command prints its help, and refuses invalid arguments', () => {
   const help = run('--help');
   assert.equal(help.status, 0);
   assert.match(help.stdout, /qr-provider serve --data DIR/);

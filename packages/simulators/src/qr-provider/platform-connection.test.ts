@@ -36,7 +36,7 @@ describe('the platform of a reference provider', () => {
     platform.close();
   });
 
-  it('says what is missing of an account, and no secret', () => {
+  it('reports the missing member of an account without a secret', () => {
     const file = join(directory, 'wrong.json');
     const faults: string[] = [];
     const platform = platformFromFile(file, (fault) => faults.push(String(fault)));

@@ -19,7 +19,7 @@ function activeLevels(
   return evaluateLevels(levels).map(({ active }) => active);
 }
 
-test('an activation takes along what stands below, and nothing that comes later', () => {
+test('an activation includes existing entities below it, and no entities that are created later', () => {
   assert.deepEqual(activeLevels([{ decidedAt: 10, coversAt: 10 }]), [true, true, true, true]);
   const late = activeLevels([{ decidedAt: 10, coversAt: 10 }], [1, 2, 3, 11]);
   assert.deepEqual(late, [true, true, true, false]);
@@ -37,13 +37,13 @@ test('of a decision about an entity and one above, the later one counts', () => 
   );
 });
 
-test('asked for again after it was switched off, it is not active by an older decision', () => {
+test('a new request after a deactivation does not become active through an older decision at a higher level', () => {
   const top = { decidedAt: 10, coversAt: 10 };
   assert.equal(activeLevels([top, { status: 'Requested', decidedAt: 20 }])[1], false);
   assert.equal(activeLevels([top, { status: 'Requested' }])[1], true);
 });
 
-test('only what is open is answered, and only what ended is asked for again', () => {
+test('the provider can answer only an open activation, and only an ended activation can be requested again', () => {
   assert.equal(nextState('Requested', 'accept'), 'Active');
   assert.equal(nextState('Pending', 'refuse'), 'Refused');
   for (const state of ['Active', 'Refused', 'Inactive'] as const) {

@@ -78,7 +78,7 @@ function createTestConfigurations() {
   };
 }
 
-test('what another process changed is seen within seconds, what this one changed at once', async () => {
+test('the cache shows changes of another process after five seconds, and changes of this process immediately', async () => {
   const configurations = createTestConfigurations();
   configurations.write('one', 1);
   assert.equal(await configurations.footer(), 'one');
@@ -98,7 +98,7 @@ test('what another process changed is seen within seconds, what this one changed
   assert.equal(await configurations.footer(), 'four');
 });
 
-test('many who ask at once are one question', async () => {
+test('concurrent requests for one device cause one database query', async () => {
   const configurations = createTestConfigurations();
   configurations.write('one', 1);
   const footers = await Promise.all(Array.from({ length: 20 }, () => configurations.footer()));
@@ -108,7 +108,7 @@ test('many who ask at once are one question', async () => {
   assert.equal(configurations.queryCount(), 2);
 });
 
-test('what was read before a change is not remembered after it', async () => {
+test('a value that was read before a change is not cached after the change', async () => {
   const configurations = createTestConfigurations();
   configurations.write('old', 1);
   let release = (): void => {};
@@ -128,7 +128,7 @@ test('what was read before a change is not remembered after it', async () => {
   assert.equal(await configurations.footer(), 'new');
 });
 
-test('a question that failed is asked again', async () => {
+test('the cache repeats a query after it failed', async () => {
   const configurations = createTestConfigurations();
   configurations.write('one', 1);
   const broken = Promise.reject(new Error('the line is down'));

@@ -23,7 +23,7 @@ const object = (properties: Record<string, unknown>, more: object = {}) => ({
   ...more,
 });
 
-test('a schema of the allowed part is taken, and checks', () => {
+test('the validator accepts a schema of the supported subset, and checks values against it', () => {
   const schema = object(
     {
       account: { type: 'string', pattern: '^[A-Z]{2}-[0-9]{1,6}$', maxLength: 9 },

@@ -20,7 +20,7 @@ const count = (members: Partial<CallCount>): CallCount => ({
 const summarize = (...counts: CallCount[]) =>
   summarizeCalls('s', counts, { from: began, to: began + 86_400_000 });
 
-describe('how a server does', () => {
+describe('the statistics of a provider server', () => {
   test('is said by the last steps in which it was called', () => {
     assert.equal(summarize().status, 'Quiet');
     assert.equal(summarize(count({ answered: 3 })).status, 'Up');
@@ -35,7 +35,7 @@ describe('how a server does', () => {
     assert.equal(summarize(bad, ...good.slice(0, 2)).status, 'Down');
   });
 
-  test('is told by what was asked, with times and the last fault', () => {
+  test('is summarized for each call with counts, times and the last fault', () => {
     const faultAt = began + 1_000;
     const { calls } = summarize(
       count({ answered: 2, totalMs: 30, longestMs: 20 }),
@@ -63,7 +63,7 @@ describe('how a server does', () => {
     ]);
   });
 
-  test('is told by the hour, without hours in which nothing was called', () => {
+  test('is summarized for each hour, without hours that have no calls', () => {
     const { hours } = summarize(
       count({ answered: 1 }),
       count({ at: began + countIntervalMs, failed: 1 }),
@@ -76,7 +76,7 @@ describe('how a server does', () => {
   });
 });
 
-test('a call is counted once, and of a fault the kind alone is kept', () => {
+test('the statistics count each call once, and store at most 100 characters of a fault', () => {
   const call = { serviceId: 's', call: 'create', ms: 12.4 };
   const good = addCall(count({}), { ...call, isAnswered: true }, began);
   assert.deepEqual([good.answered, good.failed, good.totalMs, good.longestMs], [1, 0, 12, 12]);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createWebhookHeaders, systemIds } from '../../platform/index.ts';
 import { createSigningSecrets, secretOverlapMs } from './signing-secrets.ts';
 
-test('the old key signs beside the new one for a day, and in no other service', () => {
+test('the old key signs together with the new one for a day, and only for its own service', () => {
   let now = 1_000_000;
   const masterKey = Buffer.alloc(32, 3);
   const secrets = createSigningSecrets({ masterKey, ids: systemIds, clock: { now: () => now } });

@@ -5,7 +5,7 @@ import { readRegistration } from './authenticate-registration.ts';
 
 const credentials = { clientId: 'c', secret: 's' };
 
-describe('what a device registers with', () => {
+describe('the reader of a device registration', () => {
   it('finds the credentials wherever devices put them', () => {
     const snake = { client_id: 'c', client_secret: 's' };
     const camel = { clientId: 'c', clientSecret: 's' };
@@ -27,7 +27,7 @@ describe('what a device registers with', () => {
     assert.deepEqual(readRegistration('{"tsn":"1"}'), { tsn: '1' });
   });
 
-  it('refuses what it cannot read, and half of the credentials', () => {
+  it('refuses an invalid message and incomplete credentials', () => {
     const codeOf = (message: string) => {
       try {
         readRegistration(message);

@@ -40,7 +40,7 @@ function sample() {
 }
 
 describe('a forwarder between two ends', () => {
-  it('holds the sender above the mark, and lets it go on once most is gone', () => {
+  it('pauses the sender above 256 KiB of buffered data and resumes it after most of the data is sent', () => {
     const { forwarder, pass, isPaused, drain } = sample();
     for (let n = 0; n < 4; n += 1) pass(64 * kib);
     assert.equal(isPaused(), false);
@@ -52,7 +52,7 @@ describe('a forwarder between two ends', () => {
     assert.deepEqual([isPaused(), forwarder.slowSince()], [false, undefined]);
   });
 
-  it('gives a reader time that reads slowly, and none that reads nothing', () => {
+  it('restarts the slow-reader timer after each read, and does not restart it if the reader reads nothing', () => {
     const { forwarder, pass, isPaused, drain, at } = sample();
     for (let n = 0; n < 5; n += 1) pass(64 * kib);
     at(9_000);
@@ -66,7 +66,7 @@ describe('a forwarder between two ends', () => {
     assert.equal(forwarder.slowSince(), 18_000);
   });
 
-  it('counts from when more than 1 MiB waits, whatever of it is read', () => {
+  it('does not restart the slow-reader timer while more than 1 MiB is buffered', () => {
     const { forwarder, pass, drain, at } = sample();
     for (let n = 0; n < 18; n += 1) pass(64 * kib);
     at(5_000);
@@ -81,7 +81,7 @@ describe('a forwarder between two ends', () => {
     assert.equal(forwarder.slowSince(), 9_000);
   });
 
-  it('asks for no word of a message while the reader keeps up, and for one of each once it lags', () => {
+  it('requests no send confirmation while the reader is fast, and one for each message while it is slow', () => {
     const confirmationFlags: boolean[] = [];
     const waiting: (() => void)[] = [];
     let buffered = 0;
@@ -130,7 +130,7 @@ describe('a forwarder between two ends', () => {
 });
 
 describe('a forwarder of many short messages', () => {
-  it('holds the sender back by their number, and lets it go once few are left', () => {
+  it('pauses the sender above 1024 waiting messages and resumes it at 256', () => {
     const waiting: (() => void)[] = [];
     let isPaused = false;
     const forwarder = createForwarder({

@@ -65,7 +65,7 @@ describe('a connection', () => {
     assert.deepEqual(calls, { pings: 20, isTerminated: false });
   });
 
-  it('that is held back is not taken for dead: nobody reads its pongs', () => {
+  it('stays open while it is paused and receives no pongs', () => {
     const { peer, calls, beat } = sample();
     beat(2);
     peer.pause();

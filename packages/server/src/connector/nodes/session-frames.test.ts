@@ -26,7 +26,7 @@ test('the count of frames goes round after the last number', () => {
   assert.equal(readFrame(bytes)?.sequence, 0);
 });
 
-test('what is no frame is none: too short, or of a kind that nobody knows', () => {
+test('readFrame returns undefined for a frame that is too short or of an unknown kind', () => {
   const good = writeFrame({ kind: 'text', sequence: 7, hasMore: false, body: Buffer.from('x') });
   for (let length = 0; length < 5; length += 1) {
     assert.equal(readFrame(good.subarray(0, length)), undefined);
@@ -52,7 +52,7 @@ test('a frame in the middle of other memory is read where it lies', () => {
   assert.equal(read?.body.toString(), 'abc');
 });
 
-test('a message is cut into parts that fit, and none is lost', () => {
+test('splitMessage cuts a message into parts of at most 256 KiB without data loss', () => {
   const part = 256 * 1024;
   for (const size of [0, 1, part - 1, part, part + 1, 4 * part, 4 * part + 5]) {
     const data = Buffer.alloc(size, size % 251);
@@ -63,7 +63,7 @@ test('a message is cut into parts that fit, and none is lost', () => {
   }
 });
 
-test('a count of bytes fits days of data, and what is none counts nothing', () => {
+test('a byte count is exact up to 2^47, and an invalid count is read as 0', () => {
   for (const count of [0, 1, 2 ** 32, 2 ** 47]) assert.equal(readCount(writeCount(count)), count);
   assert.equal(readCount(Buffer.from('short')), 0);
 });

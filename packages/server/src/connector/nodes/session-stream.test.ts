@@ -42,7 +42,7 @@ type Side = {
 
 const textOf = ({ heard }: Side) => heard.map(({ data }) => data.toString());
 
-test('messages come whole, in order, and as text or binary as they were', async () => {
+test('the session stream delivers messages complete, in order, and with their text or binary type', async () => {
   const { nats, a, b } = openPair();
   a.pipe.open();
   a.pipe.send(Buffer.from('one'), false);
@@ -66,7 +66,7 @@ test('messages come whole, in order, and as text or binary as they were', async 
   assert.deepEqual(b.ends, ['opened']);
 });
 
-test('what was not taken counts, and who has sent hears when it was', async () => {
+test('the session stream counts unacknowledged messages as buffered and notifies the sender after each acknowledgement', async () => {
   const { nats, a, b } = openPair();
   // Each message counts 64 bytes more than its data.
   const each = 100 + 64;
@@ -91,7 +91,7 @@ test('what was not taken counts, and who has sent hears when it was', async () =
   assert.deepEqual([a.pipe.buffered(), sent], [0, 3]);
 });
 
-test('messages without a byte are taken too, one after the other', async () => {
+test('the session stream acknowledges empty messages one by one', async () => {
   const { nats, a, b } = openPair();
   let sent = 0;
   for (let count = 0; count < 5; count += 1) {
@@ -109,7 +109,7 @@ test('messages without a byte are taken too, one after the other', async () => {
   assert.equal(a.pipe.buffered(), 0);
 });
 
-test('a lane over it holds its sender back while the reader at the other node does not read', async () => {
+test('a forwarder over the session stream pauses its sender while the reader on the other node does not read', async () => {
   const { nats, a, b } = openPair();
   let isPaused = false;
   const forwarder = createForwarder({
@@ -140,7 +140,7 @@ test('a lane over it holds its sender back while the reader at the other node do
   assert.equal(isPaused, false);
 });
 
-test('a message that is lost, comes twice, or is none ends both ends', async () => {
+test('a lost, repeated or invalid message ends the session at both ends', async () => {
   for (const harm of ['lost', 'twice', 'garbage'] as const) {
     const { nats, a, b } = openPair();
     a.pipe.send(Buffer.from('first'), false);
@@ -175,7 +175,7 @@ test('parts without an end do not fill the memory of a node', async () => {
   assert.deepEqual([b.heard.length, b.ends], [0, ['ended', 'lost']]);
 });
 
-test('a closing comes with its code and its word, after what was said before', async () => {
+test('the session stream delivers a close with its code and reason after all earlier messages', async () => {
   const { nats, a, b } = openPair();
   a.pipe.send(Buffer.from('last'), false);
   a.pipe.close(4001, 'superseded');
@@ -187,7 +187,7 @@ test('a closing comes with its code and its word, after what was said before', a
   assert.equal(a.pipe.buffered(), 0);
 });
 
-test('who waits for room is let go when the session ends', async () => {
+test('the session stream completes the callbacks of unacknowledged messages when the session ends', async () => {
   const { nats, a } = openPair();
   let sent = 0;
   a.pipe.send(Buffer.alloc(10), true, () => {
@@ -200,7 +200,7 @@ test('who waits for room is let go when the session ends', async () => {
   assert.deepEqual(a.ends, ['ended', 'lost'], 'once');
 });
 
-test('an end asks after the other one, and NATS that is away ends it', async () => {
+test('the session stream checks its peer, stays open while the peer answers, and ends when NATS is unavailable', async () => {
   const { nats, a, b } = openPair();
   a.pipe.tick(1999);
   a.pipe.tick(2000);

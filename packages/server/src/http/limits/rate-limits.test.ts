@@ -79,7 +79,7 @@ describe('rate limits', () => {
     }
   });
 
-  it('tracks no more keys than its limit, and keeps the tracked ones', async () => {
+  it('track a limited number of keys, and further keys share one counter', async () => {
     const applyLimit = createRateLimits({ tight: { windowSeconds: 60, limit: 3 } }, 2).policy(
       'tight',
     );

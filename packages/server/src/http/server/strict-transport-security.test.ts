@@ -74,6 +74,6 @@ describe('HSTS', () => {
   test('is in each response over TLS in production, also in those that Node writes', () =>
     expectLines('production', 1));
 
-  test('is in no response of the demo, since it would hold for all of localhost', () =>
+  test('is in no response of the demo, because browsers apply it to all of localhost', () =>
     expectLines('demo', 0));
 });

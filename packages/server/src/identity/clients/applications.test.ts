@@ -46,7 +46,7 @@ describe('an application', () => {
     assert.equal(JSON.stringify(rows).includes(clientSecret), false);
   });
 
-  test('keeps a given client id and secret', async () => {
+  test('uses the client id and the secret that the caller gives', async () => {
     const clientSecret = 'a-secret-of-at-least-32-characters';
     const credentials = { clientId: 'till.7_a-b', clientSecret };
     assert.deepEqual(await realm.createApplication(credentials), credentials);

@@ -80,7 +80,7 @@ describe('a terminal with a signed-in user', () => {
     await link(to, [origin.physicalDeviceId]);
   }
 
-  it('keeps its sign-in at its location, and loses it and its tokens when moved', async () => {
+  it('stays signed in at its location, and loses its sign-in and tokens when it moves', async () => {
     await begin();
     const first = await signIn();
     const stayed = await refresh(first.refresh_token);
@@ -102,7 +102,7 @@ describe('a terminal with a signed-in user', () => {
     assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
   });
 
-  it('that moved away and back keeps its sign-in', async () => {
+  it('stays signed in if it moves away and returns before the next refresh', async () => {
     await begin();
     const { refresh_token } = await signIn();
     const elsewhere = await scene.place({ merchantId: origin.merchantId, isLinked: false });

@@ -145,7 +145,7 @@ describe('in a real browser', { skip: chromiumSkipReason }, () => {
       });
     });
 
-    test(`the account page and what it leads to is accessible, in ${locale}`, async () => {
+    test(`the account page and its linked pages are accessible, in ${locale}`, async () => {
       const person = await personWith({ hasOneTimePassword: true });
       const { otpSecret = '', password } = person;
       const { username } = person.user;

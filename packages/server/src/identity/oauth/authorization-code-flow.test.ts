@@ -65,7 +65,7 @@ describe('the authorization code flow', () => {
     }
   });
 
-  test('the request may come by POST, with the parameters in the URL, in a form, or in both', async () => {
+  test('the client can send the request by POST, with parameters in the URL, in a form, or in both', async () => {
     const { client, realm } = flow;
     const params = { client_id: client.clientId, response_type: 'code', redirect_uri: redirectUri };
     for (const path of paths()) {

@@ -283,7 +283,7 @@ describe('a refresh token', () => {
     assert.equal(await errorOf(last.refresh_token), 'invalid_grant');
   });
 
-  test('keeps the session of its browser alive', async () => {
+  test('extends the browser session each time it is used', async () => {
     const browser = flow.openBrowser();
     let last = await flow.requestTokens({}, browser);
     for (let times = 0; times < 3; times += 1) {

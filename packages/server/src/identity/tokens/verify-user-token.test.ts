@@ -108,7 +108,7 @@ describe('the token of a person', () => {
     assert.deepEqual(new Set(manager.user.permissions), new Set(groupPermissions.merchant_manager));
   });
 
-  test('keeps its permissions in every scope, and gets no others from a claim', async () => {
+  test('has the same permissions in every scope, and gets no others from a claim', async () => {
     const wide = factsOf(await verify(tokens.access));
     for (const scope of ['openid', 'email', 'auth', 'phone address']) {
       const { access } = await tokensOf(realm, clientId, manager, scope);

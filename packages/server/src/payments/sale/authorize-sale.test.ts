@@ -177,7 +177,7 @@ test('a decline or a host error causes no reversal', async () => {
   }
 });
 
-test('issuer data beside an unknown response code is returned with the reversal', async () => {
+test('a sale with an unknown response code is reversed, and its event contains the issuer data', async () => {
   const issuer = { issuerData: '71099F180400000001', addressResult: 'N' };
   const { ports, made } = setUp({ now: 100, outcome: { ...declinedBy('ZZ'), ...issuer } });
   assert.equal((await authorizeSale(ports, intent)).row.state, 'Reversing');
@@ -185,7 +185,7 @@ test('issuer data beside an unknown response code is returned with the reversal'
   assert.deepEqual([issuerData, avsResultCode], ['71099F180400000001', 'N']);
 });
 
-test('an explicit refusal beside an unknown response code is a decline', async () => {
+test('the server treats an unknown response code with an explicit decline as a decline', async () => {
   const outcome: AcquirerOutcome = {
     outcome: 'Declined',
     responseCode: 'ZZ',

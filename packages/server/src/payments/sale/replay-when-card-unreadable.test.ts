@@ -88,7 +88,7 @@ const sale = saleOf(100);
 describe('a card that cannot be decrypted', () => {
   const ofKeys = ['hsm_unavailable', 'card_keys_unavailable', 'encryption_key_unknown'] as const;
   for (const code of ofKeys) {
-    test(`${code}: nothing was done where there is no sale, and what is unknown where there is one`, async () => {
+    test(`${code}: the outcome is NotProcessed without a matching sale, and Unknown if a sale exists or is in progress`, async () => {
       assert.deepEqual(await replayResult(code, {}), [code, 'NotProcessed', undefined]);
       assert.deepEqual(await replayResult(code, { sale }), [code, 'Unknown', transaction]);
       assert.deepEqual(await replayResult(code, { isRunning: true }), [code, 'Unknown', undefined]);

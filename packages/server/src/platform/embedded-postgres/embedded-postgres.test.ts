@@ -103,7 +103,7 @@ describe('embedded PostgreSQL', () => {
     );
   });
 
-  test('a server of a killed parent is taken over, and stopped with this process', async () => {
+  test('a process takes over the database server of a killed process and stops it at its own end', async () => {
     const dataDir = join(base, 'b');
     await copyTemplateCluster(dataDir);
     const elsewhere = await startElsewhere(dataDir);

@@ -456,7 +456,7 @@ describe('jobs', () => {
     await jobs.stop();
   });
 
-  test('if more jobs are due than fit into one claim, the oldest of any kind come first', async () => {
+  test('if one claim cannot take all due jobs, the server starts the oldest jobs of all kinds first', async () => {
     const database = await testDatabase();
     const { jobs, organizationId, remainingJobs } = setUp(database);
     const kinds = Array.from({ length: 4 }, () => `test-${randomUUID()}`);

@@ -85,7 +85,7 @@ describe('acquirer links and contracts', () => {
     );
   });
 
-  test('a link keeps how its host is spoken to, and shows it', async () => {
+  test('a link stores the connection settings of its host, and returns them', async () => {
     const { call, made, provisioning } = scene;
     const body = {
       name: 'keyed',
@@ -238,7 +238,7 @@ describe('acquirer links and contracts', () => {
     }
   });
 
-  test('a contract keeps a withdrawn currency, and no contract can add one', async () => {
+  test('a contract with a withdrawn currency can be updated, and no contract can add a withdrawn currency', async () => {
     const { call, made, shop, database } = scene;
     const { merchantId } = await shop('withdrawn-currency');
     const path = `/merchants/${merchantId}/acquirer-contracts`;

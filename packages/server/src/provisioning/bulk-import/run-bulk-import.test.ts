@@ -126,7 +126,7 @@ describe('an import', () => {
     time.now = later.retryAt;
     assert.equal(await process.sweep(), undefined);
     assert.equal(await bulk.find(name('b')), undefined);
-    assert.deepEqual(await bulk.answersAfter(name('b'), 0, 1), []);
+    assert.deepEqual(await bulk.listResultsAfter(name('b'), 0, 1), []);
     assert.equal(await process.sweep(), undefined);
   });
 });

@@ -50,7 +50,7 @@ describe('devices', () => {
     assert.deepEqual(await listNames(`/physical-devices?storeId=${systemIds.uuid()}`), []);
   });
 
-  test('a logical device holds none, one or two physical devices', async () => {
+  test('a logical device has zero, one or two physical devices', async () => {
     const { call, made, shop } = scene;
     const [one, two] = [await shop('links-one'), await shop('links-two')];
     const till = async ({ storeId }: { storeId: string }, name: string) =>
@@ -118,7 +118,7 @@ describe('devices', () => {
     assert.deepEqual(statuses, [200, 422, 422, 422]);
   });
 
-  test('a serial number that the database cannot hold is refused as a filter', async () => {
+  test('the server refuses a serial number filter that contains a null character', async () => {
     const answer = await scene.call('org', 'GET', '/physical-devices?serialNumber=%00');
     assertRefused(answer, 422, 'field_invalid', '?serialNumber');
   });

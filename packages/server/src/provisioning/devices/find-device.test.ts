@@ -71,7 +71,7 @@ describe('a device is found', () => {
     }
   });
 
-  test('with two of hardware by the one that was named; an empty place has none', async () => {
+  test('by the serial number of each of two physical devices, and without physical devices by its identifier', async () => {
     const made = await till('twofold');
     const { organizationId, provisioning } = scene;
     const second = deviceBody();

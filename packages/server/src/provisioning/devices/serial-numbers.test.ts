@@ -34,7 +34,7 @@ describe('a serial number', () => {
     await made('org', path, body);
   });
 
-  test('can be that of a terminal of another organisation, which answers as if there were none', async () => {
+  test('can belong to devices of two organisations, and the response does not show this', async () => {
     const { call, made } = scene;
     const [body, unknown] = [device(), device()];
     await made('org', path, body);
@@ -72,7 +72,7 @@ describe('a serial number', () => {
     }
   });
 
-  test('finds the device of the organisation that asks, by either spelling', async () => {
+  test('finds the device of the requesting organisation, by its short and its full form', async () => {
     const { made, provisioning, organizationId } = scene;
     const { storeId } = await scene.shop('two tenants');
     const merchant = await made('other', '/merchants', merchantBody('Elsewhere'));
@@ -106,7 +106,7 @@ describe('a serial number', () => {
     assert.equal(await provisioning.findDevice(organizationId, undefined, foreign), undefined);
   });
 
-  test('of one terminal is in each organisation once, also where all ask at the same time', async () => {
+  test('is accepted once in each organisation, also when all requests arrive in parallel', async () => {
     for (let round = 0; round < 5; round += 1) {
       const body = device();
       const answers = await Promise.all(

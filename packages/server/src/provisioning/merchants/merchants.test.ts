@@ -109,7 +109,7 @@ describe('merchants and stores', () => {
     assertRefused(noMerchant, 422, 'field_required', '/merchantId');
   });
 
-  test('read-only members may come back unchanged and not otherwise', async () => {
+  test('the server accepts unchanged read-only members and refuses changed ones', async () => {
     const { call, shop } = scene;
     const { storeId, merchantId } = await shop('read-only');
     const { merchantId: elsewhere } = await shop('read-only elsewhere');

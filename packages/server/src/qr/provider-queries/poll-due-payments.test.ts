@@ -179,7 +179,7 @@ test('a payment that was paid unseen is found out at its expiry, and one behind 
   assert.deepEqual([position.phase, position.paid, position.refunded], ['Expired', 500, 500]);
 });
 
-test('what a cancel finds paid is as much as the provider says, and nothing before it has said it', async () => {
+test('a payment that a cancel finds paid takes its amount only from the status response of the provider', async () => {
   const completed = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
   const part = { ...completed, amount: 250, currency: 'EUR' };
   const over = { dueAt: Date.parse('2026-03-01T12:03:00.000Z') };
@@ -214,7 +214,7 @@ test('what a cancel finds paid is as much as the provider says, and nothing befo
   assert.equal(unsure.payment().row.position.paid, 0);
 });
 
-test('a create that nobody answers is asked for with growing pauses, and ends with its time', async () => {
+test('the server polls an unanswered create with growing pauses, and expires the payment at its time limit', async () => {
   const start = Date.parse('2026-03-01T12:00:00.000Z');
   const one = world({}, { status: 'Created', dueAt: start });
   one.payment().row.position.phase = 'Created';
@@ -225,7 +225,7 @@ test('a create that nobody answers is asked for with growing pauses, and ends wi
   assert.equal(one.payment().row.status, 'Expired');
 });
 
-test('a create that the provider never heard of is cancelled there first, and ends by that answer', async () => {
+test('the server cancels a create that the provider does not know, and the cancel response decides the result', async () => {
   const start = Date.parse('2026-03-01T12:00:00.000Z');
   const notFound = { outcome: 'NotFound' };
   const unreachable = world(
@@ -254,7 +254,7 @@ test('a create that the provider never heard of is cancelled there first, and en
   assert.deepEqual(unheard.types, ['qr.cancel_pending', 'qr.failed']);
 });
 
-test('a refund without an answer is asked for until there is one, and somebody is told meanwhile', async () => {
+test('the server retries an unanswered refund until the provider responds, and raises an alarm before that', async () => {
   const template = world({});
   const paid = { ...template.payment().row.position, phase: 'Completed' as const, paid: 500 };
   const row = { ...template.payment().row, status: 'Completed' as const };
@@ -301,7 +301,7 @@ function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Mer
 
 const dayMs = 86_400_000;
 
-test('a refund that nobody answers for a day is asked for no more, and held with what it takes', async () => {
+test('after one day without a response, the server stops refund retries and puts the reserved amount under review', async () => {
   const one = refunding({});
   await one.goOn(refundRetryMs - 1);
   assert.deepEqual(one.types, []);
@@ -339,7 +339,7 @@ test('one that is forgotten again and again ends like one without an answer', as
   assert.equal(one.payment().row.position.hold, 'RefundUnanswered');
 });
 
-test('late money whose refund nobody answers is held too, and not lost', async () => {
+test('an unanswered refund of a late completion goes under review with its amount reserved', async () => {
   const one = refunding({}, 'LateCompletion');
   await one.goOn(refundRetryMs + 900_000);
   const { position } = one.payment().row;
@@ -355,7 +355,7 @@ test('pauses grow and stay', () => {
   assert.deepEqual(all.slice(-2), [900_000, 900_000]);
 });
 
-test('a look asks one question, in turn, so that no refund waits for the others for ever', async () => {
+test('each poll queries one refund in turn, so that every refund is queried', async () => {
   const template = world({});
   const at = template.now();
   const row = { ...template.payment().row, status: 'Completed' as const };
@@ -391,7 +391,7 @@ test('a look asks one question, in turn, so that no refund waits for the others 
   assert.equal(one.payment().row.dueAt, undefined);
 });
 
-test('what a provider tells does not call off whoever asks it', () => {
+test('an event of the provider does not change the due time of a running poll, and a response resets it', () => {
   const { row } = world({}).payment();
   const at = Date.parse(row.createdAt);
   const cancel = createOperation({ row, operations: [] }, 'Cancel', {

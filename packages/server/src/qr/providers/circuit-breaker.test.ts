@@ -54,7 +54,7 @@ test('failures of long ago are forgotten', () => {
   assert.equal(state(), 'closed');
 });
 
-test('after the pause one call tries; the others are not let through meanwhile', () => {
+test('after the pause the circuit breaker allows one trial call and blocks other calls until it ends', () => {
   const { circuit, world, state, call } = failing();
   world.at += 1000;
   assert.equal(state(), 'half_open');
@@ -80,7 +80,7 @@ test('a trial that fails doubles the pause, up to the longest', () => {
   }
 });
 
-test('a look that goes well lets one call try, and does not close it', () => {
+test('a successful health check allows one trial call and does not close the circuit', () => {
   const { world, call, state, circuit } = failing();
   world.at += 1000;
   assert.ok(call(true, true));
@@ -111,7 +111,7 @@ test('answers to calls of before it opened change nothing, and an end counts onc
   assert.equal(circuit.retryAfterMs(world.at), 1000);
 });
 
-test('a look where all is well counts for nothing', () => {
+test('failed health checks do not open a closed circuit', () => {
   const { call, state } = opening();
   for (let time = 0; time < 10; time += 1) call(false, true);
   assert.equal(state(), 'closed');

@@ -33,7 +33,7 @@ const heard = (status: number, body: unknown, headers: Record<string, string> = 
 const created = (status: number, body: unknown, headers?: Record<string, string>) =>
   readCreateAnswer(heard(status, body, headers), { newPayment: begins }, now);
 
-test('an answer is read, and what may be shown is kept', () => {
+test('the server reads a provider’s create answer and keeps only the known members of display and payer', () => {
   const answer = created(200, {
     ...fine,
     amount: { amount: 1234, currency: 'EUR' },
@@ -55,7 +55,7 @@ test('an answer is read, and what may be shown is kept', () => {
   });
 });
 
-test('a later answer comes with 202, and what is optional may be of any shape', () => {
+test('the server accepts a create answer with status 202 and ignores optional members of the wrong type', () => {
   const answer = created(202, {
     ...fine,
     status: 'Created',
@@ -73,7 +73,7 @@ test('a later answer comes with 202, and what is optional may be of any shape', 
   });
 });
 
-test('a time that is later than was asked for, and pauses without measure, are bounded', () => {
+test('the server limits expiresAt to the requested time and pollAfterMs to between 500 and 60,000 ms', () => {
   const bounded = created(200, { ...fine, expiresAt: '2027-01-01T00:00:00Z', pollAfterMs: 0 });
   assert.ok(bounded.outcome === 'Answered');
   assert.deepEqual([bounded.expiresAt, bounded.pollAfterMs], [expiresAt, 500]);
@@ -81,7 +81,7 @@ test('a time that is later than was asked for, and pauses without measure, are b
   assert.ok(slow.outcome === 'Answered' && slow.pollAfterMs === 60_000);
 });
 
-test('whatever cannot be read, or contradicts the question, leaves the outcome unknown', () => {
+test('the outcome is Unknown if an answer cannot be read or contradicts the request', () => {
   const unreadable = { outcome: 'Unknown', fault: 'answer_unreadable' };
   for (const body of [
     '',
@@ -110,7 +110,7 @@ test('whatever cannot be read, or contradicts the question, leaves the outcome u
   assert.deepEqual(readStatusAnswer(heard(200, fine), other, now), contradicts);
 });
 
-test('what may not be shown is found out at once; once it is paid, nobody shows anything', () => {
+test('the server refuses an unsafe display for a new pending payment and ignores it for completed payments and status answers', () => {
   const display = { type: 'url', data: 'javascript:alert(1)' };
   assert.deepEqual(created(200, { ...fine, display }), {
     outcome: 'Unknown',
@@ -161,7 +161,7 @@ test('a refusal is a value, with the words of the provider in one line and witho
   }
 });
 
-test('faults of a server, redirects and what stands between leave the outcome unknown', () => {
+test('the outcome is Unknown after a redirect, a timeout or a server error, and NotSent after 429', () => {
   for (const status of [301, 302, 307, 304, 100]) {
     assert.deepEqual(created(status, fine), { outcome: 'Unknown', fault: 'redirected' });
   }
@@ -196,7 +196,7 @@ test('a payment is missing only where the provider says so: any server can say 4
   assert.equal(created(404, missing).outcome, 'Refused');
 });
 
-test('a cancel that came too late is an answer, told with 200 or with 409', () => {
+test('the server reads the final status from the answer to a late cancel, for HTTP 200 and 409', () => {
   const late = { outcome: 'Answered', status: 'Completed', providerTransactionId: 'P-1' };
   const reference = { providerTransactionId: 'P-1' };
   assert.deepEqual(
@@ -219,7 +219,7 @@ test('a cancel that came too late is an answer, told with 200 or with 409', () =
   assert.equal(readCancelAnswer(heard(200, ''), {}, now).outcome, 'Unknown');
 });
 
-test('a refund is told by its own name', () => {
+test('the server accepts a refund answer only if it contains the requested refundId', () => {
   const refundId = '0198c0de-0000-7000-8000-00000000000a';
   const answer = { refundId, status: 'Pending', providerRefundId: 'R-1' };
   assert.deepEqual(readRefundAnswer(heard(200, answer), { refundId }, now), {
@@ -239,7 +239,7 @@ test('a refund is told by its own name', () => {
   assert.deepEqual(readRefundAnswer(missing, { refundId }, now), { outcome: 'NotFound' });
 });
 
-test('unknown members are kept within limits, without card data and without secrets', () => {
+test('the server stores unknown members of an answer within size limits, without card data and secrets', () => {
   const answer = created(200, {
     ...fine,
     wallet: 'Demo',
@@ -268,7 +268,7 @@ test('an answer that is nested without end is read', () => {
   assert.equal(created(200, deep).outcome, 'Answered');
 });
 
-test('a name of a payer that looks whole is masked here', () => {
+test('the server masks a payer identifier that looks like a complete phone number or card number', () => {
   const readMaskedId = (maskedId: string) => {
     const answer = created(200, { ...fine, payer: { maskedId } });
     return answer.outcome === 'Answered' ? answer.payer?.maskedId : undefined;
@@ -280,7 +280,7 @@ test('a name of a payer that looks whole is masked here', () => {
   assert.doesNotMatch(readMaskedId('4111111111111111') ?? '', /41111/);
 });
 
-test('what never left did nothing; what may have left is unknown', () => {
+test('the outcome of a failed call is NotSent if the request was not sent, and Unknown if it was possibly sent', () => {
   const ms = 1;
   assert.deepEqual(outcomeOfFault({ fault: 'unreachable', ms, possiblySent: false }), {
     outcome: 'NotSent',
@@ -304,7 +304,7 @@ test('what never left did nothing; what may have left is unknown', () => {
   });
 });
 
-test('whoever answers a look is there; who says Down, or fails, is not', () => {
+test('the server reads a health answer as Up, Down or Unknown, and HTTP 404 as Up', () => {
   assert.deepEqual(readHealthAnswer(heard(200, { status: 'Up' }), now), {
     outcome: 'Answered',
     status: 'Up',

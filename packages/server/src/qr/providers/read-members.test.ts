@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { redactText } from '../../platform/index.ts';
 import { textLine } from './read-members.ts';
 
-test('what stands for a secret is never cut in two', () => {
+test('a shortened text never contains a part of a secret', () => {
   for (const secret of ['cvc=123', 'cvc="123"', 'cvc: 123', 'cvc=>123', "cvc='123'"]) {
     for (let at = 36; at <= 64; at += 1) {
       const line = textLine(`${'a'.repeat(at)} ${secret} and more`, 64) ?? '';

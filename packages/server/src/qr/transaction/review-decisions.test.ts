@@ -240,7 +240,7 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
   else assert.equal(refundableAmount(position), 0, `${phase} keeps ${refundableAmount(position)}`);
 }
 
-test('whatever crosses a hold, no money for an ended payment is kept without a word for it', () => {
+test('after any reports and decisions, money of an ended payment is refunded, reserved, settled or under review', () => {
   const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);
   const transitions = new Set<string>();
@@ -270,7 +270,7 @@ test('whatever crosses a hold, no money for an ended payment is kept without a w
 const ends: readonly PaymentPhase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
 const reasons = Object.keys(reviewTransitions) as ReviewReason[];
 
-test('a provider that takes its completion back ends a payment that is held', () => {
+test('a provider event that retracts a completion ends a payment under review', () => {
   for (const finalStatus of ends) {
     const underReview = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
     const { loaded } = report(
@@ -299,7 +299,7 @@ test('a provider that takes its completion back ends a payment that is held', ()
   }
 });
 
-test('whoever has refused to give money back cannot say that there was none', () => {
+test('after a declined refund, a provider report of a final status changes no amount and raises an alarm', () => {
   for (const finalStatus of ends) {
     const underReview = payment({
       phase: 'Cancelled',
@@ -320,7 +320,7 @@ test('whoever has refused to give money back cannot say that there was none', ()
   }
 });
 
-test('the newest sum is what somebody decides about', () => {
+test('a newer provider report replaces the amount and the reason of a review', () => {
   const underReview = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
   const statusReport = { status: 'Completed', sequence: 4, amount: 900, currency: 'EUR' } as const;
   const { loaded } = report({ loaded: underReview, changes: [], accepted: false }, statusReport);
@@ -338,7 +338,7 @@ test('the newest sum is what somebody decides about', () => {
   );
 });
 
-test('what has ended is not accepted any more, and every hold can be ended', () => {
+test('an operator cannot accept an ended payment under review, and can settle it for every reason', () => {
   for (const reason of reasons) {
     assert.ok(!resolutionTable[reason].Ended.includes('Accept'));
     assert.ok(resolutionTable[reason].Ended.includes('Settle'));

@@ -21,7 +21,7 @@ const cellOf = (note: string): string => {
 };
 
 describe('lines of exports', () => {
-  test('CSV has a head, ends lines with CR LF, and quotes what needs it', () => {
+  test('CSV has a header line, ends lines with CR LF, and quotes commas, quotes and line breaks', () => {
     const text = csvOf([
       { id: 'a', note: 'plain', amount: 1050 },
       { id: 'b', note: 'one, "two"\nthree', amount: -5 },
@@ -36,7 +36,7 @@ describe('lines of exports', () => {
     });
   }
 
-  test('any text comes back whole, with no more than an apostrophe before it', () => {
+  test('a CSV cell contains any text unchanged, with at most one apostrophe before it', () => {
     const unit = fc.constantFrom(...'ab19 =+-@,;"\'\t\r\n'.split(''), 'ß', '漢', '＝');
     fc.assert(
       fc.property(fc.array(unit, { minLength: 1, maxLength: 12 }), (units) => {
@@ -48,7 +48,7 @@ describe('lines of exports', () => {
     );
   });
 
-  test('a card number that somebody has put into a reference is not written', () => {
+  test('an export does not contain a card number from a reference', () => {
     for (const format of ['Csv', 'JsonLines'] as const) {
       const text = formatLines(format, columns, [
         { id: 'a', note: 'order 4111 1111 1111 1111', amount: 1 },
@@ -75,7 +75,7 @@ describe('lines of exports', () => {
     );
   });
 
-  test('its name says what, when and in which form', () => {
+  test('the file name contains the report, the time and the format', () => {
     const at = '2026-03-01T12:30:05.123Z';
     assert.equal(buildFileName('transactions', 'Csv', at), 'transactions-20260301-123005.csv');
     assert.equal(

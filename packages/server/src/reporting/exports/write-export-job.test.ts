@@ -105,7 +105,7 @@ describe('the writing of exports', () => {
     assert.equal(await exportJob.text(), expected);
   });
 
-  test('a crash anywhere repeats no line and leaves none out', async () => {
+  test('a crash at any point neither repeats nor loses a line', async () => {
     const exportJob = await scene();
     for (const read of [1, 2, 13, 14, 20]) {
       exportJob.failAt(read);
@@ -151,7 +151,7 @@ describe('the writing of exports', () => {
     assert.equal((await exportJob.row()).state, 'Cancelled');
   });
 
-  test('one with too many rows says so, and one that cannot be read is given up and told of', async () => {
+  test('an export with too many rows fails with a reason, and an unreadable export fails after repeated attempts', async () => {
     const large = await scene({ rows: 10_000 });
     await large.worked();
     const { state, failure } = await large.row();

@@ -29,7 +29,7 @@ const contents = (cells: DailyAggregates) =>
 
 const seed = randomInt(2 ** 31);
 
-test(`entries added in any parts come to what they come to together (seed ${seed})`, async () => {
+test(`the stored sum of partial aggregates equals the sum of all entries (seed ${seed})`, async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
   const { below, pick } = createSeededRandom(seed);
@@ -58,7 +58,7 @@ test(`entries added in any parts come to what they come to together (seed ${seed
   assert.deepEqual(await stored(database.query, organizationId), contents(whole));
 });
 
-test('sums beyond what a number holds stay exact', async () => {
+test('the database stores sums above MAX_SAFE_INTEGER exactly', async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
   const cells: DailyAggregates = new Map();

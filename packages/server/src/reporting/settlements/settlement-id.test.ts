@@ -19,7 +19,7 @@ describe('the name of a settlement', () => {
     }
   });
 
-  test('is nothing that somebody has made up', () => {
+  test('is refused if it is malformed or contains invalid values', () => {
     const id = formatSettlementId(key());
     for (const text of ['', 'x', `${id}A`, id.slice(1), id.replace(/.$/, '*'), 'A'.repeat(51)]) {
       assert.equal(parseSettlementId(text), undefined, text);

@@ -157,7 +157,7 @@ describe('the AWS HSM', () => {
     await assert.rejects(legacy.translatePin(aes), refused('PinBlockInvalid'));
   });
 
-  it('derives from an AES-256 base key what its entry names, AES-128 where it names nothing', async () => {
+  it('derives the key type that the key entry names, and AES-128 if the entry names no type', async () => {
     const base = {
       ...keyTableEntry('bdk-aes-long', stub.arn('bdk-aes-long')),
       devices: ['12345678'],
@@ -359,7 +359,7 @@ describe('the AWS HSM', () => {
     await late.translatePin(request);
   });
 
-  it('tells what went wrong in the words of the port, and never what was sent', async () => {
+  it('maps AWS errors to HSM error codes and does not log card numbers or PIN blocks', async () => {
     const cases: [Parameters<AwsStub['failNext']>[0], HsmErrorCode][] = [
       [
         { refuse: `ValidationException|${testPan} ${request.pinBlock}`, status: 400 },
@@ -388,7 +388,7 @@ describe('the AWS HSM', () => {
     assert.ok(!logged.some((line) => line.includes(testPan) || line.includes(request.pinBlock)));
   });
 
-  it('asks once more where a kept connection was ended just then', async () => {
+  it('retries a request once if the reused connection was closed', async () => {
     await hsm.translatePin(request);
     stub.failNext('reset');
     const { pinBlock } = await hsm.translatePin(request);
@@ -396,7 +396,7 @@ describe('the AWS HSM', () => {
     assert.equal(stub.requests.length, 3);
   });
 
-  it('gives up in time', async () => {
+  it('rejects a request with HsmUnavailable after its timeout', async () => {
     const hasty = create({ timeoutMs: 3_000 });
     stub.failNext('hang');
     const data = Buffer.alloc(8);

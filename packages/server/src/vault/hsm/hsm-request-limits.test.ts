@@ -69,7 +69,7 @@ function slowModule() {
 const request = { keyRef: 'mac', algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) } as const;
 
 describe('the guard of the HSM', () => {
-  it('asks so much at once and no more, and tells the rest that the module is busy', async () => {
+  it('limits parallel HSM requests, and refuses requests beyond its queue with HsmBusy', async () => {
     const metrics = createMetrics();
     const slow = slowModule();
     const hsm = limitHsmRequests(slow.hsm, {
@@ -156,7 +156,7 @@ describe('the HSM of the settings', () => {
     assert.equal(await hsm.health(), 'down');
   });
 
-  it('is none where none is attached: whatever needs it is refused', async () => {
+  it('is unavailable with the setting none, and refuses every request', async () => {
     const hsm = created({ SWITCHYARD_HSM: 'none' });
     await hsm.start();
     assert.equal(await hsm.health(), 'down');

@@ -43,7 +43,7 @@ describe('a PKCS#11 module as the key provider', () => {
     await provider.close();
   });
 
-  test('tells a module that is away from a seal that is broken', async () => {
+  test('reports Unavailable for wrap and unwrap after the module was removed', async () => {
     const fails: { error?: Error } = {};
     const provider = await createPkcs11Provider(options, async () => moduleOf(fails));
     const wrapped = await provider.wrap(Buffer.from('a key'), identity);
@@ -52,7 +52,7 @@ describe('a PKCS#11 module as the key provider', () => {
     await assert.rejects(provider.wrap(Buffer.from('x'), identity), isFault('Unavailable'));
   });
 
-  test('without the package it says what to install', async () => {
+  test('reports a missing package or library when the provider is created', async () => {
     await assert.rejects(
       createPkcs11Provider(options),
       /pkcs11js is not installed|module|library|No such file|cannot open/i,

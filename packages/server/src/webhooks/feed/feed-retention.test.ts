@@ -101,7 +101,7 @@ describe('retention of the feed', () => {
     assert.equal((await stateOf(database, id))?.swept, 3);
   });
 
-  test('a feed that is all old is forgotten, and goes on counting', async (t) => {
+  test('the server deletes all events of an old feed, and does not reset its position', async (t) => {
     const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [60, 60]);

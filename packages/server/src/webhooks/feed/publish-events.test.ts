@@ -172,7 +172,7 @@ describe('publishing', () => {
     assert.equal(planned[0]?.position, 1);
   });
 
-  test('a body above the size limit keeps only the identifiers', async (t) => {
+  test('an event body above the size limit is replaced by its identifiers', async (t) => {
     const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>
         new Map(

@@ -147,7 +147,7 @@ test('a rejected line fails its capture, and the sale can be captured again', as
   await assertAgreement(setup);
 });
 
-test('a line that was not accepted fails its capture, whatever the response code means in messages', async () => {
+test('a rejected clearing line declines its capture, also for response codes 94, 26 and 96', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const ids = [await authorize(setup), await authorize(setup), await authorize(setup)];
   for (const id of ids) await callAsMerchant(setup, 'POST', `/${id}/capture`, {});

@@ -35,7 +35,7 @@ describe('account verification', () => {
     setup = await createTestOrganization();
   });
 
-  test('a verification asks the issuer and holds no amount, whatever the capture mode of the contract', async () => {
+  test('the issuer authorises a verification of amount zero, and the platform captures nothing', async () => {
     const { body: sale, text } = await call(setup, '/process', verification());
     assert.equal(sale.state, 'Authorized', text);
     assert.equal(sale.approved, true);

@@ -51,7 +51,7 @@ describe('encrypted card data', () => {
     await refused(swiped, 'clear_card_data_refused');
   });
 
-  test('a contract without clear card data refuses it beside encrypted data', async () => {
+  test('a contract without clear card data refuses clear data that is sent with encrypted data', async () => {
     const clearChip = chipData(number);
     const chipWithoutNumber = chipData(number, { '57': undefined });
     const encryptedTrack = tdes.encrypted('Track2', Buffer.from(track2));

@@ -23,7 +23,7 @@ async function createOrganizationWithClient() {
   return { ...setup, call };
 }
 
-test('the receipts of an approved sale contain what EMV and the schemes require', async () => {
+test('the receipts of an approved sale contain the data that EMV and the schemes require', async () => {
   const { call, platform, merchant: shop, organizationId } = await createOrganizationWithClient();
   const scope = { organizationId };
   const { view } = await platform.provisioning.stores.get(scope, shop.storeId);

@@ -77,7 +77,7 @@ describe('step-up after a decline', () => {
       ...members,
     });
 
-  test('a contactless decline can ask to insert the card', async () => {
+  test('the server asks for the chip after a contactless decline, and not after a chip or keyed decline', async () => {
     const sale = await relay();
     assert.equal(sale.terminalAction, 'UseChip');
     assert.equal(sale.response.reason, 'PinOrChipRequired');
@@ -190,7 +190,7 @@ describe('unsent step-ups', () => {
     await waitUntilAvailable(setup, merchant.token);
   }
 
-  test('an unsent step-up leaves the declined sale to the next step-up, which keeps it', async () => {
+  test('after unsent step-ups, the next step-up can use the declined sale, and later step-ups are refused', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     assert.equal(tapped.terminalAction, 'UseChip');
     const stepUpOf = tapped.transactionId;

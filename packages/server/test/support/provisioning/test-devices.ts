@@ -113,7 +113,7 @@ export type Requested = { readonly key: string; readonly csr: string; readonly d
 /** A key and a PKCS#10 request signed by it, as a device makes them. */
 export async function makeRequest(
   kind: KeyKind = 'P-256',
-  name = 'CN=whoever',
+  name = 'CN=any-device',
 ): Promise<Requested> {
   const algorithm = keyKinds[kind];
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

@@ -29,7 +29,7 @@ describe('the keys of the host', () => {
     return { ...offer, key: unwrapKey(zoneMaster.key, wrapped, zoneMaster.algorithm) };
   }
 
-  test('an offer is good behind the present key, and the present one once it is taken', () => {
+  test('an offered key comes after the current key, and before it once the offer is accepted', () => {
     const ring = open();
     const offer = offerOf(ring);
     assert.deepEqual(ring.keysFor('P'), [first.key, offer.key]);
@@ -40,7 +40,7 @@ describe('the keys of the host', () => {
     assert.deepEqual(ring.keysFor('M'), []);
   });
 
-  test('what was taken, and an offer that nobody has answered, outlive the process', () => {
+  test('accepted keys and unanswered offers are still available after a restart', () => {
     const before = open();
     const acceptedOffer = offerOf(before);
     acceptedOffer.accept();
@@ -61,7 +61,7 @@ describe('the keys of the host', () => {
     assert.deepEqual(ring.keysFor('P'), [offers[2].key, offers[1].key]);
   });
 
-  test('four offers wait and no more; without a zone master key there is none', () => {
+  test('the host stores at most four open key offers, and makes no offer without a zone master key', () => {
     const ring = open();
     const offers = Array.from({ length: 6 }, () => offerOf(ring).key);
     assert.deepEqual(ring.keysFor('P'), [first.key, ...offers.slice(2).reverse()]);

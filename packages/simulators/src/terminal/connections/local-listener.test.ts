@@ -145,7 +145,7 @@ test('a wrong pass phrase and a clear message get a Reject event', async () => {
   assert.equal(fake.sold.length, 0);
 });
 
-test('the public library is told of a refusal, and of what it may not ask for', async () => {
+test('the public client library receives a declined payment, and an error for the wrong terminal', async () => {
   const { fake, local } = await open(true);
   const till = clientOf(local.port, local.certFile);
   fake.next('Declines');
@@ -211,7 +211,7 @@ const flipped = (base64: unknown): string => {
   return bytes.toString('base64');
 };
 
-test('what was changed on its way, or is under another key, gets a Reject event and does nothing', async () => {
+test('the terminal answers a changed message or a message under another key with a Reject event, and sells nothing', async () => {
   const { fake, local } = await open(true);
   const changes: readonly ((wire: Wire) => void)[] = [
     (wire) => {
@@ -271,7 +271,7 @@ test('a copy of a protected message is rejected, and pays nothing', async () => 
   assert.equal(fake.taken(), 1250);
 });
 
-test('slow clients are cut off, pages of browsers refused, and others are served meanwhile', async () => {
+test('the terminal disconnects slow clients, refuses requests of web pages, and serves other clients', async () => {
   const { local } = await open(false, { headMs: 4000, allMs: 5000 });
   const head = 'POST /nexo HTTP/1.1\r\nhost: terminal\r\n';
   const slow = ['', head, `${head}content-length: 100\r\n\r\n{`].map((start) => {
@@ -351,7 +351,7 @@ test('clear messages where that is set, at both paths, and nothing else', async 
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a till whose terminal loses its power sees the connection break off, and asks later', async () => {
+test('a power loss of the terminal closes the connection, and the point of sale queries the result later', async () => {
   const { local, fake, terminal } = await open(false);
   terminal.setFault('Reboot');
   await assert.rejects(post(local, '/nexo', JSON.stringify(payment('1'))));

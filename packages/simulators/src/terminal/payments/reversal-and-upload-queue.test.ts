@@ -22,7 +22,7 @@ function later() {
 
 const minuteMs = 60_000;
 
-test('a reversal that wants an approval stays owed, is told once, and is made when it may be', async () => {
+test('the terminal stores a reversal that needs an approval, reports the fault once, and retries until it succeeds', async () => {
   const { terminal, fake, conditionOf, faults, lookAgain } = later();
   fake.setRefunds('NeedsApproval');
   terminal().setCard('declines-late');
@@ -61,7 +61,7 @@ test('a refund that the acquirer declined gave nothing back: it is made again, a
   await terminal().stop();
 });
 
-test('what is refused holds up nobody else', async () => {
+test('a refused reversal does not block the reversal of another sale', async () => {
   const { terminal, fake, conditionOf } = later();
   fake.setRefunds('NeedsApproval');
   terminal().setCard('declines-late');
@@ -73,7 +73,7 @@ test('what is refused holds up nobody else', async () => {
   await terminal().stop();
 });
 
-test('an offline sale that was refused is kept, and told', async () => {
+test('the terminal stores a refused offline sale, reports the refusal, and uploads the sale later', async () => {
   const { terminal, fake, conditionOf, faults, lookAgain } = later();
   fake.next('Refuses');
   terminal().setCard('offline');
@@ -86,7 +86,7 @@ test('an offline sale that was refused is kept, and told', async () => {
   await terminal().stop();
 });
 
-test('an offline sale waits while the terminal belongs to another merchant, who is charged with none of it', async () => {
+test('the terminal does not upload an offline sale while it belongs to another merchant, and uploads it afterwards', async () => {
   const { terminal, fake, conditionOf, faults, lookAgain } = later();
   assert.equal(await conditionOf(paymentRequest(10)), 'Success');
   terminal().setReachable(false);
@@ -104,7 +104,7 @@ test('an offline sale waits while the terminal belongs to another merchant, who 
   await terminal().stop();
 });
 
-test('an approval that is taken back stays owed while the terminal belongs to another merchant', async () => {
+test('the terminal stores an unsent reversal while it belongs to another merchant and completes it afterwards', async () => {
   const { terminal, fake, conditionOf, faults, lookAgain } = later();
   fake.nextOperations('NotSent');
   terminal().setCard('declines-late');
@@ -121,7 +121,7 @@ test('an approval that is taken back stays owed while the terminal belongs to an
   await terminal().stop();
 });
 
-test('a sale that nobody has heard of, and that cannot come any more, is owed no longer', async () => {
+test('the terminal drops the reversal of a sale that the platform never received', async () => {
   const { terminal, fake, conditionOf, lookAgain } = later();
   fake.next('NeverGets');
   const { findTransaction: find } = fake.platform;
@@ -154,7 +154,7 @@ const lostAt: Record<string, (harness: ReturnType<typeof later>) => Promise<stri
 };
 
 for (const [when, lose] of Object.entries(lostAt)) {
-  test(`a sale that another merchant has none of is not told as never taken: ${when}`, async () => {
+  test(`the terminal keeps the reversal of a sale that the platform does not find under another merchant: ${when}`, async () => {
     const harness = later();
     const { terminal, fake, faults, lookAgain } = harness;
     fake.next('LosesAnswer');
@@ -195,7 +195,7 @@ test('a 404 that is not the word of the platform says nothing of a sale', async 
   await terminal().stop();
 });
 
-test('a till is answered while the platform swallows what is asked, and turns do not pile up', async () => {
+test('the terminal answers the point of sale while the platform is silent, and does not repeat pending reversal requests', async () => {
   const { terminal, fake, conditionOf } = later();
   const pendingResolvers: ((answer: PlatformAnswer) => void)[] = [];
   let operateCalls = 0;

@@ -57,7 +57,7 @@ async function open(end: (call: ClientRequest | undefined, response: ServerRespo
 }
 
 for (const code of ['EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET']) {
-  test(`${code} on a connection that stands says nothing of what was sent`, async () => {
+  test(`after ${code} on an open connection the outcome of the request is Unknown`, async () => {
     const { calls, had } = await open((call) =>
       call?.socket?.destroy(Object.assign(new Error(code), { code })),
     );
@@ -77,7 +77,7 @@ test('where no connection is made, nothing was sent', async () => {
   assert.deepEqual(had, []);
 });
 
-test('what the platform does not find it does not find for the merchant whose terminal has asked', async () => {
+test('the client returns a transaction_not_found response together with the merchant of the terminal', async () => {
   const { facts } = await open((_, response) => {
     response.writeHead(404);
     response.end(JSON.stringify({ code: 'transaction_not_found', outcome: 'NotProcessed' }));

@@ -54,7 +54,7 @@ const moments = [
 ] as const;
 
 for (const { when, card, isCounted, status } of moments) {
-  test(`a disk that is full once ${when}: the till is told what was done`, async () => {
+  test(`if the disk is full once ${when}, the point of sale gets the result later`, async () => {
     let fillsAt = isCounted ? 'Payment' : undefined;
     const harness = onDisk((event) => {
       if (event.type === fillsAt) harness.fill();
@@ -93,7 +93,7 @@ for (const { when, card, isCounted, status } of moments) {
   });
 }
 
-test('a disk that is full once a refund was made: it is made once, and the till is told', async () => {
+test('if the disk is full after a refund, the terminal refunds once and the point of sale gets the result later', async () => {
   const harness = onDisk();
   const { terminal, ask, statusOf, fake } = harness;
   const { first } = await ask(paymentRequest(10));
@@ -147,7 +147,7 @@ test('a request that cannot be written down is not begun, and the next one is', 
   await terminal().stop();
 });
 
-test('a terminal that starts on a full disk finds out once there is room', async () => {
+test('a terminal on a full disk finds the result of a payment after the disk has space again', async () => {
   const harness = onDisk();
   const { terminal, ask, conditionOf, statusOf, fake } = harness;
   const payment = paymentRequest(80.16);

@@ -58,7 +58,7 @@ function demandEarly(results: readonly (string | undefined)[]): void {
   assert.deepEqual(results.slice(-2), ['Success', 'Success']);
 }
 
-test('an offline sale is uploaded, counted and told as paid, or none of it', async () => {
+test('after a kill at any point, an offline sale is uploaded, counted and reported as paid, or nothing happens', async () => {
   const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
   terminal().setCard('offline');
   fake.setUp(false);
@@ -98,7 +98,7 @@ async function onGiftCard({ ask }: Stage): Promise<number | undefined> {
   return first.body.PaymentAccountStatus?.CurrentBalance;
 }
 
-test('all items on a gift card are loaded and told as loaded, or none of them', async () => {
+test('after a kill at any point, all items on a gift card are loaded and reported, or none of them', async () => {
   const { terminal, conditionOf, dataDir } = createTestTerminal();
   const request = items(item('Activate', 5), item('Load', 7));
   assert.equal(await conditionOf(request), 'Success');
@@ -109,14 +109,14 @@ test('all items on a gift card are loaded and told as loaded, or none of them', 
   demandEarly(results);
 });
 
-test('where one item on a gift card is refused, none is loaded', async () => {
+test('a terminal that refuses one item on a gift card loads no item', async () => {
   const harness = createTestTerminal();
   assert.equal(await harness.conditionOf(items(item('Activate', 5), item('Unload', 6))), 'Refusal');
   assert.equal(await onGiftCard(harness), undefined);
   await harness.terminal().stop();
 });
 
-test('points are given and told as given, or not at all', async () => {
+test('after a kill at any point, loyalty points are awarded and reported, or not awarded', async () => {
   const { terminal, conditionOf, dataDir } = createTestTerminal();
   const LoyaltyAccountID = { IdentificationType: 'BarCode', LoyaltyID: '7' };
   const request = requestOf('Loyalty', newAddress(), {
@@ -136,7 +136,7 @@ test('points are given and told as given, or not at all', async () => {
   demandEarly(results);
 });
 
-test('of a batch what was done is kept as done, each in its place, and the rest is not begun', async () => {
+test('after a kill during a batch, finished transactions remain at their positions and the others have no effect', async () => {
   const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
   terminal().setCard('offline');
   fake.setUp(false);

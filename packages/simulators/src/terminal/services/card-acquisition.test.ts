@@ -66,7 +66,7 @@ test('a card that one till has acquired is not charged for the payment of anothe
   await terminal().stop();
 });
 
-test('a payment that names an acquisition which is not held is refused', async () => {
+test('the terminal refuses a payment that refers to an unknown or already used card acquisition', async () => {
   const { terminal, conditionOf, fake, reference } = await acquired();
   const other = { ...reference, TransactionID: 'never', TimeStamp: at };
   assert.equal(await conditionOf(paymentWithReference('till-1', other)), 'NotFound');
@@ -80,7 +80,7 @@ test('a payment that names an acquisition which is not held is refused', async (
   await terminal().stop();
 });
 
-test('a card is forgotten when nobody would be waited for any more', async () => {
+test('the terminal discards an acquired card after one minute without a payment', async () => {
   const { terminal, conditionOf, fake, reference, pass } = await acquired();
   pass(60_000);
   assert.equal(await conditionOf(paymentWithReference('till-1', reference)), 'NotFound');
@@ -89,7 +89,7 @@ test('a card is forgotten when nobody would be waited for any more', async () =>
   await terminal().stop();
 });
 
-test('a chip in the reader answers the till that has asked for it, and no other', async () => {
+test('the terminal accepts card reader commands only from the point of sale that initialised the reader', async () => {
   const { terminal, ask, conditionOf } = createTestTerminal();
   const { serviceId: _, ...till } = newAddress('till-1');
   const init = requestOf('CardReaderInit', { ...till, deviceId: 'C1' }, {});

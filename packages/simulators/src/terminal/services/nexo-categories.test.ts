@@ -394,7 +394,7 @@ describe('each category at the terminal', () => {
     });
   }
 
-  test('a body that is none of its category is answered MessageFormat, and nothing is done', async () => {
+  test('the terminal refuses an invalid body in each category and makes no payment', async () => {
     const { ask, terminal, fake } = createTestTerminal();
     for (const category of Object.keys(categories) as Category[]) {
       const { class: MessageClass, bodies } = categories[category] as {
@@ -435,7 +435,7 @@ describe('each category at the terminal', () => {
   });
 });
 
-describe('receipts that are asked for once more', () => {
+describe('reprinted receipts', () => {
   const statusOf = (payment: AnyMessage, more: object) =>
     buildRequest('TransactionStatus', { MessageReference: referenceTo(payment.header), ...more });
 
@@ -450,7 +450,7 @@ describe('receipts that are asked for once more', () => {
   const firstLineOf = ({ OutputContent }: Structure<'PaymentReceipt'>) =>
     OutputContent.OutputText?.[0]?.Text ?? '';
 
-  test('come as copies, those that were asked for, and are printed again', async () => {
+  test('are marked as duplicates and limited to the requested types, and the terminal prints the customer copy', async () => {
     const harness = createTestTerminal();
     const payment = await paid(harness);
     const before = printedBy(harness).length;
@@ -486,7 +486,7 @@ describe('receipts that are asked for once more', () => {
     await harness.terminal().stop();
   });
 
-  test('of a service that has none, or was declined, the answer is as it was', async () => {
+  test('are not returned for a declined payment', async () => {
     const harness = createTestTerminal({ times: shortTimes });
     harness.fake.next('Declines');
     const payment = paymentRequest(10);

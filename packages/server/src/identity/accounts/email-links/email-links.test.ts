@@ -109,7 +109,7 @@ describe('email links', () => {
     );
   });
 
-  test('a reset ends a lock and keeps the second factor', async () => {
+  test('a password reset unlocks the account and does not remove the second factor', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
     for (let index = 0; index < 10; index += 1) await scene.signIn(user, { password: 'x' });
     assert.equal((await scene.signIn(user)).ok, false);

@@ -86,7 +86,7 @@ describe('a redirect address', () => {
   });
 });
 
-test('a web origin is exactly what a browser sends in Origin', () => {
+test('a web origin must have the exact form of the browser’s Origin header', () => {
   for (const origin of ['https://shop.example', 'https://shop.example:8443']) {
     assert.equal(originFault(origin, false), undefined, origin);
   }

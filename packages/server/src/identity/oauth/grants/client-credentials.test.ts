@@ -113,7 +113,7 @@ describe('client credentials', () => {
     assert.equal('cnf' in claims, false);
   });
 
-  test('the secret may come by HTTP Basic, and both addresses answer', async () => {
+  test('the server accepts the secret by HTTP Basic at both token endpoints', async () => {
     const { clientId, clientSecret } = await realm.createApplication();
     const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
     for (const path of [
@@ -134,7 +134,7 @@ describe('client credentials', () => {
     assert.equal(await countEntities(), 0);
   });
 
-  test('a scope is granted as asked; openid needs a user and is left out', async () => {
+  test('the server grants the requested scopes without openid, which needs a user', async () => {
     const client = await realm.createApplication();
     const scopes: [string, string][] = [
       ['openid profile email', 'profile email'],

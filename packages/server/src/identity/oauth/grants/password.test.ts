@@ -101,7 +101,7 @@ describe('the password grant', () => {
     assert.match(String(sub), uuidForm);
   });
 
-  test('an ID token comes only with openid; scopes add their claims', async () => {
+  test('the client gets an ID token only with the scope openid, and each scope adds its claims', async () => {
     const narrow = await answered(signIn(ada, { scope: 'email auth' }));
     assert.equal('id_token' in narrow, false);
     assert.equal(narrow['scope'], 'email auth');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readStatementName, withStatementName } from './statement-name.ts';
 
-test('a text contains the name it was given, and another text contains none', () => {
+test('a named SQL text contains its statement name, and other texts contain no name', () => {
   assert.equal(readStatementName(withStatementName('report-lines', 'SELECT 1')), 'report-lines');
   assert.equal(readStatementName('SELECT 1'), undefined);
   assert.equal(readStatementName('SELECT 1 /* prepared report-lines */ '), undefined);
