@@ -38,9 +38,9 @@ function readWanted(args: string[]): RealmCommand | undefined {
   if (values.help) return undefined;
   const [command, domain, ...rest] = positionals;
   if (command !== 'keys' && command !== 'rotate-keys') {
-    throw new UsageFault('keys or rotate-keys?');
+    throw new UsageFault('the command must be keys or rotate-keys');
   }
-  if (domain === undefined) throw new UsageFault('which user domain?');
+  if (domain === undefined) throw new UsageFault('the user domain is missing');
   if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
   if (values.now && command === 'keys') throw new UsageFault('--now is for rotate-keys');
   return { command, domain, now: values.now, json: values.json };
@@ -48,10 +48,8 @@ function readWanted(args: string[]): RealmCommand | undefined {
 
 /** Loaded only then: who mistyped a word need not wait for the platform's code. */
 async function doWork(realmCommand: RealmCommand): Promise<void> {
-  const { runRealmCommand: obey, withIdentity } = await import(
-    './realm-keys/realm-key-commands.ts'
-  );
-  await withIdentity((identity) => obey(identity, realmCommand));
+  const { runRealmCommand, withIdentity } = await import('./realm-keys/realm-key-commands.ts');
+  await withIdentity((identity) => runRealmCommand(identity, realmCommand));
 }
 
 async function main(args: string[]): Promise<number> {
@@ -62,11 +60,11 @@ async function main(args: string[]): Promise<number> {
     return exitCodes.done;
   } catch (error) {
     if (error instanceof UsageFault) {
-      process.stderr.write(`realm: ${error.message}\n\n${usage}`);
+      process.stderr.write(`realm-keys: ${error.message}\n\n${usage}`);
       return exitCodes.wrongUsage;
     }
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`realm: ${error instanceof ProblemError ? error.detail : message}\n`);
+    process.stderr.write(`realm-keys: ${error instanceof ProblemError ? error.detail : message}\n`);
     return exitCodes.failed;
   }
 }

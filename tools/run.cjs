@@ -16,8 +16,8 @@ const {
 } = require('../packages/cli/bin/node-24.cjs');
 
 const npmMajor = 7;
-// Everything, whatever the caller's own npm settings leave out; and no warnings that the machine's
-// Node is old, since the packages never run under it.
+// Installs all dependencies, also those that the npm settings of the user leave out, and hides warnings
+// about an old Node of the machine, because the packages never run under it.
 const installFlags =
   '--include=dev --include=optional --engine-strict=false --loglevel=error'.split(' ');
 const lockWaitMs = 15 * 60 * 1000;
@@ -28,19 +28,19 @@ const stampFile = path.join(modules, '.switchyard-stamp');
 const lockFolder = path.join(root, '.cache', 'setup.lock');
 
 /**
- * What keeps the server small and its pauses short; its owner may say otherwise in NODE_OPTIONS. A heap
- * near its limit is collected without end: some 130 MiB live where thousands of clients wait.
+ * Keeps the memory of the server small and its pauses short; NODE_OPTIONS can change it. A heap near its
+ * limit is collected all the time: about 130 MiB are in use while thousands of clients wait.
  */
 const serverFlags = ['--max-semi-space-size=8', '--max-old-space-size=224'];
 
-/** Each thread's own memory of the C library holds some 15 MiB that nobody uses; other libraries do not read it. */
+/** glibc reserves about 15 MiB of unused memory for each thread; other C libraries ignore this setting. */
 const serverVariables = { MALLOC_ARENA_MAX: '1' };
 
 const parentLookMs = 250;
 
 /**
- * The shell of npm dies of a signal and hands nothing on: whoever has lost it that way is told
- * instead of it. A shell of somebody's own may go while what it began goes on.
+ * The shell of npm ends on a signal without passing it on, so a process that has lost it ends itself.
+ * A process that the user started in another shell continues when that shell ends.
  */
 function endWithNpm() {
   if (process.env['npm_lifecycle_event'] === undefined || process.platform === 'win32') return;
@@ -59,37 +59,37 @@ const targets = {
     flags: serverFlags,
     variables: serverVariables,
     beside: 'tools/build-portal.ts',
-    // It says so once its ports are free: a start that fails builds nothing.
+    // The build starts when the ports are free, so that a failing start builds nothing.
     besideOnMessage: true,
     does: 'start the platform',
   },
   test: {
     script: 'tools/test-runner/test-command.ts',
     beside: 'tools/build-portal.ts',
-    does: 'run the whole gate, or the tests that match a pattern',
+    does: 'run all checks and tests, or the tests whose path contains the given words',
   },
   check: {
     script: 'tools/test-runner/test-command.ts',
     args: ['--static'],
-    does: 'run the static checks alone',
+    does: 'run the static checks only',
   },
   bench: {
     script: 'tools/bench/bench-command.ts',
-    does: 'measure speed and memory: -- --help lists what',
+    does: 'measure speed and memory; -- --help lists the benchmarks',
   },
   attack: {
     script: 'tools/attack.ts',
-    does: 'attack a platform of its own as a client from outside',
+    does: 'start a platform in production mode and attack it',
   },
   faults: {
     script: 'tools/faults/faults-command.ts',
-    does: 'take things away from a platform under load',
+    does: 'inject faults into a platform under load',
   },
   fuzz: { script: 'tools/fuzz/fuzz-command.ts', does: 'feed millions of inputs to the parsers' },
   'build-portal': {
     script: 'tools/build-portal.ts',
     args: ['--tell'],
-    does: 'build the pages of the portal, where they have changed',
+    does: 'build the portal if its sources have changed',
   },
   generate: { script: 'tools/generate/generate-command.ts', does: 'write the generated documents' },
   format: { script: 'tools/test-runner/format-command.ts', does: 'format every file' },
@@ -99,9 +99,9 @@ const targets = {
   },
   'acquirer-host': {
     script: 'packages/simulators/src/acquirer-host/main.ts',
-    does: 'run an acquirer host of your own, and try tables of hosts',
+    does: 'run the acquirer host simulator, and check host tables',
   },
-  pack: { script: 'tools/pack.ts', does: 'pack the packages that are handed to others' },
+  pack: { script: 'tools/pack.ts', does: 'pack the published packages' },
   'request-path': {
     script: 'tools/request-path/request-path-command.ts',
     does: 'list the files of the payments module that a request passes',
@@ -112,11 +112,11 @@ const targets = {
   },
   'qr-provider': {
     script: 'packages/simulators/src/qr-provider/main.ts',
-    does: 'run a reference provider of QR payments, and read its books',
+    does: 'run the reference provider of QR payments, and print its payments',
   },
   operator: {
     script: 'tools/operator/operator-command.ts',
-    does: 'make the first operator of an empty platform',
+    does: 'create the first operator of an empty platform',
   },
   'realm-keys': {
     script: 'tools/realm-keys.ts',
@@ -124,11 +124,11 @@ const targets = {
   },
   'hsm-keys': {
     script: 'tools/hsm-keys.ts',
-    does: 'bring keys into the software HSM by components',
+    does: 'import keys into the software HSM by components',
   },
   reports: {
     script: 'tools/reports/reports-command.ts',
-    does: 'compare reports with payments, make them anew',
+    does: 'compare reports with payments, and rebuild them',
   },
   vault: { script: 'tools/vault.ts', does: 'list and replace the keys of stored cards' },
 };

@@ -1,4 +1,4 @@
-// `npm run vault`: looks at the keys of stored cards, replaces them, and tells who had a card opened.
+// `npm run vault`: lists and replaces the keys of stored cards, and lists the accesses to card numbers.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../packages/contract/src/index.ts';
 import type { VaultCommand } from './vault/vault-commands.ts';
@@ -7,20 +7,20 @@ const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 const listedMax = 10_000;
 
 const usage = `npm run vault -- status [--organization ID] [--json]
-    Lists the keys of stored cards, what has wrapped them, and rounds under way.
+    Lists the keys of stored cards, the wrapping key of each, and running re-encryptions.
 
 npm run vault -- rotate-keys --organization ID | --all [--json]
-    Replaces the key of an organisation, or of all. New cards are sealed under a new one at once, and a
-    job seals the others anew; they stay readable meanwhile.
+    Replaces the key of an organisation, or of all. New cards are encrypted under the new key
+    at once. A job re-encrypts the other cards; they stay readable during this.
 
 npm run vault -- accesses --organization ID [--from TIME] [--to TIME] [--limit N] [--json]
-    Tells who had a card opened, what for and with what result; oldest first, of the last day if
-    nothing is said. Times as in 2026-03-01T00:00:00Z.
+    Lists the accesses to card numbers, with the client, purpose and result of each; oldest first, of
+    the last day by default. Times as in 2026-03-01T00:00:00Z.
 
 npm run vault -- make-key
-    Makes the key of the settings in its PKCS#11 module: SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY, _PIN.
+    Creates the key of the settings in the PKCS#11 module: SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY, _PIN.
 
-Reads the settings of the platform (SWITCHYARD_…), but for make-key no keys of it, and may run beside it.
+The command reads the settings of the platform (SWITCHYARD_…); make-key reads no keys. It can run beside the platform.
 Exit codes: 0 done, 1 failed, 2 wrong usage. More: docs/how-to/manage-card-keys.md
 `;
 
@@ -72,7 +72,7 @@ function readWanted(args: string[], now: number): VaultCommand | undefined {
     throw new UsageFault('either --organization or --all');
   }
   if (command === 'status' || command === 'rotate-keys') return { command, organization, json };
-  if (organization === undefined) throw new UsageFault('whose accesses? --organization tells');
+  if (organization === undefined) throw new UsageFault('accesses needs --organization');
   const limit = Number(values.limit);
   if (!Number.isInteger(limit) || limit < 1 || limit > listedMax) {
     throw new UsageFault(`--limit takes 1 to ${listedMax}`);
@@ -96,8 +96,8 @@ async function main(args: string[]): Promise<number> {
       return exitCodes.done;
     }
     // Loaded only then: who mistyped a word need not wait for the platform's code.
-    const { runVaultCommand: doWork } = await import('./vault/vault-commands.ts');
-    await doWork(vaultCommand);
+    const { runVaultCommand } = await import('./vault/vault-commands.ts');
+    await runVaultCommand(vaultCommand);
     return exitCodes.done;
   } catch (error) {
     if (error instanceof UsageFault) {

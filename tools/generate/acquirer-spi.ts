@@ -27,66 +27,67 @@ const schemas = {
 
 type SchemaName = keyof typeof schemas;
 
-const description = `What the platform asks of an acquirer that speaks HTTP and JSON. The acquirer
-runs the server; the platform calls it. How to attach one: docs/how-to/connect-an-http-acquirer.md.
+const description = `The messages that the platform sends to an acquirer that uses HTTP and JSON. The acquirer
+runs the server, and the platform calls it. How to connect an acquirer: docs/how-to/connect-an-http-acquirer.md.
 
-**Signatures.** Each request and each answer carries one HTTP Message Signature (RFC 9421) with the
+**Signatures.** Each request and each response has one HTTP Message Signature (RFC 9421) with the
 label \`spi\`, Ed25519, and a Content-Digest (RFC 9530, sha-256). A request covers
 ${spiRequestComponents.map((each) => `\`${each}\``).join(', ')} and has the parameters created,
-keyid, nonce and alg; an answer covers ${spiAnswerComponents.map((each) => `\`${each}\``).join(', ')},
-the last being the signature of its request. \`keyid\` is the thumbprint of the public key (RFC 7638).
-A signature that was made more than ${spiClockToleranceSeconds} seconds away from now, or whose nonce was
-seen within that time, is refused with 401.
+keyid, nonce and alg. A response covers ${spiAnswerComponents.map((each) => `\`${each}\``).join(', ')};
+the last one is the signature of its request. \`keyid\` is the thumbprint of the public key (RFC 7638).
+The receiver answers 401 if the signature is more than ${spiClockToleranceSeconds} seconds old or in the
+future, or if it has received the nonce within that time.
 
-**Once.** \`messageId\` names a message for ever. The same message again, whether \`repeat\` says so
-or not, has the same answer and no second effect, also while the first is still under way. Another
-message under the same name is refused with 409. \`repeat\` and \`sentAt\` do not make another one.
+**Idempotency.** \`messageId\` identifies a message without a time limit. If the platform sends the same message
+again, with or without \`repeat\`, the acquirer returns the same response and does nothing more, also while the
+first request is still running. Another message with the same \`messageId\` gets 409. \`repeat\` and
+\`sentAt\` do not make a message different.
 
-**Unknown.** The platform waits for a while that both sides know (10 seconds unless agreed
-otherwise), asks by enquiry where the connection broke, and then reverses. An enquiry that is
-refused (NotProcessed, 400 and above) says nothing of the message: it stays unknown. A reversal is
-repeated until it is approved. One that names a payment which never came is declined with 25; if the
-payment comes after all, it is a payment like any other, and the platform reverses it again.
+**Unknown outcome.** The platform waits for the agreed time (10 seconds by default). If the connection broke, it
+sends an enquiry; then it sends a reversal. An error response to an enquiry (NotProcessed, 400 and above) does not
+give the outcome of the message: it stays unknown. The platform repeats a reversal until the acquirer approves it.
+The acquirer declines a reversal of an unknown payment with 25. If the payment arrives after that, the acquirer
+processes it normally, and the platform reverses it again.
 
-**Members.** Whatever a side does not know in what the other says, it ignores.`;
+**Members.** Each side ignores members that it does not know.`;
 
 type Described = { summary: string; description: string; takes: SchemaName; id: string };
 
 const summaries: Readonly<Record<SpiPath, Described>> = {
   '/v1/payments': {
-    summary: 'A hold, or money at once',
+    summary: 'Authorise a payment, or authorise and capture it',
     description:
-      'The platform sends one for each payment; `kind` says whether money is held or taken.',
+      'The platform sends one message for each payment; `kind` is an authorisation or a sale.',
     takes: 'SpiPayment',
     id: 'pay',
   },
   '/v1/captures': {
-    summary: 'Takes money out of a hold',
-    description: 'Several captures of a hold are possible, until one is `final`.',
+    summary: 'Capture an authorised amount',
+    description: 'Several captures of an authorisation are possible, until one is `final`.',
     takes: 'SpiCapture',
     id: 'capture',
   },
   '/v1/refunds': {
-    summary: 'Gives captured money back',
-    description: '`original` names the payment that was captured.',
+    summary: 'Refund a captured amount',
+    description: '`original` identifies the captured payment.',
     takes: 'SpiRefund',
     id: 'refund',
   },
   '/v1/reversals': {
-    summary: 'Takes a payment back',
+    summary: 'Reverse a payment',
     description:
-      '`remainingAmount` says what stays of the payment. The platform repeats a reversal until it is approved.',
+      '`remainingAmount` is the amount that stays authorised. The platform repeats a reversal until it is approved.',
     takes: 'SpiReversal',
     id: 'reverse',
   },
   '/v1/enquiries': {
-    summary: 'What became of a message',
+    summary: 'Get the outcome of a message',
     description: 'The platform sends it when the response to a message did not arrive.',
     takes: 'SpiEnquiry',
     id: 'enquire',
   },
   '/v1/echo': {
-    summary: 'Whether payments are taken',
+    summary: 'Check whether the acquirer accepts payments',
     description: 'The platform sends echoes while it has received no other response for a while.',
     takes: 'SpiEcho',
     id: 'echo',
@@ -105,7 +106,7 @@ const headerOf = (name: string, described: string) => ({
 
 const signatureHeaders = [
   headerOf('Content-Digest', 'sha-256 of the body (RFC 9530).'),
-  headerOf('Signature-Input', 'What is covered, and the parameters (RFC 9421).'),
+  headerOf('Signature-Input', 'The covered components and the parameters (RFC 9421).'),
   headerOf('Signature', 'The signature (RFC 9421).'),
 ];
 
@@ -114,7 +115,7 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'Signature',
-    description: 'An HTTP Message Signature (RFC 9421), as the description of this document says.',
+    description: 'An HTTP Message Signature (RFC 9421), as in the description of this document.',
   },
 };
 

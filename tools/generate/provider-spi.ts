@@ -42,28 +42,28 @@ const paymentCall = providerCallText(
   providerPaths.payment('0198c0de-0000-7000-8000-000000000001'),
 );
 
-const description = `What the platform asks of a provider of QR payments, and what the provider tells
-the platform. The provider runs the server, below the \`spiUrl\` that its service declares. How to
-become one: docs/how-to/become-a-qr-provider.md.
+const description = `The calls of the platform to a provider of QR payments, and the events that the provider sends to the
+platform. The provider runs the server, below the \`spiUrl\` that its service declares. How to become a
+provider: docs/how-to/become-a-qr-provider.md.
 
-**Signatures.** Each call is signed after Standard Webhooks 1.0: \`${id}\`, \`${timestamp}\` (seconds) and
-\`${signature}\`, over \`id.timestamp.body\`. While the secret is changed there are several signatures,
-and one that fits is enough. A call without a body signs, in its place, its method and its address
-below \`spiUrl\`: \`${paymentCall}\`. What is not signed, or was signed more than
-${providerClockToleranceSeconds} seconds away from now, is refused with 401.
+**Signatures.** Each call is signed as in Standard Webhooks 1.0: \`${id}\`, \`${timestamp}\` (seconds) and
+\`${signature}\`, over \`id.timestamp.body\`. While the secret is being changed there are several signatures, and
+one valid signature is enough. A call without a body signs its method and its address below \`spiUrl\` in place of
+the body: \`${paymentCall}\`. The provider answers 401 if the signature is missing or wrong, or if its time
+differs by more than ${providerClockToleranceSeconds} seconds.
 
-**Once.** \`platformTransactionId\` names a payment for ever, \`refundId\` a refund. The same again has
-the same answer and no second effect, also while the first is still under way; the same name with
-another amount is refused with 409.
+**Idempotency.** \`platformTransactionId\` identifies a payment and \`refundId\` a refund, without a time limit. The
+same request again returns the same response and does nothing more, also while the first request is still running.
+The same identifier with another amount gets 409.
 
-**Unknown.** The platform waits ${providerAnswerMs / 1000} seconds, then asks how the payment stands,
-and cancels it at the latest when it expires. A cancel is always taken: one of a payment that never
-came is answered \`Cancelled\` and kept, and a request that comes after it is \`Cancelled\` from the
-start. A payment that was paid before its cancel stays paid: one that the merchant has cancelled is
-refunded, and one that the platform meant to end because it knew nothing is completed.
+**Unknown outcome.** The platform waits ${providerAnswerMs / 1000} seconds, then requests the status of the payment, and
+cancels it at the latest when it expires. The provider always accepts a cancel. For an unknown payment it answers
+\`Cancelled\` and stores this; a payment request that arrives later is \`Cancelled\` from the start. A payment that
+the consumer paid before the cancel stays paid. The platform then refunds it if the merchant cancelled it, and
+completes it if the platform cancelled it because of the unknown outcome.
 
-**Members.** Whatever a side does not know in what the other says, it ignores. An answer has at most
-${providerAnswerMaxBytes} bytes; redirects are not followed.`;
+**Members.** Each side ignores members that it does not know. A response has at most
+${providerAnswerMaxBytes} bytes; the platform does not follow redirects.`;
 
 const tag = {
   name: 'Provider',
@@ -93,9 +93,9 @@ const header = (name: string, described: string) => ({
 });
 
 const signatureHeaders = [
-  header(id, 'Another one for each call.'),
-  header(timestamp, 'Seconds since 1970, when the call was signed.'),
-  header(signature, 'The signatures, a space between them: `v1,…`.'),
+  header(id, 'A new identifier for each call.'),
+  header(timestamp, 'The time of the signature, in seconds since 1970.'),
+  header(signature, 'The signatures, separated by spaces: `v1,…`.'),
 ];
 
 const inPath = (name: string, described: string) => ({
@@ -106,10 +106,12 @@ const inPath = (name: string, described: string) => ({
   schema: { type: 'string', format: 'uuid' },
 });
 
-const payment = inPath('platformTransactionId', 'The payment at the platform.');
-const refund = inPath('refundId', 'The refund at the platform.');
-const unsigned = { '401': { description: 'The signature is not accepted; nothing was done.' } };
-const noPayment = problem('No such payment ever came: `code` is `payment_not_found`.');
+const payment = inPath('platformTransactionId', 'The identifier of the payment at the platform.');
+const refund = inPath('refundId', 'The identifier of the refund at the platform.');
+const unsigned = {
+  '401': { description: 'The signature is not valid; the provider did nothing.' },
+};
+const noPayment = problem('The provider has no such payment: `code` is `payment_not_found`.');
 
 /** Each call of the platform is signed; each event carries an access token of the provider. */
 const securitySchemes = {
@@ -117,7 +119,7 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: signature,
-    description: 'Standard Webhooks 1.0, as the description of this document says.',
+    description: 'Standard Webhooks 1.0, as in the description of this document.',
   },
   accessToken: {
     type: 'http',

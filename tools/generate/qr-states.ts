@@ -50,7 +50,7 @@ export function qrTransitionsTable(): string {
   return table(head, rows);
 }
 
-/** What a cancel and a refund meet. */
+/** The effect of a cancel and of a refund in each status. */
 export function qrStatesTable(): string {
   const rows = [...Object.entries(operationTable), ['held', underReviewRules] as const];
   const nameOfRule = (rule: OperationRule) => words[rule] ?? code(rule);
@@ -71,7 +71,7 @@ const heldMoves: Readonly<Record<ReviewTransition, string>> = {
   Contradict: 'changes nothing, alarmed',
 };
 
-/** What the provider's newer words do to a payment that is held, and what somebody may decide. */
+/** The effect of later provider events on a held payment, and the possible decisions of a user. */
 export function qrHoldsTable(): string {
   const decisions = (all: readonly Resolution[]) => all.map(code).join(', ');
   const rows = (Object.keys(reviewTransitions) as ReviewReason[]).map((reason) => {

@@ -5,28 +5,28 @@ import type { Terminal } from './terminal.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 
-const usage = `npm run hsm-keys -- custodian NAME
-    Takes in somebody who brings components, by a passphrase of 12 characters or more.
+const usageText = `npm run hsm-keys -- custodian NAME
+    Adds a custodian of key components, with a passphrase of at least 12 characters.
 
 npm run hsm-keys -- component KEY --custodian NAME --usage USAGE --algorithm Tdes|Aes
                     [--of N] [--devices BEGINNING,…] [--derivation ALGORITHM] [--check-value DIGITS]
-    Takes one component of a key, typed without an echo. Each comes from another custodian; with
-    the last one the key is made, sealed, and forgotten. Check values alone are shown.
+    Reads one component of a key from a hidden prompt. Each component has another custodian. The last
+    component completes the key, which is stored encrypted. Only check values are shown.
     --usage         BaseDerivation, KeyEncryption, TerminalPin, ZonePin or Mac
-    --of            how many components there are              (2)
-    --devices       of a base derivation key: how the serial numbers of its devices begin
-    --derivation    of a base derivation key: what working keys its devices derive, TDES_2KEY, TDES_3KEY,
+    --of            number of components                       (2)
+    --devices       of a base derivation key: prefixes of the serial numbers of its devices
+    --derivation    of a base derivation key: type of the working keys, TDES_2KEY, TDES_3KEY,
                     AES_128, AES_192 or AES_256         (TDES_2KEY of Tdes, AES_128 of Aes)
-    --check-value   of the whole key: where it is another, all components are discarded
+    --check-value   of the whole key: if it differs, all components are discarded
 
 npm run hsm-keys -- list [--json]
-    Lists keys, and those that wait for a component, by name, purpose and check value.
+    Lists keys and incomplete keys with name, purpose and check value.
 
 npm run hsm-keys -- remove KEY
-    Forgets a key, or the components of one that is not whole.
+    Deletes a key, or the components of an incomplete key.
 
-For the software HSM of demo and test: keys of production go into its module (docs/how-to/connect-an-hsm.md).
-Reads the settings of the platform (SWITCHYARD_…), which finds a new key at its next start.
+For the software HSM of demo and test: in production, load keys into the HSM itself (docs/how-to/connect-an-hsm.md).
+The command reads the settings of the platform (SWITCHYARD_…). The platform loads a new key at its next start.
 Exit codes: 0 done, 1 failed, 2 wrong usage.
 `;
 
@@ -133,9 +133,9 @@ async function takeComponent(
 
 function printList(ceremony: Ceremony, json: boolean, terminal: Terminal): void {
   const { keys, pending } = ceremony.list();
-  const keyViews = keys.map(({ name, usage: what, algorithm, checkValue, devices }) => ({
+  const keyViews = keys.map(({ name, usage, algorithm, checkValue, devices }) => ({
     name,
-    usage: what,
+    usage,
     algorithm,
     checkValue,
     devices,
@@ -144,13 +144,13 @@ function printList(ceremony: Ceremony, json: boolean, terminal: Terminal): void 
     terminal.print(`${JSON.stringify({ keys: keyViews, pending })}\n`);
     return;
   }
-  for (const { name, usage: what, algorithm, checkValue, devices } of keyViews) {
-    const columns = [name.padEnd(24), what.padEnd(14), algorithm.padEnd(4), checkValue];
+  for (const { name, usage, algorithm, checkValue, devices } of keyViews) {
+    const columns = [name.padEnd(24), usage.padEnd(14), algorithm.padEnd(4), checkValue];
     terminal.print(`${[...columns, devices.join(' ')].join('  ').trimEnd()}\n`);
   }
-  for (const { name, usage: what, algorithm, entered, of } of pending) {
+  for (const { name, usage, algorithm, entered, of } of pending) {
     terminal.print(
-      `${name.padEnd(24)}  ${what.padEnd(14)}  ${algorithm.padEnd(4)}  ${entered} of ${of}\n`,
+      `${name.padEnd(24)}  ${usage.padEnd(14)}  ${algorithm.padEnd(4)}  ${entered} of ${of}\n`,
     );
   }
 }
@@ -163,7 +163,7 @@ async function run(
   const { values, positionals } = parse(args);
   const [command, name, ...rest] = positionals;
   if (values.help) {
-    terminal.print(usage);
+    terminal.print(usageText);
     return;
   }
   if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
@@ -195,7 +195,7 @@ export async function runHsmKeys(
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const wrongUsage = error instanceof UsageFault;
-    terminal.warn(wrongUsage ? `hsm-keys: ${message}\n\n${usage}` : `hsm-keys: ${message}\n`);
+    terminal.warn(wrongUsage ? `hsm-keys: ${message}\n\n${usageText}` : `hsm-keys: ${message}\n`);
     return wrongUsage ? exitCodes.wrongUsage : exitCodes.failed;
   } finally {
     terminal.close();

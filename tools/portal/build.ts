@@ -27,7 +27,7 @@ const compressible = new Set(['.js', '.css', '.svg', '.json', '.html']);
 const leastBytes = 1024;
 const buildLimitMs = 300_000;
 const pollMs = 100;
-/** A folder for the time being is its owner's alone; the server may run as somebody else. */
+/** Only its owner can read a temporary folder, but the server may run as another account. */
 const readableToAll = 0o755;
 
 export class BuildFault extends Error {

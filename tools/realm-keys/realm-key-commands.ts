@@ -32,7 +32,7 @@ export async function withIdentity(work: (identity: Identity) => Promise<void>):
   const { platformKey: masterKey } = settings;
   await withDatabase(settings, { name: 'realm', connections: 1 }, async ({ database, log }) => {
     const parts = { database, clock: systemClock, ids: systemIds, log };
-    // Not started: whatever is ordered here, a platform does.
+    // The job runner is not started: a running platform executes the jobs.
     const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
     const audit = createAudit({ database, clock: systemClock, masterKey, jobs });
     const identity = createIdentity({

@@ -47,14 +47,14 @@ function readOptions(args: string[]): ReportsOptions | undefined {
 
 /** Loads the code of the platform only for a valid command, because loading is slow. */
 async function runCommand({ command, organizationId, json }: ReportsOptions): Promise<number> {
-  const { readSettings, omitCardSettings: withoutCards } = await import(
+  const { readSettings, omitCardSettings } = await import(
     '../../packages/server/src/platform/index.ts'
   );
   const { compareReports, rebuildReports } = await import(
     '../../packages/server/src/reporting/index.ts'
   );
   const { withDatabase } = await import('../platform-database/open-platform-database.ts');
-  const settings = readSettings(withoutCards(process.env));
+  const settings = readSettings(omitCardSettings(process.env));
   return withDatabase(settings, { name: 'reports', connections: 2 }, async ({ database }) => {
     const print = (text: string, facts: object) =>
       process.stdout.write(json ? `${JSON.stringify(facts)}\n` : `${text}\n`);

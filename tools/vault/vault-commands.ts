@@ -54,7 +54,7 @@ function printKeys(keys: readonly VaultKeyView[], json: boolean): void {
 async function rotate(open: Open, organization: string | undefined, json: boolean): Promise<void> {
   const { settings, database, log } = open;
   const parts = { database, clock: systemClock, ids: systemIds, log };
-  // Not started: whatever is ordered here, a platform with the role cards does.
+  // The job runner is not started: a running platform with the role cards executes the jobs.
   const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
   const audit = createAudit({ ...parts, masterKey: settings.platformKey, jobs });
   const ordered = await requestKeyRotation(
@@ -90,8 +90,8 @@ async function tellAccesses(
 
 export async function runVaultCommand(vaultCommand: VaultCommand): Promise<void> {
   if (vaultCommand.command === 'make-key') {
-    const { createPkcs11Key: makeModuleKey } = await import('./create-pkcs11-key.ts');
-    return makeModuleKey();
+    const { createPkcs11Key } = await import('./create-pkcs11-key.ts');
+    return createPkcs11Key();
   }
   requireDataDirectory();
   const settings = readSettings(omitCardSettings(process.env));

@@ -210,7 +210,7 @@ const rangesOf: readonly (readonly SchemeRange[])[] = Array.from({ length: 10 },
  * @param pan - a whole card number, digits alone
  * @returns the scheme, or `Unknown`
  * @example
- * schemeOf('6011111111111117'); // 'Discover'
+ * schemeOfPan('6011111111111117'); // 'Discover'
  */
 export function schemeOfPan(pan: string): Scheme {
   const ranges = rangesOf[pan.charCodeAt(0) - 48] ?? [];

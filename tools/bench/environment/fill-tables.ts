@@ -138,7 +138,7 @@ export async function fillTables(
     await query('COMMIT');
     for (const table of tables) await query(`VACUUM (ANALYZE) ${table}`);
     await query('CHECKPOINT');
-    // Whoever has made so many sales has their indexes in memory; making them at once leaves other things there.
+    // After so many sales the indexes would be in memory; filling the tables in bulk does not load them.
     await query('CREATE EXTENSION IF NOT EXISTS pg_prewarm');
     await query(
       `SELECT sum(pg_prewarm(indexrelid, 'read')) FROM pg_index

@@ -26,7 +26,7 @@ const codeMember = /"code":"(\w+)"/;
 export const queryTitles = {
   serial: 'serial number',
   external: 'external id',
-  anything: 'serial number, whatever it is',
+  anything: 'serial number without a filter',
   'prefix-10': 'name prefix of 10 devices',
   'prefix-100': 'name prefix of 100 devices',
   'prefix-10000': 'name prefix of 10,000 devices',

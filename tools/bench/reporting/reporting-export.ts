@@ -33,7 +33,7 @@ export async function measureExport(
   for (;;) {
     await pause(lookEveryMs);
     residentHighestMib = Math.max(residentHighestMib, readResidentMemory(server.pid));
-    // Whoever asks may be turned away; the export goes on.
+    // The server may refuse this request when it is busy; the export continues.
     const path = `/reporting/v1/exports/${exportId}`;
     const exportView = await caller.call('GET', path).catch((): Record<string, unknown> => ({}));
     const tookMs = performance.now() - began;

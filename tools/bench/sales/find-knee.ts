@@ -40,10 +40,10 @@ export type KneeSearch = {
 };
 
 /**
- * A step that fails is tried once more before it counts, for on a shared machine one pause of
- * somebody else's fails a step. The rate falls by half until something is held at all. In the end
- * the lowest rate that failed is tried a last time: if it is held now, it failed for somebody
- * else's work, and the search goes on.
+ * A failed step is repeated once before it counts, because on a shared machine a pause of another
+ * process can fail a step. The rate is halved until a rate succeeds. At the end the lowest rate
+ * that failed is tried once more: if it succeeds now, the work of another process had failed it,
+ * and the search continues.
  *
  * @example const search = createKneeSearch({ from: 500 });
  */

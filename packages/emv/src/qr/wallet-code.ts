@@ -23,7 +23,7 @@ const patterns: Readonly<Record<Wallet, RegExp>> = {
  * @param text - as scanned
  * @returns the wallet; nothing where it is the bar code of neither
  * @example
- * walletOf('134567890123456789'); // 'WeChat'
+ * walletOfCode('134567890123456789'); // 'WeChat'
  */
 export function walletOfCode(text: string): Wallet | undefined {
   const match = Object.entries(patterns).find(([, pattern]) => pattern.test(text));

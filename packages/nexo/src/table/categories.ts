@@ -190,7 +190,7 @@ export const categories = {
  * Source: nexo Sale to POI 3.0, as {@link structures} holds it.
  *
  * @example
- * const type: TypeOf<'Event'> = 'Notification';
+ * const type: MessageTypeOf<'Event'> = 'Notification';
  */
 export type MessageTypeOf<Of extends Category> = keyof (typeof categories)[Of]['bodies'] &
   MessageType;

@@ -191,7 +191,7 @@ export function machineTokens(options: MachineTokenOptions): DeviceTokens {
   requireHttpsUrl(authUrl, 'authUrl');
   requireHttpsUrl(deviceAuthUrl, 'deviceAuthUrl');
   const http = createHttpClient(options.tls);
-  const choose = options.choose ?? (([requestNew]: readonly MerchantCredentials[]) => requestNew);
+  const choose = options.choose ?? (([first]: readonly MerchantCredentials[]) => first);
   let credentials: MerchantCredentials | undefined;
 
   async function lookUp(): Promise<MerchantCredentials> {

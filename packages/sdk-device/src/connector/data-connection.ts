@@ -84,7 +84,7 @@ export async function openDataConnection(
   const { registered, tls, timeoutMs, clock, onMessage } = settings;
   const closedController = new AbortController();
   const heartbeat: HeartbeatState = { missed: 0, stopped: closedController.signal };
-  let resolveEnded: (resolveEnded: WebsocketClose) => void = () => {};
+  let resolveEnded: (close: WebsocketClose) => void = () => {};
   const ended = new Promise<WebsocketClose>((resolve) => {
     resolveEnded = resolve;
   });

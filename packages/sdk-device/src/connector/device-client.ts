@@ -155,7 +155,7 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
 
   function setState(next: DeviceState, retryInMs?: number): void {
     state = next;
-    log.info({ tsn, state, ...defined({ retryInMs }) }, 'state');
+    log.info({ tsn, state, ...defined({ retryInMs }) }, 'state changed');
     events.emit('state', {
       state,
       at: clock.now(),
@@ -179,7 +179,7 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
     setState('Connecting');
     const onMessage = (message: Parameters<DeviceEvents['message']>[0]) => {
       const { data, isBinary } = message;
-      log.debug({ tsn, bytes: data.length, isBinary }, 'heard');
+      log.debug({ tsn, bytes: data.length, isBinary }, 'message received');
       activity.received(data.length);
       events.emit('message', message);
     };
@@ -257,7 +257,7 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
       if (connection !== undefined) {
         await connection.send(data);
         const bytes = Buffer.byteLength(data);
-        log.debug({ tsn, bytes, isBinary: typeof data !== 'string' }, 'said');
+        log.debug({ tsn, bytes, isBinary: typeof data !== 'string' }, 'message sent');
         activity.sent(bytes);
         return;
       }

@@ -6,8 +6,8 @@ import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.t
 import type { OfflineApproval, OfflineQueue, OfflineSale, UploadResult } from './offline-queue.ts';
 
 /**
- * The options of a till. `approve` gets an offline approval from the chip and the terminal. If it
- * returns no code, the sale is not made.
+ * The options of a sale processor. `approve` gets an offline approval from the chip and the
+ * terminal. If it returns no code, the sale is not made.
  *
  * @example
  * const options: SaleProcessorOptions = { payments, queue, approve: async (sale) => chip.approveOffline(sale) };
@@ -35,17 +35,17 @@ export type SaleResult =
  * Sells online and offline.
  *
  * @example
- * const till: Till = createSaleProcessor(options);
+ * const processor: SaleProcessor = createSaleProcessor(options);
  */
 export type SaleProcessor = {
   /** Why sales are made offline; undefined if they are made online. */
   readonly offlineReason: OfflineReason | undefined;
   /**
-   * Checks the platform. If it is available, the till uploads the waiting sales and sells online
-   * again.
+   * Checks the platform. If it is available, the sale processor uploads the waiting sales and sells
+   * online again.
    */
   checkPlatform(signal?: AbortSignal): Promise<OfflineReason | undefined>;
-  /** In standalone mode all sales are offline and the till sends no requests. */
+  /** In standalone mode all sales are offline and the sale processor sends no requests. */
   setStandalone(isStandalone: boolean): void;
   sell(sale: ProcessRequest, signal?: AbortSignal): Promise<SaleResult>;
 };
@@ -69,17 +69,17 @@ function offlineReasonFor(error: unknown): OfflineReason | undefined {
 }
 
 /**
- * Makes a till that sells online if possible. Otherwise it sells offline, within the limits of its
- * queue and with a code from `approve`. It never repeats a sale offline that may have been
- * processed online.
+ * Makes a sale processor that sells online if possible. Otherwise it sells offline, within the
+ * limits of its queue and with a code from `approve`. It never repeats a sale offline that may have
+ * been processed online.
  *
  * @param options - the payments, the queue and the approval function
- * @returns the till, in online mode
+ * @returns the sale processor, in online mode
  * @example
  * ```ts
- * const till = createSaleProcessor({ payments, queue, approve: (sale) => chip.approveOffline(sale) });
- * const made = await till.sell(sale);
- * setInterval(() => till.probe(), 30_000);
+ * const processor = createSaleProcessor({ payments, queue, approve: (sale) => chip.approveOffline(sale) });
+ * const made = await processor.sell(sale);
+ * setInterval(() => processor.checkPlatform(), 30_000);
  * ```
  */
 export function createSaleProcessor(options: SaleProcessorOptions): SaleProcessor {
@@ -95,9 +95,9 @@ export function createSaleProcessor(options: SaleProcessorOptions): SaleProcesso
         code: 'offline_declined',
       });
     }
-    const approval: OfflineApproval = { authorizationCode, reason: reason };
-    log.info({ reason: reason }, 'sold offline');
-    return { mode: 'Offline', sale: queue.add(sale, approval), reason: reason };
+    const approval: OfflineApproval = { authorizationCode, reason };
+    log.info({ reason }, 'sold offline');
+    return { mode: 'Offline', sale: queue.add(sale, approval), reason };
   }
 
   function onResult(result: UploadResult): void {
@@ -138,7 +138,7 @@ export function createSaleProcessor(options: SaleProcessorOptions): SaleProcesso
       } catch (error) {
         const reason = offlineReasonFor(error);
         if (reason === undefined) throw error;
-        log.warn({ reason: reason, ...errorLogFields(error) }, 'sales are made offline');
+        log.warn({ reason, ...errorLogFields(error) }, 'sales are made offline');
         offlineReason = reason;
         return sellOffline(sale, reason);
       }

@@ -136,12 +136,12 @@ export function createPlatformApi(options: {
     method: 'GET' | 'POST',
     path: string,
     body: string | undefined,
-    loggedRequest: CallOptions,
+    options: CallOptions,
   ): Promise<Answer> {
-    const first = await requestOnce(method, path, body, loggedRequest);
+    const first = await requestOnce(method, path, body, options);
     if (first.status !== unauthorized) return parseBody(first);
     tokens.invalidate(first.token);
-    return parseBody(await requestOnce(method, path, body, loggedRequest));
+    return parseBody(await requestOnce(method, path, body, options));
   }
 
   async function loggedRequest<Answer>(

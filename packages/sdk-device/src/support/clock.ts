@@ -19,7 +19,7 @@ export type Clock = {
  * Returns a random number from 0 to less than 1. A test can pass its own function.
  *
  * @example
- * const chance: Chance = () => 0.5;
+ * const random: RandomSource = () => 0.5;
  */
 export type RandomSource = () => number;
 

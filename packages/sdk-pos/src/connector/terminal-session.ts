@@ -41,10 +41,10 @@ export type ClaimOptions = {
 };
 
 /**
- * The events of a session.
+ * The handlers of a session.
  *
  * @example
- * const events: SessionHandlers = { message: (data) => read(data), broken: (error) => warn(error.code) };
+ * const handlers: SessionHandlers = { onMessage: (data) => read(data), onConnectionLost: (error) => warn(error.code) };
  */
 export type SessionHandlers = {
   /** A text message is a string; a binary message is a Buffer. */
@@ -57,7 +57,7 @@ export type SessionHandlers = {
  * A session with one terminal. Messages arrive unchanged and in order, or the session breaks.
  *
  * @example
- * const session: Session = await client.claim(tsn, { waitSeconds: 10 }, { message, broken });
+ * const session: Session = await client.claim(tsn, { waitSeconds: 10 }, { onMessage, onConnectionLost });
  */
 export type Session = {
   readonly tsn: string;

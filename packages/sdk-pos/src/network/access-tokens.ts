@@ -120,7 +120,7 @@ export function createAccessTokens({
       return currentToken;
     } catch (error) {
       if (error instanceof PosError) {
-        // The token request may have been processed, but the terminal has not received anything.
+        // The token request may have been processed, but the terminal has received no message.
         const { code, message, status, retryable, retryAfterMs } = error;
         throw new PosError('Transport', message, { code, status, retryable, retryAfterMs });
       }

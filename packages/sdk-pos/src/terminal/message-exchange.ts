@@ -193,7 +193,7 @@ export function createMessageExchange(
       const isPendingRequest = pendingServices.has(reading.message.header.ServiceID ?? '');
       const path = link.activePath?.();
       const mayBeTooEarly = ({ dialogue }: ActiveDialogue) =>
-        mayStillArrive(dialogue.journal(), { sent, path: path, now: clock.now() });
+        mayStillArrive(dialogue.journal(), { sent, path, now: clock.now() });
       if (!isPendingRequest && activeDialogues.some(mayBeTooEarly)) return;
     }
     for (const active of activeDialogues) {

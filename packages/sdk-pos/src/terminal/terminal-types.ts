@@ -20,7 +20,7 @@ import type { Awaitable, ServiceStore, StoredService } from './service-store.ts'
  * A category that a till can request and that a terminal answers.
  *
  * @example
- * const category: Asked = 'Payment';
+ * const category: RequestCategory = 'Payment';
  */
 export type RequestCategory = {
   [Name in Category]: 'Request' | 'Response' extends keyof (typeof categories)[Name]['bodies']
@@ -49,7 +49,7 @@ export type ResponseBody<Name extends Category> = Body<Name, 'Response' & Messag
  * the reason and `advice` the next step.
  *
  * @example
- * const { result, condition }: Answer<'Payment'> = await terminal.request('Payment', body);
+ * const { result, condition }: TerminalResponse<'Payment'> = await terminal.request('Payment', body);
  */
 export type TerminalResponse<Name extends Category> = {
   readonly result: 'Success' | 'Partial' | 'Failure';

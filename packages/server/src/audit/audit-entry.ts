@@ -29,7 +29,7 @@ export type AuditRecorder = {
   recordAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void>;
 };
 
-/** A change from a module that does not import audit: `asked` is the request, undefined for the platform itself. */
+/** A change from a module that does not import audit: `request` is undefined for the platform itself. */
 export type ChangeByRequest = Omit<AuditEntry, 'actor' | 'requestId'> & {
-  readonly asked?: { readonly caller: Caller; readonly id: string } | undefined;
+  readonly request?: { readonly caller: Caller; readonly id: string } | undefined;
 };

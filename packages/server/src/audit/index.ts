@@ -36,9 +36,9 @@ export function createAudit(deps: AuditDeps): Audit {
   const recorder = createAuditRecorder(deps);
   return {
     ...recorder,
-    recordChange: (trx, { asked, ...change }) =>
+    recordChange: (trx, { request, ...change }) =>
       recorder.record(trx, {
-        ...(asked === undefined ? platformAuthor : actorOf(asked.caller, asked.id)),
+        ...(request === undefined ? platformAuthor : actorOf(request.caller, request.id)),
         ...change,
       }),
     register: (app) => registerAuditRoutes(app, { finder, checkpoints }),

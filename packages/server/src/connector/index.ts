@@ -243,7 +243,7 @@ export function createConnector(deps: ConnectorDeps) {
           settings,
           webSockets,
           deviceRegistry,
-          remoteSessions: remoteSessions,
+          remoteSessions,
         }),
       );
       upgrades.add(

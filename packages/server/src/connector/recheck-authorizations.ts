@@ -94,16 +94,16 @@ export function createAuthorizationRecheck({
     );
     const valid = await clients.findActiveCertificates(certificates);
     const invalidClients = await findInvalidClients(devicesInPortion, recordError);
-    const failedCount = await devices.findFaults(devicesInPortion.map(({ device }) => device));
+    const faultsByDevice = await devices.findFaults(devicesInPortion.map(({ device }) => device));
     for (const { device, connectionId, thumbprint, clientId } of devicesInPortion) {
       const hasValidCertificate = thumbprint === undefined || valid.has(thumbprint);
       const reason = hasValidCertificate
-        ? (invalidClients.get(`${device.organizationId}/${clientId}`) ?? failedCount.get(device))
+        ? (invalidClients.get(`${device.organizationId}/${clientId}`) ?? faultsByDevice.get(device))
         : 'unauthorized';
       if (reason === undefined) continue;
       // A device with a new assignment may reconnect with the credentials of that assignment.
       const code = reason === 'moved' ? closeCodes.restarting : closeCodeForFault(reason);
-      deviceRegistry.disconnectDevice(device, connectionId, { code, reason: reason });
+      deviceRegistry.disconnectDevice(device, connectionId, { code, reason });
     }
   }
 

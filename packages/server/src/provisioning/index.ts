@@ -132,7 +132,7 @@ export type Provisioning = {
   findInstitutionId(organizationId: string, linkId: string): Promise<string | undefined>;
   /**
    * Lists the approved and enabled links of all organisations, for the process that keeps them
-   * open. It also lists the links in `also`, even if they are disabled or removed.
+   * open. It also lists the links in `alsoLinkIds`, even if they are disabled or removed.
    */
   listLinksToOpen(alsoLinkIds?: readonly string[]): Promise<LinkToOpen[]>;
   /**

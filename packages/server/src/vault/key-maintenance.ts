@@ -1,4 +1,4 @@
-// Replaces old keys, and runs a round over each organisation every day.
+// Replaces old keys, and re-encrypts the cards of each organisation every day.
 import type { Job, Jobs, Reschedule } from '../platform/index.ts';
 import type { createCardStore } from './card-sql.ts';
 import { unwrapKey } from './data-keys.ts';
@@ -69,10 +69,10 @@ export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
   /** The next state of a key, if a whole round found no card under it. */
   function nextStateOf(
     key: VaultKey,
-    runReEncryption: ReEncryptionProgress,
+    progress: ReEncryptionProgress,
   ): 'Retired' | 'Destroyed' | undefined {
-    if ((runReEncryption.counts.found[key.keyId] ?? 0) > 0) return undefined;
-    const ageMs = runReEncryption.startedAt - key.changedAt;
+    if ((progress.counts.found[key.keyId] ?? 0) > 0) return undefined;
+    const ageMs = progress.startedAt - key.changedAt;
     if (key.state === 'Retiring' && ageMs > keyCacheExpiryMs) return 'Retired';
     if (key.state === 'Retired' && ageMs > destroyAfterMs) return 'Destroyed';
     return undefined;
@@ -81,15 +81,15 @@ export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
   async function finishReEncryption(
     organizationId: string,
     keys: readonly VaultKey[],
-    runReEncryption: ReEncryptionProgress,
+    progress: ReEncryptionProgress,
   ) {
     const at = clock.now();
     const entity = { type: 'vault', id: organizationId };
-    const { resealed, deleted, broken } = runReEncryption.counts;
+    const { resealed, deleted, broken } = progress.counts;
     await database.transaction(async (trx) => {
       const changed: { keyId: string; state: string }[] = [];
       for (const key of keys) {
-        const state = nextStateOf(key, runReEncryption);
+        const state = nextStateOf(key, progress);
         if (state === undefined || !(await changeKeyState(trx, key, state, at))) continue;
         changed.push({ keyId: key.keyId, state });
       }
@@ -161,8 +161,8 @@ export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
       const job = { organizationId: platformOwnerId, jobId, kind: maintenanceJobKind, payload: {} };
       await jobs.enqueue({ ...job, dueAt });
     },
-    round: runReEncryption,
-    upkeep: runMaintenance,
+    runReEncryption,
+    runMaintenance,
     stop: () => stopping.abort(),
   };
 }

@@ -44,11 +44,7 @@ export type ReEncryptionDeps = {
 
 type ReEncryptedCard = { token: string; sealed: Buffer; before: Buffer; keyId: string };
 
-/**
- * A round continues where a process stopped, because each part and its progress are one commit.
- *
- * @returns the round after it has read every card, or undefined if it was stopped
- */
+/** A round continues where a process stopped, because each part and its progress are one commit. */
 export function createReEncryptionRuns(deps: ReEncryptionDeps) {
   const { database, cardStore, clock, log, recordAudit, retentionDays } = deps;
   const progressStore = createReEncryptionProgressStore(database);
@@ -102,14 +98,14 @@ export function createReEncryptionRuns(deps: ReEncryptionDeps) {
     for (const { keyId = 'none' } of stale) {
       progress.counts.found[keyId] = (progress.counts.found[keyId] ?? 0) + 1;
     }
-    const sealed =
+    const encryptedCards =
       stale.length === 0
         ? []
         : await cardStore.readEncrypted(
             organizationId,
             stale.map(({ token }) => token),
           );
-    const reEncrypted = await reEncryptCards(organizationId, sealed, progress);
+    const reEncrypted = await reEncryptCards(organizationId, encryptedCards, progress);
     progress.lastToken = last.token;
     await database.transaction(async (trx) => {
       // If the transaction is retried, it must not add its counts twice.
@@ -136,6 +132,7 @@ export function createReEncryptionRuns(deps: ReEncryptionDeps) {
   }
 
   return {
+    /** @returns the round after it has read every card, or undefined if it was stopped */
     async run(
       organizationId: string,
       signal: AbortSignal,

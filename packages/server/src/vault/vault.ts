@@ -54,7 +54,7 @@ export type Vault = {
   computeDigest(text: string): string;
   /**
    * Encrypts data that another module stores for days at most, such as the chip data of a sale.
-   * Only the same `within` decrypts it.
+   * Only the same `recordName` decrypts it.
    */
   encryptData(organizationId: string, recordName: string, data: Buffer): Promise<Buffer>;
   decryptData(organizationId: string, recordName: string, encrypted: Buffer): Promise<Buffer>;

@@ -250,9 +250,12 @@ function registerEndpointActionRoutes(
     response: { 202: WebhookDelivery },
     errors: ['endpoint_not_found', 'endpoint_state'],
     async handler(request, reply) {
-      const { params: of, body } = request;
+      const {
+        params: { endpointId },
+        body,
+      } = request;
       reply.code(202);
-      return deliveries.test(toEndpointScope(request.caller), of.endpointId, body.type);
+      return deliveries.test(toEndpointScope(request.caller), endpointId, body.type);
     },
   });
 

@@ -2,7 +2,7 @@
 import { writeMerchantCode } from '@switchyard/emv';
 import { formatAmount, numericOf } from '@switchyard/money';
 import type { CreateQrPayment, QrDisplay } from '@switchyard/sdk-provider';
-import { toBuffer, toString } from 'qrcode';
+import { toBuffer, toString as toText } from 'qrcode';
 
 const scheme = 'com.example.demopay';
 const nameMax = 25;
@@ -60,6 +60,6 @@ export async function renderDisplay(code: string, type: QrDisplay['type']): Prom
   const bytes =
     type === 'image/png'
       ? await toBuffer(code, { ...imageOptions, type: 'png', scale: pixelsPerModule })
-      : Buffer.from((await toString(code, { ...imageOptions, type: 'svg' })).trim());
+      : Buffer.from((await toText(code, { ...imageOptions, type: 'svg' })).trim());
   return { type, data: bytes.toString('base64') };
 }

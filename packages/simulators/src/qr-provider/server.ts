@@ -150,7 +150,7 @@ function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | 
   });
   const secrets = () => platform.secrets();
   const answer = createProviderCallHandler({
-    provider: provider,
+    provider,
     secrets,
     clock,
     onError: onFault,

@@ -44,11 +44,11 @@ export function StepList({
       staleTime: cacheMs,
     })),
   });
-  const isDone = results.map(({ data }) => data === true);
+  const completions = results.map(({ data }) => data === true);
   // Nothing is shown until all states are loaded, so that completed steps do not flash.
-  if (results.some(({ isPending }) => isPending) || isDone.at(-1) === true) return null;
-  const next = isDone.indexOf(false);
-  const count = isDone.filter(Boolean).length;
+  if (results.some(({ isPending }) => isPending) || completions.at(-1) === true) return null;
+  const next = completions.indexOf(false);
+  const count = completions.filter(Boolean).length;
   return (
     <Panel title={t(`${name}.title`)} flush>
       <p className="sy-checklist-lead">{t(`${name}.lead`, { count, total: steps.length })}</p>
@@ -57,9 +57,9 @@ export function StepList({
       </div>
       <ol className="sy-checklist">
         {steps.map(({ word, to }, at) => (
-          <li key={word} data-done={isDone[at]} data-next={at === next}>
+          <li key={word} data-done={completions[at]} data-next={at === next}>
             <span className="sy-checklist-mark" aria-hidden="true">
-              {isDone[at] === true ? <Icon name="check" size={14} /> : at + 1}
+              {completions[at] === true ? <Icon name="check" size={14} /> : at + 1}
             </span>
             <div>
               <strong>
@@ -69,7 +69,7 @@ export function StepList({
                   t(`${name}.${word}.name`)
                 )}
               </strong>
-              <span>{t(isDone[at] === true ? 'done' : `${name}.${word}.text`)}</span>
+              <span>{t(completions[at] === true ? 'done' : `${name}.${word}.text`)}</span>
             </div>
           </li>
         ))}

@@ -13,10 +13,10 @@ export type HourlyCalls = {
 /** Hours without calls are included. */
 export function callsByHour({ to, hours }: ServiceCalls): HourlyCalls[] {
   const last = Math.floor(Date.parse(to) / hourMs) * hourMs;
-  const callsByHour = new Map(hours.map((hour) => [Date.parse(hour.at), hour]));
+  const hoursByTime = new Map(hours.map((hour) => [Date.parse(hour.at), hour]));
   return Array.from({ length: hourCount }, (_, index) => {
     const at = last - (hourCount - 1 - index) * hourMs;
-    const { answered = 0, failed = 0 } = callsByHour.get(at) ?? {};
+    const { answered = 0, failed = 0 } = hoursByTime.get(at) ?? {};
     return { at, answered, failed };
   });
 }

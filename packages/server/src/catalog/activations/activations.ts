@@ -154,8 +154,13 @@ function createActivationChanges(
       if (requested === undefined)
         return throwActivationStateProblem(`The activation is ${row.status}.`);
       if (published?.['spiUrl'] === undefined) {
-        const active = await handshake.applyStep(trx, requested, { step: 'accept' }, scope.author);
-        return active ?? requested;
+        const accepted = await handshake.applyStep(
+          trx,
+          requested,
+          { step: 'accept' },
+          scope.author,
+        );
+        return accepted ?? requested;
       }
       await handshake.enqueueRequest(trx, requested);
       return requested;

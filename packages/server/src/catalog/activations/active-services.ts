@@ -147,16 +147,16 @@ export function createActiveServices(
   return {
     listActiveServices,
     async isActive(organizationId, logicalDeviceId, serviceId) {
-      const active = await listActiveServices(organizationId, logicalDeviceId);
-      return active.some((service) => service.serviceId === serviceId);
+      const activeServices = await listActiveServices(organizationId, logicalDeviceId);
+      return activeServices.some((service) => service.serviceId === serviceId);
     },
     async findDevicesWithService(service, devices) {
       if (devices.length === 0) return new Set();
       const rows = await readServiceAtDevices(run, devices, service);
-      const active = rows.filter((row) =>
+      const activeRows = rows.filter((row) =>
         evaluateRow(row, row.organization_id, row.logical_device_id).every((level) => level.active),
       );
-      return new Set(active.map(({ logical_device_id: id }) => id));
+      return new Set(activeRows.map(({ logical_device_id: id }) => id));
     },
     async explainDeviceServices(scope, logicalDeviceId) {
       const { deviceId = logicalDeviceId } = scope;

@@ -118,7 +118,7 @@ export function createConfigurationChanges(
       return toConfigurationView(evaluator, release, entity, [...above, next], effective);
     });
     onChange(organizationId, entity.level);
-    return { view: view, version: view.version };
+    return { view, version: view.version };
   }
 
   type PendingChange = {

@@ -56,7 +56,7 @@ export function createTargetFinder(
       if (!service.is_subscribed) throwNotSubscribed();
       const { service_id: serviceId, release } = service;
       const [inForce] = await releases([{ serviceId, release }]);
-      return { entity: entity, release: inForce ?? throwServiceNotFound() };
+      return { entity, release: inForce ?? throwServiceNotFound() };
     },
   };
 }

@@ -88,12 +88,12 @@ function getDeliveryStatus(
 }
 
 function listServiceDeliveries(
-  { services, desired: current }: DesiredConfiguration,
+  { services, desired }: DesiredConfiguration,
   row: DeliveryRow | undefined,
 ) {
-  const deviceStatus = getDeliveryStatus(row, current.version);
+  const deviceStatus = getDeliveryStatus(row, desired.version);
   return services.map(({ serviceId, name, values }): DeviceDelivery['services'][number] => {
-    const version = String(current.versions[serviceId]);
+    const version = String(desired.versions[serviceId]);
     const appliedVersion = row?.applied_services?.[serviceId];
     const isApplied = deviceStatus === 'Applied' || appliedVersion === version;
     const status = isApplied ? 'Applied' : deviceStatus;
@@ -191,11 +191,11 @@ function createDeviceOperations(
       }
       const deviceVersions = await desiredConfigurations.find(organizationId, device);
       await recordRequest(organizationId, device, deviceVersions);
-      const { services, desired: current } = deviceVersions;
-      if (hasVersion(current.version)) return { version: current.version };
+      const { services, desired } = deviceVersions;
+      if (hasVersion(desired.version)) return { version: desired.version };
       await storeSigningKey();
-      const document = buildDeviceDocument(key, device.logicalDeviceId, services, current);
-      return { version: current.version, document };
+      const document = buildDeviceDocument(key, device.logicalDeviceId, services, desired);
+      return { version: desired.version, document };
     },
 
     async acknowledge(scope, acknowledgement) {

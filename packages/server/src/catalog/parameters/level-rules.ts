@@ -148,7 +148,7 @@ export function findMissingMembers(
 
 /**
  * The schema without required members, because one level need not set them all. It also allows
- * unknown members, because `ownMisfits` reports them in more detail.
+ * unknown members, because `findLevelFaults` reports them in more detail.
  */
 export function relaxSchema(schema: ParameterValues): ParameterValues {
   const { required: _required, additionalProperties: others, ...kept } = schema;

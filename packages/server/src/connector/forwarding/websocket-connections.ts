@@ -13,7 +13,7 @@ export type WebSocketConnection = MessageEndpoint & {
   readonly correlationId: string;
   readonly kind: ConnectionKind;
   /** Sets the only listener; a later call replaces it. */
-  onMessage(heard: (data: Buffer, isBinary: boolean) => void): void;
+  onMessage(handler: (data: Buffer, isBinary: boolean) => void): void;
   /** Called once, with the close code of the peer or of this server. */
   onClose(closed: (code: number) => void): void;
 };
@@ -103,8 +103,8 @@ export function createWebSocketConnections({ clock, log, metrics, times }: Deps)
         if (code < 4000) socket.close(code, reason);
         else socket.close(code, closeReason(reason, correlationId));
       },
-      onMessage(heard) {
-        heartbeat.onMessage = heard;
+      onMessage(handler) {
+        heartbeat.onMessage = handler;
       },
       onClose(listener) {
         socket.on('close', listener);

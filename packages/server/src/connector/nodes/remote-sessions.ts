@@ -27,7 +27,7 @@ export type RemoteSessions = {
   /**
    * Returns undefined if no node has the session, or the address was already used.
    *
-   * @throws BackplaneFault
+   * @throws BackplaneError
    */
   useAddress(
     sessionId: string,
@@ -158,7 +158,7 @@ export function createRemoteSessions({
   return {
     publish(sessionId, session) {
       let stream: SessionStream | undefined;
-      const endpoint = natsClient.subscribe(sessionSubject(sessionId), (data, answer) => {
+      const unsubscribe = natsClient.subscribe(sessionSubject(sessionId), (data, answer) => {
         const request = decodeMessage(data);
         const channel = readText(request?.['channel']);
         if (request === undefined || channel === undefined || !channelForm.test(channel)) return;
@@ -167,8 +167,8 @@ export function createRemoteSessions({
         answer(encodeMessage({ isUsed: isAddressUsed }));
       });
       return () => {
-        endpoint();
-        // The session closes an open pipe with its reason; this call closes a pipe that never
+        unsubscribe();
+        // The session closes an open stream with its reason; this call closes a stream that never
         // opened.
         stream?.close(closeCodes.sessionExpired, 'session_expired');
       };

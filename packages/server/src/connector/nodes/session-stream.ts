@@ -196,7 +196,7 @@ export function createSessionStream(deps: Deps, events: SessionStreamEvents): Se
       nextHeartbeatAt = now + heartbeatMs;
       void checkRemoteEnd();
     },
-    disconnect: disconnect,
+    disconnect,
   };
   return stream;
 }

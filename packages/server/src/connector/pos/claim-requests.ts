@@ -175,8 +175,8 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     sessionId: string,
     word?: RevocationReason,
   ): Promise<boolean | undefined> {
-    const claimRequest = { kind: 'release', sessionId, owner, ...defined({ word }) };
-    const answer = await requestFromDeviceNode(device, claimRequest);
+    const releaseRequest = { kind: 'release', sessionId, owner, ...defined({ word }) };
+    const answer = await requestFromDeviceNode(device, releaseRequest);
     return answer === undefined ? undefined : answer['released'] === true;
   }
 
@@ -240,8 +240,12 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       const answer = await requestFromDeviceNode(device, { kind: 'status' });
       if (answer !== undefined) {
         const { online, claimed, lastSeenAt } = answer;
-        const presenceNow = { lastSeenAt: Number(lastSeenAt) };
-        return { tsn, online: online === true, claimed: claimed === true, ...presenceNow };
+        return {
+          tsn,
+          online: online === true,
+          claimed: claimed === true,
+          lastSeenAt: Number(lastSeenAt),
+        };
       }
       const presenceNow = (await presence.find(organizationId, [physicalDeviceId])).get(
         physicalDeviceId,

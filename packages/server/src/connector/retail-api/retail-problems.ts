@@ -13,7 +13,7 @@ export function sessionEndProblem(reason: string): ProblemError {
     return new ProblemError(reason, 'The terminal disconnected before it answered.');
   }
   return new ProblemError('session_lost', 'The session ended before the answer of the terminal.', {
-    extensions: { reason: reason },
+    extensions: { reason },
   });
 }
 

@@ -41,7 +41,7 @@ type StartedMessage = {
   readonly messageKey: MessageKey | undefined;
   readonly dueAt: number;
   /** The same deadline on the clock for due times. */
-  readonly dueAtProcessClock: number;
+  readonly dueAtDueClock: number;
   readonly lease: SessionLease;
 };
 
@@ -147,7 +147,7 @@ export function createMessageSender(deps: Deps) {
   ): Promise<StartedMessage> {
     const { posCaller, tsn, posId, waitSeconds, signal } = call;
     const dueAt = clock.now() + answerMs;
-    const dueAtProcessClock = dueClock.now() + answerMs;
+    const dueAtDueClock = dueClock.now() + answerMs;
     const terminal = await terminals.find(posCaller.caller, tsn);
     // This check comes first: a terminal that is offline now may have processed the earlier
     // message.
@@ -167,7 +167,7 @@ export function createMessageSender(deps: Deps) {
         dueAt,
         isPublished,
       });
-      return { request, terminal: assigned, messageKey, dueAt, dueAtProcessClock, lease };
+      return { request, terminal: assigned, messageKey, dueAt, dueAtDueClock, lease };
     } catch (error) {
       lease.release();
       throw error;
@@ -177,11 +177,11 @@ export function createMessageSender(deps: Deps) {
   async function waitForAnswer({
     request,
     messageKey,
-    dueAtProcessClock,
+    dueAtDueClock,
     lease,
   }: StartedMessage): Promise<TerminalAnswer> {
     try {
-      const remaining = Math.max(1, dueAtProcessClock - dueClock.now());
+      const remaining = Math.max(1, dueAtDueClock - dueClock.now());
       const answer = await lease.session.request(request.responseKey, request.text, remaining);
       if (messageKey !== undefined)
         void trackWork(

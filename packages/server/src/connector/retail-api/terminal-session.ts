@@ -86,13 +86,13 @@ export async function openTerminalSession(
     close: (_code, reason) => finish(sessionEndProblem(reason)),
   });
   if (connection === undefined) return undefined;
-  const { receive: heard, disconnected: lost } = connection;
+  const posConnection = connection;
 
   const session: TerminalSession = {
     isOpen: () => endProblem === undefined,
     send(text) {
       if (endProblem !== undefined) return false;
-      heard(Buffer.from(text), false);
+      posConnection.receive(Buffer.from(text), false);
       return true;
     },
     request: (key, text, waitMs) =>
@@ -133,7 +133,7 @@ export async function openTerminalSession(
     end(reason) {
       if (endProblem !== undefined) return;
       finish(reason === 'done' ? sessionEndProblem('released') : restartingProblem());
-      lost(true);
+      posConnection.disconnected(true);
     },
   };
   return session;

@@ -100,7 +100,7 @@ export function createCertificateReader<Holder = unknown>({
   function readCached(
     cached: CachedStatus<Holder> | undefined,
     ttlMs: number,
-    store: (readCached: CachedStatus<Holder> | undefined) => void,
+    store: (entry: CachedStatus<Holder> | undefined) => void,
     read: () => Promise<Status<Holder> | undefined>,
   ): Promise<Status<Holder> | undefined> {
     const checkedAt = clock.now();

@@ -185,7 +185,7 @@ function throwWithoutResponse(state: 'Running' | 'Interrupted' | 'Reused'): neve
   if (state === 'Reused') return throwKeyReused();
   if (state === 'Running') {
     const detail = 'The first request with this Idempotency-Key is still running; retry later.';
-    return throwProblem('request_in_progress', detail, { retryAfterMs: retryAfterMs });
+    return throwProblem('request_in_progress', detail, { retryAfterMs });
   }
   return throwProblem(
     'request_interrupted',

@@ -110,7 +110,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** @example const upgrades = createUpgrades({ ids, log, baseUrl, verifyToken, certificates }); */
+/** @example const upgrades = createWebSocketUpgrades({ ids, log, baseUrl, verifyToken, certificates }); */
 export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   const {
     log,
@@ -313,7 +313,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
         clientTracking: false,
         perMessageDeflate: false,
         maxPayload: route.maxMessageBytes,
-        maxFragments: maxFragments,
+        maxFragments,
         closeTimeout: closeTimeoutMs,
         // The module that owns the connection answers pings, at the speed of the client.
         autoPong: false,

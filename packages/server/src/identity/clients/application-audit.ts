@@ -42,7 +42,7 @@ export function applicationChangeRecorder(
         before: before === undefined ? undefined : auditViewOf(before),
         after: after === undefined ? undefined : auditViewOf(after),
       }),
-      asked: context,
+      request: context,
     });
   };
 }

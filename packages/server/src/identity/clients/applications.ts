@@ -200,7 +200,7 @@ export function createApplications(deps: Deps) {
   return {
     find: (organizationId: string, clientId: string) => lookup.find({ organizationId, clientId }),
     /** Call after a change of the row: this process then reads it again. */
-    invalidate: invalidate,
+    invalidate,
     insert,
 
     /** Returns the secret once; the database stores its hash. */

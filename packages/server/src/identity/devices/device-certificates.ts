@@ -147,7 +147,7 @@ export function createDeviceCertificates(deps: Deps) {
       id: thumbprint,
       ...defined({ merchantId }),
     },
-    asked: context,
+    request: context,
   });
 
   async function insert(

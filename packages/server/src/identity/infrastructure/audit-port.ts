@@ -13,7 +13,7 @@ export type AuditChange = {
   readonly before?: object;
   readonly after?: object;
   /** Default: the platform itself. */
-  readonly asked?: AuditContext | undefined;
+  readonly request?: AuditContext | undefined;
 };
 
 /** Runs as the last statement of the transaction of the change, so that both commit or neither. */

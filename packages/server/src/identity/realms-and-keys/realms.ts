@@ -75,7 +75,7 @@ export function createRealms(deps: Deps) {
   return {
     find,
     /** Call after a change of the rows: this process then reads them again. */
-    invalidate: invalidate,
+    invalidate,
 
     async findByIssuer(issuer: string): Promise<Realm | undefined> {
       return issuer.startsWith(issuerPrefix) ? find(issuer.slice(issuerPrefix.length)) : undefined;

@@ -161,7 +161,7 @@ export function createSessions({ entities, families, clock, findRealmProvider, f
       model: sessionModel,
       uid: session.uid,
       expiresAt: now + remainingSessionSeconds(loginTs, now) * 1000,
-      minExtensionMs: minExtensionMs,
+      minExtensionMs,
     });
     const methods = (session.amr ?? []) as AuthenticationMethod[];
     return { sessionId: session.uid, userId, signedInAt, methods };

@@ -158,9 +158,7 @@ export function createChangeNotifier({
       const kind = findOrCreateSource(name);
       const onError = (error: unknown) =>
         log.error({ err: error, kind: name }, 'polling for changes failed');
-      pollers.push(
-        createPoller({ pollMs: pollMs, poll: () => pollSource(kind, readVersions), onError }),
-      );
+      pollers.push(createPoller({ pollMs, poll: () => pollSource(kind, readVersions), onError }));
     },
     publish({ kind, key }, version) {
       const group = kinds.get(kind)?.groupByKey.get(key);

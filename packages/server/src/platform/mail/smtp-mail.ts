@@ -80,7 +80,7 @@ function smtpOptions(address: string, timeoutMs: number) {
     tls: { minVersion: 'TLSv1.2' as const },
     ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
     pool: true as const,
-    maxConnections: maxConnections,
+    maxConnections,
     maxMessages: mailsPerConnection,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,

@@ -201,7 +201,7 @@ function registerReadRoutes(app: FastifyInstance, bulk: BulkImports): void {
       const filters = { ...query, bulkId: params.bulkId };
       const page = readPageRequest(filters, listName, lineForm);
       const after = Number(page.after ?? 0);
-      const chunks = await bulk.answersAfter(name, after, chunksPerPage);
+      const chunks = await bulk.listResultsAfter(name, after, chunksPerPage);
       const results = chunks
         .flatMap((text) => text.trimEnd().split('\n'))
         .map((text) => JSON.parse(text) as Static<typeof BulkResult>)

@@ -36,7 +36,7 @@ export type BulkImportDeps = {
 
 type StoreProgress = (
   trx: Parameters<Parameters<BulkImportDeps['database']['transaction']>[0]>[0],
-  judged: AppliedChunk,
+  applied: AppliedChunk,
 ) => Promise<void>;
 
 export function createChunkCommit({

@@ -51,7 +51,7 @@ export class LeaseLostError extends Error {
 
 const columns = `bulk_id, format, lines, bytes, hash, counts, error, lease_id, created_at, updated_at,
   completed_at`;
-const isLeasedSql = 'leased_until > statement_timestamp() AS is_held';
+const isLeasedSql = 'leased_until > statement_timestamp() AS is_leased';
 /** Uses the database clock, because the clocks of two processes may differ. */
 const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
 const importKeySql = 'organization_id = $1 AND owner_id = $2 AND bulk_id = $3';
@@ -104,7 +104,8 @@ function viewOf(row: Row): BulkImport {
   const completedAt = row['completed_at'];
   return {
     bulkId: String(row['bulk_id']),
-    state: completedAt !== null ? 'Completed' : row['is_held'] === true ? 'Running' : 'Interrupted',
+    state:
+      completedAt !== null ? 'Completed' : row['is_leased'] === true ? 'Running' : 'Interrupted',
     format: row['format'] as ImportFormat,
     lines,
     bytes,
@@ -135,13 +136,13 @@ export function createImportProgress({ database, clock }: { database: Database; 
      * Returns undefined while another process works on it. `onNew` runs in the same transaction.
      */
     begin: (
-      name: ImportKey,
+      importKey: ImportKey,
       { format, leaseId, onNew }: BeginOptions,
     ): Promise<LeasedImport | undefined> =>
       database.transaction(async (trx) => {
         const now = isoTime(clock.now());
         const [row] = await createTransactionRunner(trx)(beginImportText, [
-          ...valuesOf(name),
+          ...valuesOf(importKey),
           format,
           JSON.stringify(noCounts),
           leaseId,
@@ -160,7 +161,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
     /** @throws LeaseLostError if another process has taken over the import */
     async storeChunk(
       trx: Kysely<unknown>,
-      name: ImportKey,
+      importKey: ImportKey,
       leaseId: string,
       chunk: ProcessedChunk,
     ) {
@@ -168,7 +169,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
       const now = isoTime(clock.now());
       const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
       const advanced = await run(storeProgressText, [
-        ...valuesOf(name),
+        ...valuesOf(importKey),
         leaseId,
         lines,
         bytes,
@@ -180,23 +181,23 @@ export function createImportProgress({ database, clock }: { database: Database; 
       if (advanced.length === 0) throw new LeaseLostError();
       const [first, last] = [results.at(0), results.at(-1)];
       if (first === undefined || last === undefined) return;
-      await run(insertResultsText, [...valuesOf(name), first.line, last.line, answers]);
+      await run(insertResultsText, [...valuesOf(importKey), first.line, last.line, answers]);
     },
 
-    async renew(name: ImportKey, leaseId: string): Promise<void> {
-      await database.query(renewText, [...valuesOf(name), leaseId]);
+    async renew(importKey: ImportKey, leaseId: string): Promise<void> {
+      await database.query(renewText, [...valuesOf(importKey), leaseId]);
     },
 
     /** Ends the lease, so that another process can continue at once. */
-    async release(name: ImportKey, leaseId: string, error?: ImportError): Promise<void> {
+    async release(importKey: ImportKey, leaseId: string, error?: ImportError): Promise<void> {
       const errorJson = error === undefined ? null : JSON.stringify(error);
-      await database.query(releaseText, [...valuesOf(name), leaseId, errorJson]);
+      await database.query(releaseText, [...valuesOf(importKey), leaseId, errorJson]);
     },
 
-    async find(name: ImportKey): Promise<BulkImport | undefined> {
+    async find(importKey: ImportKey): Promise<BulkImport | undefined> {
       const [row] = await database.query<Row>(
         `SELECT ${columns}, ${isLeasedSql} FROM bulk_imports WHERE ${importKeySql}`,
-        valuesOf(name),
+        valuesOf(importKey),
       );
       return row === undefined ? undefined : viewOf(row);
     },
@@ -224,20 +225,20 @@ export function createImportProgress({ database, clock }: { database: Database; 
     },
 
     /** The results of the chunks that end after a line, in order, up to a number of chunks. */
-    async listResultsAfter(name: ImportKey, line: number, chunks: number): Promise<string[]> {
+    async listResultsAfter(importKey: ImportKey, line: number, chunks: number): Promise<string[]> {
       const rows = await createDatabaseRunner(database)(
         `SELECT answers FROM bulk_import_results WHERE ${importKeySql} AND last_line > $4
          ORDER BY first_line LIMIT $5`,
-        [...valuesOf(name), line, chunks],
+        [...valuesOf(importKey), line, chunks],
       );
       return rows.map((row) => String(row['answers']));
     },
 
     /** Deletes an import after its retention time; returns the time of the next check otherwise. */
-    async deleteExpired(name: ImportKey, retentionMs: number): Promise<number | undefined> {
+    async deleteExpired(importKey: ImportKey, retentionMs: number): Promise<number | undefined> {
       const [row] = await database.query<Row>(
         `SELECT updated_at, leased_until FROM bulk_imports WHERE ${importKeySql}`,
-        valuesOf(name),
+        valuesOf(importKey),
       );
       if (row === undefined) return undefined;
       const touched = Math.max(
@@ -247,8 +248,8 @@ export function createImportProgress({ database, clock }: { database: Database; 
       if (touched + retentionMs > clock.now()) return touched + retentionMs;
       await database.transaction(async (trx) => {
         const run = createTransactionRunner(trx);
-        await run(`DELETE FROM bulk_import_results WHERE ${importKeySql}`, valuesOf(name));
-        await run(`DELETE FROM bulk_imports WHERE ${importKeySql}`, valuesOf(name));
+        await run(`DELETE FROM bulk_import_results WHERE ${importKeySql}`, valuesOf(importKey));
+        await run(`DELETE FROM bulk_imports WHERE ${importKeySql}`, valuesOf(importKey));
       });
       return undefined;
     },

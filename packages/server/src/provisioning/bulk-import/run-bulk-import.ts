@@ -235,6 +235,6 @@ export function createBulkImports(deps: BulkImportDeps) {
       concurrency.limitOpenImports(request.scope, runDryRun(request)),
     find: progress.find,
     list: progress.list,
-    answersAfter: progress.listResultsAfter,
+    listResultsAfter: progress.listResultsAfter,
   };
 }

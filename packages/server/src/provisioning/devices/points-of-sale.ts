@@ -1,4 +1,4 @@
-// Points of sale: the posClients of a store, each with credentials for that store only.
+// Points of sale: the cash registers of a store, each with credentials for that store only.
 import type { NewPointOfSale, PointOfSale, RenewedSecret } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { CallerScope } from '../resources/caller-scope.ts';

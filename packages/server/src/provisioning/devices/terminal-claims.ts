@@ -122,15 +122,15 @@ function readClaimParty(row: Row, side: 'holder' | 'claimant') {
 const toIsoTime = (at: unknown): string => isoTime((at as Date).getTime());
 
 function toClaimConflict(row: Row): ClaimConflict {
-  const names = readTerminalIdentity(row);
+  const identity = readTerminalIdentity(row);
   const side = (name: 'holder' | 'claimant') => ({
     ...readClaimParty(row, name),
     ...defined({ organizationName: (row[`${name}_name`] ?? undefined) as string | undefined }),
   });
   return {
     conflictId: String(row['conflict_id']),
-    tsn: formatTsn(names),
-    ...names,
+    tsn: formatTsn(identity),
+    ...identity,
     status: row['status'] as ClaimConflict['status'],
     ...defined({
       decision: (row['decision'] ?? undefined) as ClaimConflict['decision'],
@@ -148,15 +148,15 @@ const throwConflictNotFound = () =>
 /** The audit of an organisation does not name the other organisation. */
 function buildMoveAuditEntry(
   { organizationId, physicalDeviceId, method }: ClaimParty,
-  done: 'claimed' | 'claimEnded',
+  auditVerb: 'claimed' | 'claimEnded',
   author: Author = platformAuthor,
 ): AuditEntry {
   const facts = [{ claimStatus: 'Unclaimed' }, { claimStatus: 'Claimed', claimMethod: method }];
-  const [before, after] = done === 'claimed' ? facts : facts.reverse();
+  const [before, after] = auditVerb === 'claimed' ? facts : facts.reverse();
   return {
     ...author,
     organizationId,
-    action: `physicalDevice.${done}`,
+    action: `physicalDevice.${auditVerb}`,
     entity: { type: 'physicalDevice', id: physicalDeviceId },
     ...defined({ before, after }),
   };
@@ -185,31 +185,37 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     row: Row,
     method: ClaimMethod,
   ): Promise<ClaimResult> {
-    const names = readTerminalIdentity(row);
+    const identity = readTerminalIdentity(row);
     const claimant: ClaimParty = {
       organizationId: String(row['organization_id']),
       physicalDeviceId: String(row['physical_device_id']),
       method,
     };
     for (let tries = 0; tries < claimTriesMax; tries += 1) {
-      if (await insertClaim(run, names, claimant, now())) {
+      if (await insertClaim(run, identity, claimant, now())) {
         await withdrawConflicts(run, claimant);
         return { isClaimed: true };
       }
-      const holder = await lockClaim(run, names);
+      const holder = await lockClaim(run, identity);
       if (holder === undefined) continue;
       const isHeldByClaimant =
         holder.organizationId === claimant.organizationId &&
         holder.physicalDeviceId === claimant.physicalDeviceId;
       const isStronger = method === 'Certificate' && holder.method === 'Code';
       if (isHeldByClaimant || isStronger) {
-        if (isStronger) await moveClaim(run, names, claimant, now());
+        if (isStronger) await moveClaim(run, identity, claimant, now());
         if (isHeldByClaimant) return { isClaimed: true };
         await withdrawConflicts(run, claimant);
-        await insertConflict(run, ids.uuid(), names, { holder: claimant, claimant: holder }, now());
+        await insertConflict(
+          run,
+          ids.uuid(),
+          identity,
+          { holder: claimant, claimant: holder },
+          now(),
+        );
         return { isClaimed: true, loser: holder };
       }
-      await insertConflict(run, ids.uuid(), names, { holder, claimant: claimant }, now());
+      await insertConflict(run, ids.uuid(), identity, { holder, claimant }, now());
       return { isClaimed: false };
     }
     throw new Error('the claim of a terminal changed too often');
@@ -246,7 +252,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     method: ClaimMethod,
   ): Promise<ClaimedTerminal | undefined> {
     const scope = { organizationId };
-    const done = await database.transaction(async (trx) => {
+    const claimed = await database.transaction(async (trx) => {
       const run = createTransactionRunner(trx);
       const row = await find(run);
       if (row === undefined) return undefined;
@@ -255,12 +261,12 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
       if (proof.isClaimed && claim?.method !== method) await recordClaim(trx, scope, row, proof);
       return { row, proof };
     });
-    if (done === undefined) return undefined;
-    notifyClaimChange(organizationId, done.proof);
+    if (claimed === undefined) return undefined;
+    notifyClaimChange(organizationId, claimed.proof);
     return {
-      physicalDeviceId: String(done.row['physical_device_id']),
-      serialNumber: String(done.row['serial_number']),
-      isClaimed: done.proof.isClaimed,
+      physicalDeviceId: String(claimed.row['physical_device_id']),
+      serialNumber: String(claimed.row['serial_number']),
+      isClaimed: claimed.proof.isClaimed,
     };
   }
 
@@ -269,11 +275,11 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
   }
 
   async function transferClaim(run: SqlRunner, row: Row): Promise<AuditEntry[]> {
-    const names = readTerminalIdentity(row);
+    const identity = readTerminalIdentity(row);
     const claimant = readClaimParty(row, 'claimant');
-    const holder = await lockClaim(run, names);
-    if (holder === undefined) await insertClaim(run, names, claimant, now());
-    else await moveClaim(run, names, claimant, now());
+    const holder = await lockClaim(run, identity);
+    if (holder === undefined) await insertClaim(run, identity, claimant, now());
+    else await moveClaim(run, identity, claimant, now());
     const gained = buildMoveAuditEntry(claimant, 'claimed');
     return holder === undefined ? [gained] : [buildMoveAuditEntry(holder, 'claimEnded'), gained];
   }
@@ -303,7 +309,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     async claimByCode(scope, physicalDeviceId, code) {
       const { organizationId } = scope;
       const device = { organizationId, physicalDeviceId };
-      const done = await database.transaction(async (trx) => {
+      const claimed = await database.transaction(async (trx) => {
         const run = createTransactionRunner(trx);
         const openConflicts = await countOpenConflicts(run, organizationId);
         const row = isUuid(physicalDeviceId)
@@ -339,7 +345,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         return undefined;
       });
       // The same text for each reason, so that it reveals nothing about other organisations.
-      if (done === undefined) {
+      if (claimed === undefined) {
         return throwProblem(
           'claim_code_invalid',
           'The claim code is not accepted. Have the terminal show a new code; if that one is not accepted either, ask the operator of the platform.',
@@ -350,10 +356,10 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
           },
         );
       }
-      notifyClaimChange(organizationId, done.proof);
+      notifyClaimChange(organizationId, claimed.proof);
       return {
-        view: physicalDeviceDefinition.toView(done.row),
-        version: Number(done.row['version']),
+        view: physicalDeviceDefinition.toView(claimed.row),
+        version: Number(claimed.row['version']),
       };
     },
 

@@ -48,8 +48,8 @@ export type ResourcePage<View> = { readonly items: View[]; readonly next: string
 export type ResourceOperations<View> = {
   create(scope: CallerScope, input: ResourceInput, id?: string): Promise<Versioned<View>>;
   /**
-   * Creates the entity unless the identifier was ever used, even computeColumns a deleted one. Returns true if
-   * it was created.
+   * Creates the entity unless the identifier was ever used, even by a deleted entity. Returns
+   * true if it was created.
    */
   createIfNew(scope: CallerScope, input: ResourceInput, id: string): Promise<boolean>;
   list(
@@ -71,7 +71,7 @@ export type ResourceOperations<View> = {
     id: string,
     ifMatch: string | undefined,
     change: (run: SqlRunner, row: Row, trx: Kysely<unknown>) => Promise<Row>,
-    /** The verb of the action in the audit; computeColumns default `updated`. */
+    /** The verb of the action in the audit; by default `updated`. */
     auditVerb?: string,
   ): Promise<Versioned<View>>;
 };
@@ -113,7 +113,7 @@ export function createResourceOperations<View>(
   definition: ResourceDefinition<View>,
 ): ResourceOperations<View> {
   const { database, clock, ids, audit } = deps;
-  /** Lookups computeColumns identifier have few different texts, so they use prepared statements. */
+  /** Lookups by identifier have few different texts, so they use prepared statements. */
   const findRun = createStatementRunner(database, 'provisioning');
   const records = createRowRepository(definition.table);
   const recordAudit = async (
@@ -124,7 +124,7 @@ export function createResourceOperations<View>(
   ) => {
     const entry = buildAuditEntry(definition, scope, auditVerb, changed);
     await audit.record(trx, entry);
-    // For a change computeColumns an organisation above, the audit of the changed organisation also gets the
+    // For a change by an organisation above, the audit of the changed organisation also gets the
     // entry.
     const ownOrganizationId = String((changed.after ?? changed.before)?.['organization_id']);
     if (ownOrganizationId !== scope.organizationId)

@@ -17,7 +17,7 @@ export function registerSearchRoute(app: FastifyInstance, search: SearchEntities
   route(app, {
     method: 'GET',
     url: '/provisioning/v2/search',
-    operationId: operationId,
+    operationId,
     summary: 'Search the provisioned entities',
     description:
       'Results are grouped by type; with `q` they are sorted by name, otherwise by creation time. ' +

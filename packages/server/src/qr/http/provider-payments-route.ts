@@ -37,7 +37,7 @@ function toProviderPayment(row: Row): ProviderQrPayment {
   return {
     transactionId: row.transaction_id,
     clientTransactionId: row.client_transaction_id,
-    ...(providerTransactionId === null ? {} : { providerTransactionId: providerTransactionId }),
+    ...(providerTransactionId === null ? {} : { providerTransactionId }),
     serviceId: row.service_id,
     organizationId: row.organization_id,
     paymentType: row.payment_type,

@@ -76,7 +76,7 @@ async function findReplay(
   const { clientOperationId } = request;
   if (clientOperationId === undefined) return undefined;
   const { organizationId, merchantId, transactionId } = row;
-  const key = { organizationId, merchantId, kind: kind, clientOperationId };
+  const key = { organizationId, merchantId, kind, clientOperationId };
   const earlier = await deps.store.findOperation(key);
   if (earlier === undefined) return undefined;
   if (earlier.transactionId !== transactionId) {
@@ -166,7 +166,7 @@ function beginStep(
  * Checks the identifier again in the exclusive section. If a concurrent request has used it, this
  * request becomes a replay.
  *
- * @throws OperationIdTaken if the operation was added after the first check
+ * @throws OperationIdTakenError if the operation was added after the first check
  */
 function requireNewIdentifier(
   { operations }: LoadedPayment,
@@ -185,13 +185,13 @@ type Reserved = { done: OperationResult; send: boolean };
 /** Runs in sequence in this process; the version guards against other processes. */
 function reserve(
   deps: QrDeps,
-  currentOperation: LoadedPayment,
+  payment: LoadedPayment,
   kind: PaymentOperation,
   request: OperationRequest,
 ): Promise<Reserved> {
-  return deps.runningPayments.runInSequence(currentOperation.row, async () => {
+  return deps.runningPayments.runInSequence(payment.row, async () => {
     for (let attempt = 0; attempt < concurrentChangesMax; attempt += 1) {
-      const loaded = await deps.store.find(currentOperation.row);
+      const loaded = await deps.store.find(payment.row);
       if (loaded === undefined) throw new Error('a stored QR payment was not found');
       requireNewIdentifier(loaded, kind, request);
       const decision = decideOperation(loaded.row.position, kind);
@@ -278,14 +278,14 @@ async function sendToProvider(
  */
 export async function cancelOrRefund(
   deps: QrDeps,
-  currentOperation: LoadedPayment,
+  payment: LoadedPayment,
   kind: PaymentOperation,
   request: OperationRequest,
 ): Promise<OperationResult> {
-  const earlier = await findReplay(deps, currentOperation, kind, request);
+  const earlier = await findReplay(deps, payment, kind, request);
   if (earlier !== undefined) return earlier;
   try {
-    const { done, send } = await reserve(deps, currentOperation, kind, request);
+    const { done, send } = await reserve(deps, payment, kind, request);
     const { loaded, operation } = done;
     if (operation === undefined) return done;
     // A second cancel gets the result of the first one, which the provider may still refuse.
@@ -294,7 +294,7 @@ export async function cancelOrRefund(
     return await withUnknownOutcome(() => sendToProvider(deps, loaded, operation));
   } catch (error) {
     if (!(error instanceof OperationIdTakenError)) throw error;
-    const answer = await findReplay(deps, currentOperation, kind, request);
+    const answer = await findReplay(deps, payment, kind, request);
     return (
       answer ??
       throwProblem(

@@ -288,12 +288,12 @@ async function createAtProvider(
 /** The payment may exist at the provider, so the server polls its status from now on. */
 function scheduleStatusQuery(deps: QrDeps, loaded: LoadedPayment): Promise<LoadedPayment> {
   return commitWithRetry(deps, loaded, ({ row, operations }) => {
-    const serviceAndMerchant = deps.clock.now();
-    const nextPollAt = serviceAndMerchant + 1000;
+    const now = deps.clock.now();
+    const nextPollAt = now + 1000;
     // After a provider event or a cancel, the next poll is already scheduled.
     const isMoved = row.position.phase !== 'Created' || operations.some(isOpen);
     return {
-      at: serviceAndMerchant,
+      at: now,
       type: 'qr.noted',
       changes: {},
       pollAt: isMoved ? Math.max(nextPollAt, row.dueAt ?? nextPollAt) : nextPollAt,

@@ -171,7 +171,7 @@ export async function resolveReview(
   };
   return commitWithRetry(deps, payment, makeStep, (trx, { before, after }: PaymentChange) =>
     deps.recordAudit(trx, {
-      asked: request,
+      request,
       organizationId: after.organizationId,
       action: 'qrPayment.resolved',
       entity: { type: 'qrPayment', id: after.transactionId, merchantId: after.merchantId },

@@ -46,7 +46,7 @@ export function providerPaymentRef({ row }: LoadedPayment): ProviderPaymentRef {
 export function paymentReportOf(answer: PaymentAnswer): PaymentReport {
   const { status, amount, currency, display, expiresAt, pollAfterMs, failure, payer } = answer;
   return {
-    status: status,
+    status,
     ...defined({ amount, currency }),
     providerTransactionId: answer.providerTransactionId,
     display,
@@ -170,7 +170,7 @@ async function applyCancelAnswer(
   const current = (await deps.store.find(loaded.row)) ?? loaded;
   const isPaid = status === 'Completed' || status === 'PartiallyRefunded';
   if (!isPaid || current.row.position.paid > 0) {
-    return commitPaymentReport(deps, current, { status: status, failure, providerTransactionId });
+    return commitPaymentReport(deps, current, { status, failure, providerTransactionId });
   }
   // The answer to a cancel has no paid amount, and the server does not assume the requested amount.
   const state = await queryStatusWithLease(deps, current);
@@ -265,7 +265,7 @@ async function applyRefundAnswer(
       const isKnown = status === 'Pending' && details.acknowledged === true;
       if (isKnown) return handleMissingRefundAnswer(deps, loaded, operation);
       return commitRefundReport(deps, loaded, operationId, {
-        status: status,
+        status,
         failure,
         providerRefundId,
       });

@@ -73,7 +73,7 @@ function createPaymentMessage(
     ...defined({ scannedPaymentId }),
     amount: { amount, currency },
     ...defined({ order }),
-    merchant: merchant,
+    merchant,
     createdAt: isoTime(payment.createdAt.getTime()),
     expiresAt: isoTime(payment.expiresAt.getTime()),
     eventsUrl: eventsUrlOf(baseUrl, transactionId),

@@ -111,8 +111,8 @@ function withoutUnprovenNotFound(problem: NotFound | Failed): NotFound | Failed 
 }
 
 /** Only a different identifier contradicts; a missing one does not. */
-const isOtherIdentifier = (presentMembers: string | undefined, expected: string | undefined) =>
-  presentMembers !== undefined && expected !== undefined && presentMembers !== expected;
+const isOtherIdentifier = (received: string | undefined, expected: string | undefined) =>
+  received !== undefined && expected !== undefined && received !== expected;
 
 const statusesWithDisplay = new Set(['Created', 'Pending', 'Scanned']);
 const statusesNeverFirst = new Set(['PartiallyRefunded', 'Refunded']);
@@ -254,7 +254,7 @@ export function readRefundAnswer(
     status,
     ...presentMembers({
       providerRefundId: read.identifier(members['providerRefundId']),
-      amount: amount,
+      amount,
       failure: read.failure(members['failure']),
     }),
     ...read.unknownMembers(members, refundMembers),

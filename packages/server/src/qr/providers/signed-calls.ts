@@ -40,7 +40,7 @@ export type ProviderCall<Outcome> = {
   /** Without a message the call is a GET. */
   readonly message?: object;
   readonly timeoutMs?: number;
-  read(heard: Extract<CallResult, { status: number }>, now: number): Outcome;
+  read(result: Extract<CallResult, { status: number }>, now: number): Outcome;
 };
 
 /**

@@ -24,7 +24,7 @@ export type DueKey = QrKey & { providerId: string };
 export type QrStore = {
   /** Stores the intent. Returns false if the client's identifier is taken. */
   begin(row: QrRow, event: StoredEvent): Promise<boolean>;
-  /** Stores one change. Returns false after a concurrent change. @throws OperationIdTaken */
+  /** Stores one change. Returns false after a concurrent change. @throws OperationIdTakenError */
   commit(change: PaymentChange): Promise<boolean>;
   /** Stores the change and runs `work` in one transaction. */
   commitWith(

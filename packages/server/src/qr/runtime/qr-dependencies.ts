@@ -22,7 +22,7 @@ export type RequestIdentity = { readonly caller: Caller; readonly id: string };
 export type RecordAudit = (
   trx: Kysely<unknown>,
   change: {
-    asked: RequestIdentity;
+    request: RequestIdentity;
     organizationId: string;
     action: string;
     entity: { type: string; id: string; merchantId: string };

@@ -11,16 +11,10 @@ export type Column<Item> = {
   readValue(item: Item): ColumnValue;
 };
 
-const isFreeText = true;
-
 export const paymentColumns: readonly Column<ScannedPayment>[] = [
   { name: 'transactionId', readValue: (item) => item.transactionId },
   { name: 'kind', readValue: (item) => item.kind },
-  {
-    name: 'clientTransactionId',
-    isFreeText: isFreeText,
-    readValue: (item) => item.clientTransactionId,
-  },
+  { name: 'clientTransactionId', isFreeText: true, readValue: (item) => item.clientTransactionId },
   { name: 'createdAt', readValue: (item) => item.createdAt },
   { name: 'day', readValue: (item) => item.day },
   { name: 'merchantId', readValue: (item) => item.merchantId },
@@ -33,24 +27,20 @@ export const paymentColumns: readonly Column<ScannedPayment>[] = [
   { name: 'capturedAmount', readValue: (item) => item.capturedAmount },
   { name: 'cancelledAmount', readValue: (item) => item.cancelledAmount },
   { name: 'refundedAmount', readValue: (item) => item.refundedAmount },
-  { name: 'scheme', isFreeText: isFreeText, readValue: (item) => item.scheme },
+  { name: 'scheme', isFreeText: true, readValue: (item) => item.scheme },
   { name: 'maskedNumber', readValue: (item) => item.maskedNumber },
   { name: 'cardToken', readValue: (item) => item.cardToken },
   { name: 'entryMode', readValue: (item) => item.entryMode },
   { name: 'responseCategory', readValue: (item) => item.responseCategory },
-  { name: 'responseCode', isFreeText: isFreeText, readValue: (item) => item.responseCode },
-  { name: 'responseReason', isFreeText: isFreeText, readValue: (item) => item.responseReason },
-  {
-    name: 'authorizationCode',
-    isFreeText: isFreeText,
-    readValue: (item) => item.authorizationCode,
-  },
+  { name: 'responseCode', isFreeText: true, readValue: (item) => item.responseCode },
+  { name: 'responseReason', isFreeText: true, readValue: (item) => item.responseReason },
+  { name: 'authorizationCode', isFreeText: true, readValue: (item) => item.authorizationCode },
   {
     name: 'retrievalReferenceNumber',
-    isFreeText: isFreeText,
+    isFreeText: true,
     readValue: (item) => item.retrievalReferenceNumber,
   },
-  { name: 'orderId', isFreeText: isFreeText, readValue: (item) => item.orderId },
+  { name: 'orderId', isFreeText: true, readValue: (item) => item.orderId },
   { name: 'offline', readValue: (item) => item.offline },
   { name: 'updatedAt', readValue: (item) => item.updatedAt },
 ];

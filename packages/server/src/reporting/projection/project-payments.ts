@@ -63,9 +63,9 @@ async function readCards(
 async function readProjectedPayments(
   run: RunQuery,
   context: Pick<ProjectionContext, 'organizationId' | 'recent'>,
-  { cards: cardPayments, qr }: PaymentsToProject,
+  { cards, qr }: PaymentsToProject,
 ): Promise<ProjectedPayment[]> {
-  const transactions = await readCards(run, context, cardPayments);
+  const transactions = await readCards(run, context, cards);
   const payments = await readQrPayments(run, context.organizationId, qr);
   return [...transactions.map(projectCardPayment), ...payments.map(projectQrPayment)];
 }
@@ -109,12 +109,12 @@ type NewMovement = {
   readonly movement: SettlementMovement;
 };
 
-/** The new moves of payments that have an acquirer link. */
+/** The new movements of payments that have an acquirer link. */
 function listNewMovements(payments: readonly NumberedPayment[]): NewMovement[] {
-  return payments.flatMap(({ existing, movements: moves, line }) => {
+  return payments.flatMap(({ existing, movements, line }) => {
     const { linkId, version } = line;
     if (linkId === undefined) return [];
-    return [...moves]
+    return [...movements]
       .filter(([sequence]) => sequence > (existing?.counted ?? 0) && sequence <= version)
       .flatMap(([, each]) => each.map((movement) => ({ line, linkId, movement })));
   });

@@ -39,7 +39,10 @@ const frequentRowsMax = 20_000;
 const shortWalkRows = 1_000;
 /** The payments that a walk reads in the time in which a merge starts one class. */
 const rowsPerClass = 15;
-/** Up to this many payments of one amount, the search reads them instead of a whole place. */
+/**
+ * Up to this many payments of one amount, the search reads them instead of all payments of the
+ * entity.
+ */
 const fewPaymentsOfAmount = 1_500;
 /** Up to this many payments in a range of amounts, the search sorts them instead of a walk. */
 const fewPaymentsInRange = 40_000;
@@ -164,7 +167,7 @@ async function countAmounts({ run, search }: SearchTask, limit: number): Promise
   return row?.count ?? 0;
 }
 
-/** Walks along a place, or reads the payments of a single amount if they are few. */
+/** Scans the payments of an entity, or reads the payments of a single amount if they are few. */
 async function findByEntity(task: SearchTask, index: SearchIndex): Promise<PageRows> {
   const { amountMin, amountMax } = task.search;
   const isOneAmount = amountMin !== undefined && amountMin === amountMax;

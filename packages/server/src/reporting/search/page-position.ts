@@ -12,7 +12,7 @@ export type SearchPage = {
 export const formatPagePosition = ({ createdAt, paymentId }: PagePosition): string =>
   `${createdAt}|${paymentId}`;
 
-/** Parses a position that `writePlace` has written. */
+/** Parses a position that `formatPagePosition` has written. */
 export function parsePagePosition(text: string | undefined): PagePosition | undefined {
   const [createdAt, paymentId] = text?.split('|') ?? [];
   return createdAt === undefined || paymentId === undefined ? undefined : { createdAt, paymentId };

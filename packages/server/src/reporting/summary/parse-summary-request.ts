@@ -61,7 +61,7 @@ export function parseSummaryRequest(scope: ReportScope, query: SummaryQuery): Su
 
 type EntityFilters = Pick<ReportScope, 'merchantId' | 'storeId' | 'deviceId'>;
 
-/** The levels of the cells: `fine` by all group attributes, `coarse` only by currency. */
+/** The levels of the cells: `byGroup` by all group attributes, `byCurrency` only by currency. */
 export type LevelsByDetail = {
   readonly byGroup: AggregateLevel;
   readonly byCurrency: AggregateLevel;

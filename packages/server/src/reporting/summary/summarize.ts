@@ -50,7 +50,7 @@ export type SummaryResult = Omit<Summary, 'nextCursor'> & { readonly next: LineK
 const runStatement = <Of extends object>(run: RunQuery, { text, values }: Statement) =>
   run<Of>(text, values);
 
-/** The statements of lines; lines have no latency without `times`. */
+/** The statements of lines; lines have no latency without `latency`. */
 type LineStatements = { sums: Statement; reasons: Statement; latency?: Statement };
 
 async function readLines(
@@ -177,7 +177,10 @@ async function readAsOf(run: RunQuery, organizationId: string, now: number): Pro
   return isoTime(row === undefined || row.isNow ? now : row.asOf.getTime());
 }
 
-/** Uses coarse cells if they are sufficient; those of devices contain no hours and no latency. */
+/**
+ * Uses the sums by currency if they are sufficient; those of devices contain no hours and no
+ * latency.
+ */
 function chooseSumLevels(
   { byGroup, byCurrency }: LevelsByDetail,
   { groupFilters }: AggregateFilter,
@@ -194,14 +197,14 @@ function readGroupedLines(
   grouping: LineGrouping,
 ): Promise<Map<string, LineData>> {
   const levels = chooseLevels(filter);
-  const { byGroup: fine } = levels;
+  const { byGroup } = levels;
   const isByGroup = grouping === 'scheme' || grouping === 'responseCategory';
   const { sums, times: latencyLevel } = isByGroup
-    ? { sums: fine, times: fine }
+    ? { sums: byGroup, times: byGroup }
     : chooseSumLevels(levels, filter);
   return readLines(run, {
     sums: sumsStatement({ filter, grouping, level: sums }),
-    reasons: reasonsStatement({ filter, grouping, level: fine }),
+    reasons: reasonsStatement({ filter, grouping, level: byGroup }),
     latency: latencyStatement({ filter, grouping, level: latencyLevel }),
   });
 }
@@ -244,7 +247,7 @@ export async function summarize(
     groupBy,
     total: toLineFigures(total),
     items: lines.map(([key, line]) => ({ ...keyMembers(groupBy, key), ...toLineFigures(line) })),
-    asOf: asOf,
+    asOf,
     next: next === undefined ? undefined : { key: next.key, count: next.count },
   };
 }

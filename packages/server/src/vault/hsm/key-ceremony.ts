@@ -118,9 +118,9 @@ function requireValidComponent(component: Buffer, algorithm: KeyAlgorithm): void
 }
 
 /** Builds the entry of a key; a weak key discards all components. */
-function createStrongEntry(...of: Parameters<typeof createEncryptedEntry>): KeyEntry {
+function createStrongEntry(...args: Parameters<typeof createEncryptedEntry>): KeyEntry {
   try {
-    return createEncryptedEntry(...of);
+    return createEncryptedEntry(...args);
   } catch (error) {
     if (!(error instanceof HsmError)) throw error;
     throw new CeremonyError(`${error.message}: all components are discarded`);

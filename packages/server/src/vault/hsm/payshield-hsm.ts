@@ -120,7 +120,7 @@ export function createPayShieldHsm({ table, log, connections }: PayShieldHsmDeps
     };
   }
 
-  const keys = createKeyVerifier({ table, log, fetchKeyFacts: fetchKeyFacts });
+  const keys = createKeyVerifier({ table, log, fetchKeyFacts });
 
   function findKey(ref: string): FoundKey {
     const [, usage, reference] = referencePattern.exec(ref) ?? [];

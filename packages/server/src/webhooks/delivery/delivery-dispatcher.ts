@@ -280,7 +280,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   function recordMetrics(response: AttemptResponse, delivery: DueDelivery): void {
     const outcome = toOutcome(response);
-    deliveryMetrics.attempts.inc({ outcome: outcome });
+    deliveryMetrics.attempts.inc({ outcome });
     if (outcome === 'Delivered' && delivery.attempts === 0) {
       deliveryMetrics.delay.observe((clock.now() - delivery.createdAt.getTime()) / 1000);
     }

@@ -299,7 +299,7 @@ export async function authorizeSale(
       checkChipDecision(context, card, transaction);
       return {
         approvedBy: 'Platform',
-        transaction: transaction,
+        transaction,
         isPinEntered: attempt.pin !== undefined,
       };
     }

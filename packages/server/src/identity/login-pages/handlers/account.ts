@@ -164,7 +164,7 @@ export function createAccountHandlers({
   async function endSession(context: AccountContext): Promise<FastifyReply> {
     const { user, request, session } = context;
     const sessionId = request.body['session'] ?? '';
-    // Ends only sessions of this user, whatever the client sends.
+    // Ends only sessions of this user, for every value that the client sends.
     if (sessionId !== session.sessionId) {
       await sessions.end(user.organizationId, user.userId, sessionId);
     }

@@ -108,9 +108,9 @@ export type RowCache = ReturnType<typeof createRowCache>;
 export function createRowCache() {
   const tableRows = new Map<EntityTable, ReturnType<typeof createTableRows>>();
   const rowsOf = (table: EntityTable) => {
-    const findRead = tableRows.get(table) ?? createTableRows();
-    tableRows.set(table, findRead);
-    return findRead;
+    const rows = tableRows.get(table) ?? createTableRows();
+    tableRows.set(table, rows);
+    return rows;
   };
   const read = new Set<string>();
   const serials = createSerialNumberIndex(rowsOf(physicalDevices).entries);
