@@ -19,7 +19,7 @@ const ofWholeRun = /^\/\/ Whole run: \S/;
  */
 export const longFiles = [
   'faults/fault-server-killed',
-  'pages/browser',
+  'login-pages/login-pages-in-chromium',
   'tools/pack',
   'qr/killed-during-qr-payments',
   'faults/fault-dispatcher-killed',
