@@ -60,7 +60,7 @@ export async function runRounds({
       );
       if (result.faults.length > 0) {
         print(
-          `again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=${task.seed} npm test -- ${name}`,
+          `again: TEST_SIZE=full TEST_SILENCE_SECONDS=1500 TEST_SEED=${task.seed} npm test -- ${name}`,
         );
       }
     }

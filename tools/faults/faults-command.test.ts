@@ -1,6 +1,7 @@
 // The command of the fault tests: its options, and the order of its rounds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { emptyRun } from '../test-runner/run-batches.ts';
 import { readFaultOptions, UsageError } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
@@ -24,7 +25,7 @@ test('options are parsed, and invalid ones are named', () => {
 });
 
 const files = ['a.test.ts', 'b.test.ts', 'c.test.ts'];
-const well = { totals: {}, tests: 1, faults: [] };
+const well = emptyRun();
 
 test('each test runs at least once, even if the time is short', async () => {
   const ran: string[] = [];
@@ -63,7 +64,7 @@ test('rounds continue with new seeds until the time is over, also after a fault'
   assert.ok(
     lines.some(
       (line) =>
-        line === 'again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=11 npm test -- b',
+        line === 'again: TEST_SIZE=full TEST_SILENCE_SECONDS=1500 TEST_SEED=11 npm test -- b',
     ),
   );
 });

@@ -40,11 +40,16 @@ async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
     now: () => Date.now(),
     run: (file, roundSeed) => {
       const env = {
-        TEST_FAULTS: 'full',
+        TEST_SIZE: 'full',
         TEST_SEED: String(roundSeed),
         TEST_SILENCE_SECONDS: '1500',
       };
-      return runBatches([[file]], [], fileLimitMs, env);
+      return runBatches([[file]], {
+        runnerOptions: [],
+        limitMs: fileLimitMs,
+        startLimitMs: fileLimitMs,
+        env,
+      });
     },
     print: (line) => console.log(line),
   });

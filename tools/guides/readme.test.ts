@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // Runs the commands of the README and of the pages for points of sale and terminals at a running platform.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

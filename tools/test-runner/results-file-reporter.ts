@@ -11,7 +11,15 @@ export type Results = {
   totals: Record<string, number>;
   /** `message` is the beginning of what went wrong. */
   failures: { file: string; line: number; name: string; message: string }[];
+  slowest: { file: string; name: string; durationMs: number }[];
 };
+
+const slowestMax = 10;
+
+/** The slowest tests, at most ten. */
+export function slowestOf<Test extends { durationMs: number }>(tests: readonly Test[]): Test[] {
+  return tests.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, slowestMax);
+}
 
 const closingCount = /^(\w+) (\d+)$/;
 
@@ -32,7 +40,7 @@ function resultsFile(): string {
 }
 
 export default async function* results(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const results: Results = { files: {}, tests: 0, totals: {}, failures: [] };
+  const results: Results = { files: {}, tests: 0, totals: {}, failures: [], slowest: [] };
   // A run that hangs never comes to the end of its events, and its failures say why.
   process.once('exit', () => writeFileSync(resultsFile(), JSON.stringify(results)));
   for await (const { type, data } of source) {
@@ -45,6 +53,9 @@ export default async function* results(source: AsyncIterable<TestEvent>): AsyncG
     if (data.details.type !== 'suite' && data.skip === undefined && data.todo === undefined) {
       results.tests += 1;
       results.files[file] = (results.files[file] ?? 0) + 1;
+      const { name, details } = data;
+      results.slowest.push({ file, name, durationMs: details.duration_ms });
+      results.slowest = slowestOf(results.slowest);
     }
     if (type === 'test:fail' && !isRepeatedFailure(data)) {
       const message = beginningOf(data.details.error.cause ?? data.details.error);

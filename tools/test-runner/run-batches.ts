@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { exitCodes } from './console-reporter.ts';
-import { type Results, resultsVariable } from './results-file-reporter.ts';
+import { type Results, resultsVariable, slowestOf } from './results-file-reporter.ts';
 import { root } from './static-checks.ts';
 
 /** More than this gain little: the tests compute for three quarters of their time. */
@@ -17,7 +17,18 @@ const workersMin = 3;
 const lastWordsMs = 1000;
 
 export type TestRunFault = { where: string; text: string };
-export type TestRun = { totals: Record<string, number>; tests: number; faults: TestRunFault[] };
+export type SlowTest = { where: string; name: string; durationMs: number };
+export type TestRun = {
+  totals: Record<string, number>;
+  tests: number;
+  faults: TestRunFault[];
+  /** The slowest first, at most `slowestMax`. */
+  slowest: SlowTest[];
+};
+
+export function emptyRun(): TestRun {
+  return { totals: {}, tests: 0, faults: [], slowest: [] };
+}
 
 /** How a process ended; `stopped` says why we ended it ourselves. */
 export type ProcessEnd = { code: number; stopped?: string };
@@ -37,30 +48,38 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => stopAll(signal, signal));
 }
 
-/**
- * Takes the batches from both ends until none is left.
- *
- * @param options of node's own test runner, for every batch
- * @param env variables over the caller's own
- */
+type RunOptions = {
+  /** Of Node's own test runner, for every batch. */
+  runnerOptions: readonly string[];
+  /** After it every test process is ended, which is a fault. */
+  limitMs: number;
+  /** After it no further batch is begun. */
+  startLimitMs: number;
+  /** Variables in addition to those of this process. */
+  env: Readonly<Record<string, string>>;
+};
+
+/** Takes the batches from both ends until none is left. */
 export async function runBatches(
   batches: readonly string[][],
-  options: readonly string[],
-  limitMs: number,
-  env: Readonly<Record<string, string>> = {},
+  { runnerOptions, limitMs, startLimitMs, env }: RunOptions,
 ): Promise<TestRun> {
   const began = performance.now();
   const waiting = [...batches];
-  const all: TestRun = { totals: {}, tests: 0, faults: [] };
+  const all = emptyRun();
   let files = 0;
   const limit = setTimeout(
     () => stopAll('SIGKILL', `stopped: the run took more than ${limitMs / 1000} s`),
     limitMs,
   );
   async function runWorker(takesFirst: boolean): Promise<void> {
-    while (waiting.length > 0 && stopped === undefined) {
+    while (
+      waiting.length > 0 &&
+      stopped === undefined &&
+      performance.now() - began < startLimitMs
+    ) {
       const batch = (takesFirst ? waiting.shift() : waiting.pop()) ?? [];
-      add(all, await runBatch(batch, options, env));
+      add(all, await runBatch(batch, runnerOptions, env));
       files += batch.length;
       if (batches.length > 1) printProgress(files, batches.flat().length, began);
     }
@@ -68,7 +87,8 @@ export async function runBatches(
   const workers = Math.min(workersMax, Math.max(workersMin, availableParallelism()));
   await Promise.all(Array.from({ length: workers }, (_, at) => runWorker(at % 2 === 0)));
   clearTimeout(limit);
-  for (const batch of waiting) all.faults.push({ where: nameOf(batch), text: 'was never begun' });
+  if (stopped !== undefined)
+    for (const batch of waiting) all.faults.push({ where: nameOf(batch), text: 'was never begun' });
   return all;
 }
 
@@ -80,6 +100,7 @@ function printProgress(done: number, total: number, began: number): void {
 function add(all: TestRun, run: TestRun): void {
   all.tests += run.tests;
   all.faults.push(...run.faults);
+  all.slowest = slowestOf([...all.slowest, ...run.slowest]);
   for (const [name, count] of Object.entries(run.totals)) {
     all.totals[name] = (all.totals[name] ?? 0) + count;
   }
@@ -167,14 +188,14 @@ export function faultsOfProcess(
 ): TestRun {
   if (written === '') {
     const text = stopped ?? howItEnded(code);
-    return { totals: {}, tests: 0, faults: [{ where: nameOf(files), text }] };
+    return { ...emptyRun(), faults: [{ where: nameOf(files), text }] };
   }
-  const { tests, totals, failures, files: ran } = JSON.parse(written) as Results;
+  const { tests, totals, failures, slowest, files: ran } = JSON.parse(written) as Results;
   const faults = failures.map(({ file, line, name, message }) => ({
     where: `${relative(root, file)}:${line}`,
     text: `${name}\n    ${message}`,
   }));
-  // Of a process that was ended from outside, nobody expects the files that it had not come to.
+  // A process that was ended from outside did not reach all of its files.
   const isWhole = stopped === undefined && code !== exitCodes.nothingHappens;
   for (const file of isWhole ? files : []) {
     if (ran[join(root, file)] !== undefined) continue;
@@ -184,7 +205,8 @@ export function faultsOfProcess(
   if (stopped !== undefined || hung || (code !== 0 && faults.length === 0)) {
     faults.push({ where: nameOf(files), text: stopped ?? howItEnded(code) });
   }
-  return { totals, tests, faults };
+  const located = slowest.map(({ file, ...test }) => ({ where: relative(root, file), ...test }));
+  return { totals, tests, faults, slowest: located };
 }
 
 function howItEnded(code: number): string {

@@ -6,10 +6,12 @@ import { join, resolve } from 'node:path';
 
 export const root = resolve(import.meta.dirname, '../..');
 
-type StaticCheck = {
+export type StaticCheck = {
   name: string;
   /** A script under node_modules or tools, and its arguments; always run by our own Node. */
   command: [script: string, ...args: string[]];
+  /** The files or folders to check, the last arguments; the other checks find theirs by themselves. */
+  targets?: readonly string[];
   env?: Readonly<Record<string, string>>;
   /** How many files the tool says that it read; a gate that cannot tell has none. */
   filesSeen?: (output: string) => number;
@@ -33,29 +35,43 @@ function ownFiles(output: string): number {
 /** Several checkers work out the same types, each for itself: on two cores they take twice the time of one. */
 export const compiler = ['node_modules/typescript/bin/tsc', '--checkers', '1'] as const;
 
+/** The compiler stores its results for each file, so that the next run reads only changed files. */
+function buildInfo(name: string): string[] {
+  return ['--incremental', '--tsBuildInfoFile', `.cache/types-of-${name}.tsbuildinfo`];
+}
+
 /** For programs in Go, which end soon: to let garbage lie costs memory, and saves a third of their time. */
 export const compilerEnvironment: Readonly<Record<string, string>> = { GOGC: '400' };
 
 export const staticChecks: StaticCheck[] = [
   {
     name: 'biome',
-    command: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+    command: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
+    targets: ['.'],
     filesSeen: countFrom(/Checked (\d+) files?/),
   },
   {
     name: 'types',
-    command: [...compiler, '--noEmit', '-p', '.', '--listFiles'],
+    command: [...compiler, '--noEmit', '-p', '.', '--listFiles', ...buildInfo('server')],
     filesSeen: ownFiles,
   },
   {
     // What runs in browsers knows other types than what runs under Node.
     name: 'types of the portal',
-    command: [...compiler, '--noEmit', '-p', 'packages/portal', '--listFiles'],
+    command: [
+      ...compiler,
+      '--noEmit',
+      '-p',
+      'packages/portal',
+      '--listFiles',
+      ...buildInfo('portal'),
+    ],
     filesSeen: ownFiles,
   },
   {
     name: 'promises',
-    command: ['node_modules/oxlint/bin/oxlint', '--type-aware', 'packages', 'tools'],
+    command: ['node_modules/oxlint/bin/oxlint', '--type-aware'],
+    targets: ['packages', 'tools'],
     env: { GOMAXPROCS: '1' },
     filesSeen: countFrom(/on (\d+) files?/),
   },
@@ -66,6 +82,26 @@ export const staticChecks: StaticCheck[] = [
   { name: 'generated', command: ['tools/generate/generate-command.ts', '--check'] },
 ];
 
+/**
+ * The checks that take seconds: the types of all files, and the rules of the changed files alone.
+ *
+ * @param files changed files, from the top of the repository; deleted ones are left out
+ */
+export function checksOfFiles(files: readonly string[]): StaticCheck[] {
+  const existing = files.filter((path) => existsSync(join(root, path)));
+  const targetsOf: Record<string, string[]> = {
+    biome: existing.filter((path) => /\.(?:[cm]?[jt]sx?|json|css)$/.test(path)),
+    promises: existing.filter((path) => /^(?:packages|tools)\/.*\.tsx?$/.test(path)),
+  };
+  return staticChecks.flatMap((check) => {
+    if (check.name.startsWith('types')) return [check];
+    const targets = targetsOf[check.name] ?? [];
+    if (targets.length === 0) return [];
+    const { filesSeen: _, ...others } = check;
+    return [{ ...others, targets }];
+  });
+}
+
 /** Runs one gate in a folder; `least` is how many files it has to have seen. */
 export async function runStaticCheck(
   check: StaticCheck,
@@ -74,7 +110,8 @@ export async function runStaticCheck(
 ): Promise<CheckResult> {
   const began = performance.now();
   const [script, ...args] = check.command;
-  const { code, output } = await capture([join(folder, script), ...args], folder, check.env);
+  const command = [join(folder, script), ...args, ...(check.targets ?? [])];
+  const { code, output } = await capture(command, folder, check.env);
   const filesRead = check.filesSeen?.(output) ?? least;
   const blind = code === 0 && filesRead < least;
   const outputLines = output.split('\n').filter((line) => !isListing(line));

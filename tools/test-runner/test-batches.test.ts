@@ -3,7 +3,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './static-checks.ts';
-import { longFiles, planBatches, splitByRun } from './test-batches.ts';
+import {
+  longFiles,
+  planBatches,
+  planNearestFirst,
+  smokeTests,
+  splitByRun,
+} from './test-batches.ts';
 
 const small = (path: string) => ({ path, text: "import { test } from 'node:test';\n" });
 const large = (path: string) => ({ path, text: ' '.repeat(100_000) });
@@ -36,9 +42,11 @@ test('long files start first, each in its own batch, the longest first', () => {
   assert.deepEqual(batches, [[long[1]], [long[0]], others]);
 });
 
-test('the listed long files exist', () => {
+test('the listed long files and the smoke tests exist', () => {
   const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
-  const missing = longFiles.filter((name) => !all.some((path) => path.endsWith(name)));
+  const missing = [...longFiles, ...smokeTests].filter(
+    (name) => !all.some((path) => path.endsWith(name)),
+  );
   assert.deepEqual(missing, []);
 });
 
@@ -63,14 +71,20 @@ test('the first line of a file says why it runs only in whole runs', () => {
   assert.deepEqual(everyRun, files.slice(1));
 });
 
-test('tests of ledgers run in every run', () => {
+test('sales, cards, kills and the model of payments are tested in every run', () => {
   const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root });
   const texts = all.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
   const wholeRunPaths = splitByRun(texts).wholeRun.map(({ path }) => path);
   const expectedPaths =
-    /(server-killed|database-lost|generated-input|bad-input|card-data|readme|acquirer-faults|concurrent-sale-requests|payment-model)\.test/;
+    /(server-killed|bad-input|card-data|acquirer-link|concurrent-sale-requests|payment-model)\.test/;
   assert.deepEqual(
     wholeRunPaths.filter((path) => expectedPaths.test(path)),
     [],
   );
+});
+
+test('a run of changed files begins with the smoke tests, and leaves the long files out', () => {
+  const everyRun = [...smokeTests, 'far.test.ts', 'near.test.ts'].map(small);
+  const batches = planNearestFirst(everyRun, ['near.test.ts', 'long.test.ts', 'far.test.ts']);
+  assert.deepEqual(batches.flat(), [...smokeTests, 'near.test.ts', 'far.test.ts']);
 });

@@ -37,6 +37,18 @@ const charactersInBatch = 700_000;
 /** So few are run by one process: more would only start more databases. */
 const filesInOneProcess = 12;
 
+/** A process begins with what the change touches most directly; the platform is loaded once for so many files. */
+const nearestInBatch = 8;
+/** One path through each part of the platform; a run of changed files always begins with them. */
+export const smokeTests = [
+  'packages/server/test/payments/sales/keyed-sale.test.ts',
+  'packages/server/test/qr/qr-payments.test.ts',
+  'packages/server/test/connector/retail-api.test.ts',
+  'packages/server/src/identity/oauth/openid-client.test.ts',
+  'packages/server/src/provisioning/merchants/merchants.test.ts',
+  'packages/server/test/webhooks/webhook-resend.test.ts',
+];
+
 /** Parts the files into those of every run and those of a whole one. */
 export function splitByRun(files: readonly TestFile[]): {
   everyRun: TestFile[];
@@ -74,6 +86,26 @@ export function planBatches(files: readonly TestFile[]): string[][] {
     }
     last.push(path);
     characters += text.length;
+  }
+  return batches;
+}
+
+/**
+ * Smoke tests first, then the files that a change reaches, in this order; small batches, since a run of changed
+ * files ends after a time and not after its last file.
+ *
+ * @param everyRun the files that a run without `--whole` may begin
+ * @param reached paths, nearest to the change first
+ */
+export function planNearestFirst(
+  everyRun: readonly TestFile[],
+  reached: readonly string[],
+): string[][] {
+  const selectable = new Set(everyRun.map(({ path }) => path));
+  const paths = [...new Set([...smokeTests, ...reached])].filter((path) => selectable.has(path));
+  const batches: string[][] = [];
+  for (let from = 0; from < paths.length; from += nearestInBatch) {
+    batches.push(paths.slice(from, from + nearestInBatch));
   }
   return batches;
 }

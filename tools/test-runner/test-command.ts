@@ -1,16 +1,27 @@
-// `npm test`: the static checks, then every test file in a few processes, then what failed, all of it.
-// `npm test -- --whole` leaves no file out, as everything that lands is tried; `npm test -- <part of a path>` runs
-// the files that match; `npm run check` runs the checks alone.
+// `npm test`: the static checks beside the test files of every run, then what failed, all of it.
+// `--whole` leaves no file out and runs the long tests at full length, as everything that lands is tried;
+// `--changed` runs what the changed files reach, nearest first; words select the files whose path contains one of
+// them; `npm run check` runs the checks alone. Other options go on to Node's test runner.
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
-import { styleText } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
+import { defined } from '@switchyard/contract';
+import { isSource, parseSource, readTexts } from '../architecture-rules/source-files.ts';
 import { findCardDataInFiles } from './card-data-in-temporary-files.ts';
-import { runBatches, type TestRun, type TestRunFault } from './run-batches.ts';
-import { type CheckResult, root, runStaticCheck, staticChecks } from './static-checks.ts';
-import { planBatches, splitByRun, type TestFile } from './test-batches.ts';
+import { changedFiles } from './changed-files.ts';
+import { readImporters, testsReachedBy } from './import-graph.ts';
+import { emptyRun, runBatches, type TestRun, type TestRunFault } from './run-batches.ts';
+import {
+  type CheckResult,
+  checksOfFiles,
+  root,
+  runStaticCheck,
+  type StaticCheck,
+  staticChecks,
+} from './static-checks.ts';
+import { planBatches, planNearestFirst, splitByRun, type TestFile } from './test-batches.ts';
 
-const concurrentChecks = 2;
 /** Below the repository, where the packages are found from it; of this run alone. */
 const bundleFolder = join(root, '.cache', `server-bundle-${process.pid}`);
 const minimumCounts = {
@@ -18,57 +29,84 @@ const minimumCounts = {
   wholeRun: { files: 550, tests: 4500 },
 };
 const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 1800) * 1000;
-const ownOptions = ['--static', '--whole'];
+/** After it `--changed` begins no further test file, so that it ends within half a minute. */
+const changedStartMs = 20_000;
+/** Each tool uses more than one core for part of its time. */
+const concurrentChecks = 2;
 
-type TestSelection = { patterns: string[]; isWhole: boolean };
+type Choice = {
+  patterns: string[];
+  isWhole: boolean;
+  /** The files that have changed, of `--changed`. */
+  changed?: string[];
+  /** Options of Node's test runner. */
+  runnerOptions: string[];
+};
 
-/** Patterns select all files that match; `leftOut` counts the files that only a whole run includes. */
-function testFiles({ patterns, isWhole }: TestSelection): { files: TestFile[]; leftOut: number } {
-  const paths = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
-  const isSelected = (path: string) =>
-    patterns.some((part) => path.split(sep).join('/').includes(part));
-  const selectedPaths = patterns.length === 0 ? paths : paths.filter(isSelected);
-  const files = selectedPaths.map((path) => ({
-    path,
-    text: readFileSync(join(root, path), 'utf8'),
-  }));
-  if (isWhole || patterns.length > 0) return { files, leftOut: 0 };
-  const { everyRun, wholeRun } = splitByRun(files);
-  return { files: everyRun, leftOut: wholeRun.length };
+type Plan = {
+  batches: string[][];
+  minimum: { files: number; tests: number };
+  /** What stays out of this run, in words. */
+  note?: string;
+  startLimitMs?: number;
+};
+
+function allTestFiles(): TestFile[] {
+  return globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root })
+    .map((path) => path.split(sep).join('/'))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
-/** Two at a time: each tool uses more than one core for part of its time. */
-async function runStaticChecks(): Promise<CheckResult[]> {
-  const checksLeft = [...staticChecks];
-  const results: CheckResult[] = [];
+function planRun({ patterns, isWhole, changed }: Choice): Plan {
+  const files = allTestFiles();
+  if (changed !== undefined) return planChanged(files, changed);
+  if (patterns.length > 0) {
+    const selected = files.filter(({ path }) => patterns.some((part) => path.includes(part)));
+    return { batches: planBatches(selected), minimum: { files: 1, tests: 1 } };
+  }
+  if (isWhole) return { batches: planBatches(files), minimum: minimumCounts.wholeRun };
+  const { everyRun, wholeRun } = splitByRun(files);
+  const note = `${wholeRun.length} files that take long were left out: npm test -- --whole`;
+  return { batches: planBatches(everyRun), minimum: minimumCounts.everyRun, note };
+}
+
+function planChanged(files: readonly TestFile[], changed: readonly string[]): Plan {
+  const sources = readTexts(root).filter(isSource).map(parseSource);
+  const reached = testsReachedBy(changed, readImporters(sources, root));
+  const { everyRun } = splitByRun(files);
+  const batches = planNearestFirst(everyRun, reached);
+  const note = `${changed.length} changed files reach ${reached.length} test files; npm test runs them all`;
+  return { batches, minimum: { files: 1, tests: 1 }, note, startLimitMs: changedStartMs };
+}
+
+async function runStaticChecks(
+  checks: readonly StaticCheck[],
+  concurrency: number,
+): Promise<TestRunFault[]> {
+  const checksLeft = [...checks];
+  const failed: CheckResult[] = [];
   async function runChecks(): Promise<void> {
     for (let check = checksLeft.shift(); check !== undefined; check = checksLeft.shift()) {
       const result = await runStaticCheck(check);
-      results.push(result);
+      if (!result.ok) failed.push(result);
       printCheck(result);
     }
   }
-  await Promise.all(Array.from({ length: concurrentChecks }, runChecks));
-  return results;
+  await Promise.all(Array.from({ length: concurrency }, runChecks));
+  return failed.map(({ name }) => ({ where: name, text: 'see its output above' }));
 }
 
 function printCheck({ name, ok, output, durationMs }: CheckResult): void {
   const symbol = ok ? styleText('green', '✓') : styleText('red', '✗');
   const time = styleText('dim', `${Math.round(durationMs)} ms`);
-  console.log(`${symbol} ${name.padEnd(12)}${time}${ok ? '' : `\n${output}\n`}`);
+  console.log(`${symbol} ${name.padEnd(20)}${time}${ok ? '' : `\n${output}\n`}`);
 }
 
 /** A glob that matches no file is no error, so the counts have a minimum. */
 function tooFewRan(kind: string, count: number, minimum: number): TestRunFault[] {
   if (count >= minimum) return [];
   return [{ where: 'tests', text: `${count} ${kind} ran, at least ${minimum} were expected` }];
-}
-
-async function runStaticPart(): Promise<TestRunFault[]> {
-  const results = await runStaticChecks();
-  return results
-    .filter(({ ok }) => !ok)
-    .map(({ name }) => ({ where: name, text: 'see its output above' }));
 }
 
 /** For many processes, each of which would make and migrate a database, make keys and load the platform's files. */
@@ -92,54 +130,95 @@ async function prepareSharedFiles(folder: string): Promise<Record<string, string
   };
 }
 
-async function runTestPart(
-  choice: TestSelection,
-  options: string[],
-): Promise<TestRun & { leftOut: number }> {
-  const { files, leftOut } = testFiles(choice);
-  const ofAll = choice.isWhole ? minimumCounts.wholeRun : minimumCounts.everyRun;
-  const minimum = choice.patterns.length === 0 ? ofAll : { files: 1, tests: 1 };
-  const faults = tooFewRan('test files', files.length, minimum.files);
-  if (files.length === 0) return { totals: {}, tests: 0, faults, leftOut };
+async function runTests(plan: Plan, { isWhole, runnerOptions }: Choice): Promise<TestRun> {
+  const files = plan.batches.flat().length;
+  const faults = tooFewRan('test files', files, plan.minimum.files);
+  if (files === 0) return { ...emptyRun(), faults };
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-secrets-'));
   const secretsFile = join(folder, 'sent.txt');
   const startedAt = Date.now();
   try {
-    const batches = planBatches(files);
-    const made = batches.length > 1 ? await prepareSharedFiles(folder) : {};
-    const env = { TEST_SECRETS_FILE: secretsFile, ...made };
-    const run = await runBatches(batches, options, runLimitMs, env);
-    const few = tooFewRan('tests', run.tests, options.length === 0 ? minimum.tests : 1);
+    const shared = plan.batches.length > 1 ? await prepareSharedFiles(folder) : {};
+    const size = isWhole ? { TEST_SIZE: 'whole' } : {};
+    const run = await runBatches(plan.batches, {
+      runnerOptions,
+      limitMs: runLimitMs,
+      startLimitMs: plan.startLimitMs ?? runLimitMs,
+      env: { TEST_SECRETS_FILE: secretsFile, ...size, ...shared },
+    });
+    const minimumTests = runnerOptions.length === 0 ? plan.minimum.tests : 1;
     const cardDataFaults = findCardDataInFiles({
       secretsFile,
       since: startedAt,
       folder: tmpdir(),
       but: folder,
     });
-    return { ...run, leftOut, faults: [...faults, ...run.faults, ...few, ...cardDataFaults] };
+    const few = tooFewRan('tests', run.tests, minimumTests);
+    return { ...run, faults: [...faults, ...run.faults, ...few, ...cardDataFaults] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
     rmSync(bundleFolder, { recursive: true, force: true });
   }
 }
 
+function readChoice(args: string[]): Choice & { isStatic: boolean } {
+  const isRunnerOption = (arg: string) => arg.startsWith('--test-');
+  const { values, positionals } = parseArgs({
+    args: args.filter((arg) => !isRunnerOption(arg)),
+    allowPositionals: true,
+    options: {
+      static: { type: 'boolean', default: false },
+      whole: { type: 'boolean', default: false },
+      changed: { type: 'boolean', default: false },
+      since: { type: 'string' },
+    },
+  });
+  const isChanged = values.changed || values.since !== undefined;
+  return {
+    isStatic: values.static,
+    isWhole: values.whole,
+    patterns: positionals,
+    runnerOptions: args.filter(isRunnerOption),
+    ...defined({ changed: isChanged ? changedFiles(root, values.since ?? 'main') : undefined }),
+  };
+}
+
+/** The checks and the tests that belong to the choice, at the same time. */
+async function runAll(choice: Choice): Promise<TestRun & { note?: string }> {
+  const { patterns, changed } = choice;
+  const plan = planRun(choice);
+  const files = plan.batches.flat().length;
+  const checks = changed === undefined ? staticChecks : checksOfFiles(changed);
+  const chosen = patterns.length > 0 ? [] : checks;
+  if (files > 1)
+    console.log(
+      `${files} test files in ${plan.batches.length} processes, ${chosen.length} checks …`,
+    );
+  const [checkFaults, run] = await Promise.all([
+    runStaticChecks(chosen, 1),
+    runTests(plan, choice),
+  ]);
+  return { ...run, ...defined({ note: plan.note }), faults: [...checkFaults, ...run.faults] };
+}
+
 async function main(args: string[]): Promise<number> {
   const startedAt = performance.now();
-  const options = args.filter((arg) => arg.startsWith('--') && !ownOptions.includes(arg));
-  const patterns = args.filter((arg) => !arg.startsWith('--'));
-  const staticFaults = patterns.length === 0 ? await runStaticPart() : [];
-  const run = args.includes('--static')
-    ? undefined
-    : await runTestPart({ patterns, isWhole: args.includes('--whole') }, options);
-  const faults = [...staticFaults, ...(run?.faults ?? [])];
+  const { isStatic, ...choice } = readChoice(args);
+  const run = isStatic
+    ? { ...emptyRun(), faults: await runStaticChecks(staticChecks, concurrentChecks) }
+    : await runAll(choice);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const { faults, slowest, totals } = run;
+  if (slowest.length > 1) console.log('\nThe slowest tests:');
+  for (const { where, name, durationMs } of slowest.length > 1 ? slowest : [])
+    console.log(
+      `${Math.round(durationMs).toString().padStart(7)} ms  ${name}  ${styleText('dim', where)}`,
+    );
   const outcome = faults.length === 0 ? styleText('green', 'All well') : styleText('red', 'Failed');
   console.log(`\n${outcome} after ${seconds} s`);
   for (const { where, text } of faults) console.log(`${styleText('red', '✗')} ${where}  ${text}`);
-  for (const [name, count] of Object.entries(run?.totals ?? {})) console.log(`# ${name} ${count}`);
-  const leftOut = run?.leftOut ?? 0;
-  if (leftOut > 0)
-    console.log(`${leftOut} files that take long were left out: npm test -- --whole`);
+  for (const [name, count] of Object.entries(totals)) console.log(`# ${name} ${count}`);
+  if ('note' in run && run.note !== undefined) console.log(run.note);
   return faults.length === 0 ? 0 : 1;
 }
 

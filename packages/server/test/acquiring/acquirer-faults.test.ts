@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // Faults of the acquirer host: no amount is lost, and no amount is booked twice.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // In production the connector accepts only claimed terminals, and stores their claim codes.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

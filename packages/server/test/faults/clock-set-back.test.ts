@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A server whose clock is set back by an hour: due times do not wait for the clock.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

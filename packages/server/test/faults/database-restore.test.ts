@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A platform under load while its PostgreSQL fails over to a standby, or is restored to an earlier
 // time.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // Clock steps of a server under load, with kills between them: no reversal waits for the old time.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A database that is killed, is paused or has no free connection: the server refuses load, leaves
 // nothing half done, and recovers by itself.
 import assert from 'node:assert/strict';

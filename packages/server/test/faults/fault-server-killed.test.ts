@@ -17,11 +17,11 @@ import {
   waitUntilSettled,
 } from './load-during-faults.ts';
 
-/** The specification requires at least thirty. */
-const kills = sizeOfRun({ small: 30, full: 90 });
+/** The specification requires at least thirty; every change that lands is tested with them. */
+const kills = sizeOfRun({ small: 3, whole: 30, full: 90 });
 /** Each fail point also ends a server process. */
 const failPoints = sizeOfRun({ small: 1, full: 5 });
-const batchKills = sizeOfRun({ small: 6, full: 25 });
+const batchKills = sizeOfRun({ small: 1, whole: 6, full: 25 });
 const batchSales = sizeOfRun({ small: 600, full: 10_000 });
 const tills = 12;
 const salesBetweenKills = 10;

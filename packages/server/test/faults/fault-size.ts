@@ -1,13 +1,17 @@
-// The size of the fault tests: small in `npm test`, full in `npm run faults`; and the random seed.
+// How much the long tests do: little in `npm test`, more in a whole run, most in `npm run faults`; and the random seed.
 
 /** The seed of all random choices in a run; `TEST_SEED` repeats a run. */
 export const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 
-const isFull = process.env['TEST_FAULTS'] === 'full';
+/** `whole` is set by `npm test -- --whole`, `full` by `npm run faults`. */
+const size = process.env['TEST_SIZE'] ?? 'small';
 
-/** @example const kills = faultSize({ small: 30, full: 125 }); */
-export function sizeOfRun<Size>({ small, full }: { small: Size; full: Size }): Size {
-  return isFull ? full : small;
+type Sizes<Size> = { small: Size; whole?: Size; full: Size };
+
+/** @example const kills = sizeOfRun({ small: 3, whole: 30, full: 90 }); */
+export function sizeOfRun<Size>({ small, whole, full }: Sizes<Size>): Size {
+  if (size === 'full') return full;
+  return size === 'whole' ? (whole ?? small) : small;
 }
 
 /** Prints the result of a run. */

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Every route × every group and role × every owner: compares the platform with the published
 // permission table.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Generated bodies, valid and damaged: never a 5xx, and always a documented code.
 
 import assert from 'node:assert/strict';

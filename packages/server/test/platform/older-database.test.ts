@@ -1,3 +1,4 @@
+// Whole run: databases are made, started and stopped.
 // The server refuses a database of an older commit at the start, and explains how to remove it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // The server reports a port in use before it builds, migrates or seeds anything.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // With an unavailable database the process stays ready and answers 503, so that a load balancer
 // cuts no connection.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: commands as users start them, each a process of its own.
 // The command line as a process.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

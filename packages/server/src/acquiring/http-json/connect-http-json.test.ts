@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // Slow test: runs in the full test run only.
 // Tests the adapter against the reference acquirer and against faulty servers.
 import assert from 'node:assert/strict';

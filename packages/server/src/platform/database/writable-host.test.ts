@@ -1,3 +1,4 @@
+// Whole run: databases are made, started and stopped.
 // A primary and its standby, both real: a fail-over needs no new address and no restart.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';

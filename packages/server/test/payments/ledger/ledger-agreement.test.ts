@@ -1,3 +1,4 @@
+// Whole run: much is made, or waited for, before it shows.
 // The ledgers of platform and host agree after random walks with every fault, and I1 to I9 hold.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: processes, databases and hosts fail in the middle of their work, again and again.
 // A one-time approval code is used exactly when its refund is stored, also after database failures.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: databases are made, started and stopped.
 // Restores, fail-overs and copies of a real PostgreSQL under an open database.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
