@@ -263,8 +263,7 @@ function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | u
   return undefined;
 }
 
-const isOutside = (from: string): boolean =>
-  from.startsWith('node:') || ['kysely', 'pg'].includes(from);
+const isOutside = (from: string): boolean => from.startsWith('node:') || from === 'pg';
 
 function isImpure(path: string, from: string): boolean {
   const target = targetOf(path, from) ?? '';

@@ -93,7 +93,7 @@ export async function startDatabase(
   const database = openDatabase({ url: postgres.url, log, connections: 2 });
   closers.add(() => database.close());
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
-  await database.session((query) => query(`CREATE DATABASE ${bareDatabase}`));
+  await database.session(({ query }) => query(`CREATE DATABASE ${bareDatabase}`));
   return { postgres, database };
 }
 

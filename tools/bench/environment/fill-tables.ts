@@ -1,7 +1,7 @@
 // Fills the tables with millions of finished sales, modelled on real ones of the bench's organisation.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
 
-type SessionQuery = Parameters<Parameters<Database['session']>[0]>[0];
+type SessionQuery = Database['query'];
 
 /** Filled from the models of the same name; the replaced columns distinguish the rows. */
 const tables = ['transactions', 'transaction_events', 'operations'] as const;
@@ -114,7 +114,7 @@ export async function fillTables(
   options: { organizationId: string; rows: number; onProgress(rows: number): void },
 ): Promise<void> {
   const { rows } = options;
-  await database.session(async (query) => {
+  await database.session(async ({ query }) => {
     await query(`SET maintenance_work_mem = '${memoryForIndexes}'`);
     const models = await takeModels(query, options.organizationId);
     if (models === 0) throw new Error('there is no finished sale to model the rows on');

@@ -58,7 +58,7 @@ async function declare(caller: EstateCaller, number: number): Promise<string> {
 
 /** What one merchant, one store and one device have is given to the others by SQL. */
 async function copyRows(database: Database, organizationId: string, ids: readonly string[]) {
-  await database.session(async (query) => {
+  await database.session(async ({ query }) => {
     for (const table of ['service_configurations', 'service_configuration_versions']) {
       const columns = await query(
         `SELECT column_name AS name FROM information_schema.columns

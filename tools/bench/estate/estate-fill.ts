@@ -9,7 +9,7 @@ import {
   serialNumberSql,
 } from './estate-plan.ts';
 
-type SessionQuery = Parameters<Parameters<Database['session']>[0]>[0];
+type SessionQuery = Database['query'];
 
 const devicesInChunk = 50_000;
 const madeAt = 'to_timestamp(($1::bigint + i) / 1000.0)';
@@ -141,7 +141,7 @@ export type EstateToFill = {
 /** The server must not run during that time. */
 export async function fillEstate(database: Database, estate: EstateToFill): Promise<void> {
   const { organizationIds, counts, firstMs } = estate;
-  await database.session(async (query) => {
+  await database.session(async ({ query }) => {
     await query(
       'CREATE TEMPORARY TABLE bench_organizations (number bigint, organization_id uuid, devices bigint)',
     );

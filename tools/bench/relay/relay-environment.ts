@@ -124,7 +124,7 @@ async function fillDevices(
   const modelDevice = { ...hardware, merchantId: merchant?.merchantId ?? '' };
   const { physicalDeviceId } = (await physicalDevices.create(scope, modelDevice)).view;
   await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
-  return database.session(async (query) => {
+  return database.session(async ({ query }) => {
     const columnsOf = async (table: string) => {
       const rows = await query(
         `SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema()

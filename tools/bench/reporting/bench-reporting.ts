@@ -99,7 +99,7 @@ async function wrongSums({
   const span = `from=${day(Date.now() - (days + 2) * dayMs)}&to=${day(Date.now() + dayMs)}`;
   const summary = await caller.call('GET', `/reporting/v1/summary?${span}&groupBy=scheme`);
   const { amounts } = summary['total'] as { amounts: (Sums & { currency: string })[] };
-  const rows = await database.session((query) =>
+  const rows = await database.session(({ query }) =>
     query(
       `SELECT g.currency, sum(p.authorized)::text AS authorized, sum(p.captured)::text AS captured,
          sum(p.refunded)::text AS refunded, sum(p.cancelled)::text AS cancelled

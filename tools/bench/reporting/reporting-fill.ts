@@ -11,7 +11,7 @@ import {
   storesPerMerchant,
 } from './reporting-plan.ts';
 
-type SessionQuery = Parameters<Parameters<Database['session']>[0]>[0];
+type SessionQuery = Database['query'];
 
 const chunkRows = 250_000;
 const memoryForIndexes = '512MB';
@@ -139,7 +139,7 @@ export async function fillReports(
   const { organizationId, rows, onProgress } = options;
   const stepMs = (days * dayMs) / rows;
   const firstMs = Date.now() - days * dayMs;
-  await database.session(async (query) => {
+  await database.session(async ({ query }) => {
     await query(`SET maintenance_work_mem = '${memoryForIndexes}'`);
     await query(`SET work_mem = '${memoryForIndexes}'`);
     // What is written in the transaction that emptied a table stays out of the log (wal_level minimal).

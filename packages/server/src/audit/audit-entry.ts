@@ -1,7 +1,7 @@
 // One change that a module records in the audit, without secrets.
 import type { AuditRecord } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import type { Caller } from '../http/index.ts';
+import type { Queries } from '../platform/index.ts';
 
 export type Actor = AuditRecord['actor'];
 
@@ -24,9 +24,9 @@ export type AuditRecorder = {
    * Records in the transaction of the change. Other writers of the organisation wait until the commit,
    * so call it last.
    */
-  record(trx: Kysely<unknown>, entry: AuditEntry): Promise<void>;
+  record(trx: Queries, entry: AuditEntry): Promise<void>;
   /** The same for many changes of one organisation in one statement. */
-  recordAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void>;
+  recordAll(trx: Queries, entries: readonly AuditEntry[]): Promise<void>;
 };
 
 /** A change from a module that does not import audit: `request` is undefined for the platform itself. */

@@ -1,6 +1,5 @@
 // Publishes audit records as events: actor, action and entity, without the values before and after.
 import { publishedActions } from '@switchyard/contract';
-import { CompiledQuery } from 'kysely';
 import type { Ids, OutboxEventData, OutboxEventMapper } from '../platform/index.ts';
 import type { ChainedRecord } from './hash-chain.ts';
 
@@ -71,13 +70,11 @@ function eventFacts(row: FactsRow): OutboxEventData {
 export const auditEvents: OutboxEventMapper = {
   prefix,
   async read(rows, trx) {
-    const { rows: found } = await trx.executeQuery<FactsRow>(
-      CompiledQuery.raw(factsText, [
-        rows.map((row) => row.organizationId),
-        rows.map((row) => row.outboxId),
-        rows.map((row) => row.sequence),
-      ]),
-    );
-    return new Map(found.map((row) => [row.outboxId, eventFacts(row)]));
+    const eventRows = await trx.query<FactsRow>(factsText, [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.outboxId),
+      rows.map((row) => row.sequence),
+    ]);
+    return new Map(eventRows.map((row) => [row.outboxId, eventFacts(row)]));
   },
 };

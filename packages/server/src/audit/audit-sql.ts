@@ -5,8 +5,7 @@ import {
   type AuditRecord,
   auditGenesis,
 } from '@switchyard/contract';
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime, publicSigningKey } from '../platform/index.ts';
+import { type Database, isoTime, publicSigningKey, type Queries } from '../platform/index.ts';
 import type { AuditOutboxRow } from './audit-events.ts';
 import type { ChainHead } from './hash-chain.ts';
 
@@ -43,28 +42,19 @@ type HeadRow = {
   skipped: number;
 };
 
-async function query<Of>(
-  trx: Kysely<unknown>,
-  text: string,
-  values: readonly unknown[],
-): Promise<Of[]> {
-  return (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
-}
-
 const headText = `SELECT sequence, hash, at, checkpoint_sequence, skipped FROM audit_heads
   WHERE organization_id = $1 FOR UPDATE`;
 
 /** Until the transaction ends, no other transaction adds to this chain. */
-export async function lockHead(trx: Kysely<unknown>, organizationId: string): Promise<ChainHead> {
-  let [row] = await query<HeadRow>(trx, headText, [organizationId]);
+export async function lockHead(trx: Queries, organizationId: string): Promise<ChainHead> {
+  let [row] = await trx.query<HeadRow>(headText, [organizationId]);
   if (row === undefined) {
-    await query(
-      trx,
+    await trx.query(
       `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
        VALUES ($1, 0, $2, $3, 0) ON CONFLICT (organization_id) DO NOTHING`,
       [organizationId, auditGenesis, isoTime(0)],
     );
-    [row] = await query<HeadRow>(trx, headText, [organizationId]);
+    [row] = await trx.query<HeadRow>(headText, [organizationId]);
   }
   if (row === undefined)
     throw new Error('the head of an audit chain was not found after its creation');
@@ -99,9 +89,9 @@ type RecordBatch = {
   readonly outboxRows: readonly AuditOutboxRow[];
 };
 
-export async function appendRecords(trx: Kysely<unknown>, addition: RecordBatch): Promise<void> {
+export async function appendRecords(trx: Queries, addition: RecordBatch): Promise<void> {
   const { organizationId, texts, last, outboxRows } = addition;
-  await query(trx, appendText, [
+  await trx.query(appendText, [
     organizationId,
     `[${texts.join(',')}]`,
     last.sequence,
@@ -124,12 +114,12 @@ const checkpointText = `WITH key AS (
   UPDATE audit_heads SET checkpoint_sequence = $2 WHERE organization_id = $1`;
 
 export async function addCheckpoint(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, sequence, hash, at, keyId, signature }: AuditCheckpoint,
   publicKey: string,
 ): Promise<void> {
   const values = [organizationId, sequence, hash, at, keyId, signature, publicKey];
-  await query(trx, checkpointText, values);
+  await trx.query(checkpointText, values);
 }
 
 export async function listCheckpoints(

@@ -1,7 +1,6 @@
 // The public interface of audit: records of every change in hash chains with signed checkpoints.
 import type { FastifyInstance } from 'fastify';
-import type { Kysely } from 'kysely';
-import type { Database } from '../platform/index.ts';
+import type { Database, Queries } from '../platform/index.ts';
 import type { AuditRecorder, ChangeByRequest } from './audit-entry.ts';
 import { actorOf, platformAuthor } from './change-author.ts';
 import { createCheckpointSigner } from './checkpoint-signer.ts';
@@ -23,7 +22,7 @@ export type AuditDeps = AuditRecorderDeps & {
 export type Audit = AuditRecorder & {
   register(app: FastifyInstance): void;
   /** Records a change of a module that does not import audit. */
-  recordChange(trx: Kysely<unknown>, change: ChangeByRequest): Promise<void>;
+  recordChange(trx: Queries, change: ChangeByRequest): Promise<void>;
   /** Signs a checkpoint now, when records were added since the last one. */
   checkpoint(organizationId: string): Promise<void>;
 };

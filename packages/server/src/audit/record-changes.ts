@@ -1,7 +1,6 @@
 // Adds audit records to the chain of their organisation, in the transaction of the change.
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
-import { type Clock, type Ids, type Jobs, systemIds } from '../platform/index.ts';
+import { type Clock, type Ids, type Jobs, type Queries, systemIds } from '../platform/index.ts';
 import type { AuditEntry, AuditRecorder } from './audit-entry.ts';
 import { outboxRows } from './audit-events.ts';
 import { appendRecords, lockHead } from './audit-sql.ts';
@@ -52,7 +51,7 @@ export function createAuditRecorder({
     return head.sequence === head.checkpointSequence ? now + checkpointAfterMs : undefined;
   }
 
-  async function recordAll(trx: Kysely<unknown>, entries: readonly AuditEntry[]): Promise<void> {
+  async function recordAll(trx: Queries, entries: readonly AuditEntry[]): Promise<void> {
     const organizationId = entries[0]?.organizationId;
     if (organizationId === undefined) return;
     if (entries.length > maxEntries) throw new RangeError(`more than ${maxEntries} audit entries`);

@@ -1,11 +1,11 @@
 // Counts the waiting work of an organisation up to a limit.
-import { type Clock, type Database, isoTime } from '../platform/index.ts';
+import { type Clock, isoTime, type Queries } from '../platform/index.ts';
 import type { WaitingWork } from './health-status.ts';
 
 /** Counting stops here to limit the cost. */
 const maxCounted = 10_000;
 
-export type WaitingWorkDeps = { readonly database: Pick<Database, 'query'>; readonly clock: Clock };
+export type WaitingWorkDeps = { readonly database: Queries; readonly clock: Clock };
 
 const boundedCount = (column: string, from: string) =>
   `SELECT count(*) AS count, min(since) AS since

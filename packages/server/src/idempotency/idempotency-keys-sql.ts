@@ -1,5 +1,5 @@
 // The SQL of idempotency keys.
-import type { Database } from '../platform/index.ts';
+import type { Queries } from '../platform/index.ts';
 
 export type KeyRow = {
   readonly claimId: string;
@@ -33,7 +33,7 @@ const sweepText = `DELETE FROM idempotency_keys WHERE (organization_id, key_hash
 
 export type KeyStore = ReturnType<typeof createKeyStore>;
 
-export function createKeyStore(database: Pick<Database, 'query'>) {
+export function createKeyStore(database: Queries) {
   return {
     async claim(
       { organizationId, hash, claimId }: Claim,

@@ -3,11 +3,11 @@ import type { IdempotencyKeys } from '../http/index.ts';
 import {
   type Clock,
   createPoller,
-  type Database,
   type Ids,
   isoTime,
   type Log,
   type Poller,
+  type Queries,
 } from '../platform/index.ts';
 import { createIdempotencyKeys, retentionMs } from './claim-keys.ts';
 import { createKeyStore } from './idempotency-keys-sql.ts';
@@ -16,7 +16,7 @@ const sweepEveryMs = 300_000;
 const keysAtOnce = 1_000;
 
 export type IdempotencyDeps = {
-  readonly database: Pick<Database, 'query'>;
+  readonly database: Queries;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Log;

@@ -1,6 +1,6 @@
 // The SQL of the request log: adds lines in batches and deletes the oldest ones.
 import type { LoggedRequest, RequestSource } from '@switchyard/contract';
-import { type Database, isoTime } from '../platform/index.ts';
+import { isoTime, type Queries } from '../platform/index.ts';
 import type { RequestLogLine } from './request-log-line.ts';
 
 type LineRow = {
@@ -155,15 +155,12 @@ function requestOf(row: LineRow, { portalClientId }: PortalClient): LoggedReques
 
 export type RequestLogStore = ReturnType<typeof createRequestLogStore>;
 
-export function createRequestLogStore(
-  database: Pick<Database, 'query' | 'prepared'>,
-  portal: PortalClient,
-) {
+export function createRequestLogStore(database: Queries, portal: PortalClient) {
   return {
     /** @returns how far the logs have come that have grown */
     async add(lines: readonly RequestLogLine[], rowsMax: number): Promise<Head[]> {
       const rows = lines.map((line, place) => ({ place, ...line }));
-      return database.prepared<Head>(addLines, [JSON.stringify(rows), rowsMax]);
+      return database.query<Head>(addLines, [JSON.stringify(rows), rowsMax]);
     },
 
     /** @returns how many were deleted */

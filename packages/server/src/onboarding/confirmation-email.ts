@@ -1,5 +1,4 @@
 // The email that confirms a sign-up: its job is enqueued in the transaction of the sign-up.
-import type { Kysely } from 'kysely';
 import {
   type Database,
   deliverMail,
@@ -9,6 +8,7 @@ import {
   type Log,
   type Mail,
   maxConcurrentMails,
+  type Queries,
 } from '../platform/index.ts';
 import { renderConfirmationEmail } from './sign-up-emails.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
@@ -45,7 +45,7 @@ export function createConfirmationEmails({
 
   return {
     /** Call in the transaction that inserts the sign-up, and `poke` after the commit. */
-    enqueue: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
+    enqueue: (trx: Queries, organizationId: string): Promise<void> =>
       jobs.enqueue(
         { organizationId, jobId: ids.uuid(), kind: confirmationJobKind, payload: {} },
         trx,

@@ -1,5 +1,4 @@
 // Jobs after the decision on a sign-up. Every step is idempotent, so that a job can run again after an interruption.
-import type { Kysely } from 'kysely';
 import { type AuditRecorder, platformAuthor } from '../audit/index.ts';
 import type { Identity, User } from '../identity/index.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type Log,
   type Mail,
   maxConcurrentMails,
+  type Queries,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import { createCommandLineApplication } from './command-line-application.ts';
@@ -68,11 +68,7 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
     });
   }
 
-  const auditUserDomain = (
-    trx: Kysely<unknown>,
-    organizationId: string,
-    id: string,
-  ): Promise<void> =>
+  const auditUserDomain = (trx: Queries, organizationId: string, id: string): Promise<void> =>
     audit.record(trx, {
       ...platformAuthor,
       organizationId,
@@ -80,7 +76,7 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
       entity: { type: 'userDomain', id },
     });
 
-  const auditUser = (trx: Kysely<unknown>, user: User): Promise<void> =>
+  const auditUser = (trx: Queries, user: User): Promise<void> =>
     audit.record(trx, {
       ...platformAuthor,
       organizationId: user.organizationId,
@@ -113,7 +109,7 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
 
   const enqueueJob =
     (kind: string) =>
-    (trx: Kysely<unknown>, { organizationId }: SignUpRecord): Promise<void> =>
+    (trx: Queries, { organizationId }: SignUpRecord): Promise<void> =>
       jobs.enqueue({ organizationId, jobId: ids.uuid(), kind, payload: {} }, trx);
 
   return {

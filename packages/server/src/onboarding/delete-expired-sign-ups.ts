@@ -1,6 +1,5 @@
 // Deletes pending and rejected sign-ups after their retention: each sign-up enqueues a job for its deletion.
-import type { Kysely } from 'kysely';
-import type { Clock, Database, Ids, Job, Jobs, Reschedule } from '../platform/index.ts';
+import type { Clock, Database, Ids, Job, Jobs, Queries, Reschedule } from '../platform/index.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
 
 const deletionJobKind = 'onboarding.delete_sign_up';
@@ -32,7 +31,7 @@ export function createSignUpDeletion({ database, clock, ids, jobs }: SignUpDelet
 
   return {
     /** Call in the transaction that inserts the sign-up. */
-    schedule: (trx: Kysely<unknown>, organizationId: string): Promise<void> =>
+    schedule: (trx: Queries, organizationId: string): Promise<void> =>
       jobs.enqueue(
         {
           organizationId,

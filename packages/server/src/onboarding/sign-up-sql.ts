@@ -1,6 +1,5 @@
 // SQL of sign-ups: insert with limits, list, lock, update the status, delete.
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime } from '../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../platform/index.ts';
 
 export type SignUpStatus = 'Pending' | 'Approving' | 'Approved' | 'Rejected';
 
@@ -60,8 +59,8 @@ const recordFromRow = (row: SignUpRow): SignUpRecord => ({
   updatedAt: row.updated_at.getTime(),
 });
 
-async function queryOne(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
-  const { rows } = await trx.executeQuery<SignUpRow>(CompiledQuery.raw(text, [...values]));
+async function queryOne(trx: Queries, text: string, values: readonly unknown[]) {
+  const rows = await trx.query<SignUpRow>(text, values);
   return rows[0] === undefined ? undefined : recordFromRow(rows[0]);
 }
 
@@ -77,7 +76,7 @@ export function createSignUpStore(database: Database) {
   return {
     /** False at a limit: sign-ups per recipient (`ann+x@` counts as `ann@`) or pending sign-ups of all recipients. */
     async insert(
-      trx: Kysely<unknown>,
+      trx: Queries,
       signUp: NewSignUp,
       now: number,
       limits: {
@@ -88,7 +87,7 @@ export function createSignUpStore(database: Database) {
     ): Promise<boolean> {
       const recipient = normalizeRecipient(signUp.email);
       // With the lock, the second of two concurrent calls counts the first.
-      await trx.executeQuery(CompiledQuery.raw(lockRecipientSql, [recipient]));
+      await trx.query(lockRecipientSql, [recipient]);
       const inserted = await queryOne(
         trx,
         `INSERT INTO sign_ups (organization_id, organization_name, persona, email, given_name,
@@ -156,11 +155,11 @@ export function createSignUpStore(database: Database) {
       return rows.map(recordFromRow);
     },
 
-    lock: (trx: Kysely<unknown>, organizationId: string): Promise<SignUpRecord | undefined> =>
+    lock: (trx: Queries, organizationId: string): Promise<SignUpRecord | undefined> =>
       queryOne(trx, `${findSignUpSql} FOR UPDATE`, [organizationId]),
 
     async updateStatus(
-      trx: Kysely<unknown>,
+      trx: Queries,
       organizationId: string,
       status: SignUpStatus,
       now: number,

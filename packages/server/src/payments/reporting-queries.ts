@@ -1,7 +1,7 @@
 // Queries of the reporting module. They also run in processes without vault keys.
 import type { ClearingFile } from '@switchyard/contract';
 import { referenceClearingFormat } from '../acquiring/index.ts';
-import { encodeSimpleArray } from '../platform/index.ts';
+import { encodeSimpleArray, type Queries } from '../platform/index.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import {
   type TransactionResultRow,
@@ -13,11 +13,6 @@ import type { TransactionRecord } from './transaction/transaction.ts';
 
 export { viewWithEvents as viewTransactionWithEvents } from './http/transaction-view.ts';
 
-export type RunQuery = <Row extends object>(
-  text: string,
-  values: readonly unknown[],
-) => Promise<Row[]>;
-
 /** One index look-up for each transaction, so the cost does not depend on the size of the tables. */
 export const selectTransactionsText = `SELECT ${transactionSelectList} FROM unnest($2::uuid[]) AS r(transaction_id)
   CROSS JOIN LATERAL (SELECT * FROM transactions WHERE organization_id = $1
@@ -25,22 +20,24 @@ export const selectTransactionsText = `SELECT ${transactionSelectList} FROM unne
 
 /** In no order. Unknown identifiers are left out. */
 export async function readTransactions(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   transactionIds: readonly string[],
 ): Promise<TransactionRecord[]> {
   if (transactionIds.length === 0) return [];
   const values = [organizationId, encodeSimpleArray(transactionIds)];
-  return (await run<TransactionResultRow>(selectTransactionsText, values)).map(toTransactionRecord);
+  return (await queries.query<TransactionResultRow>(selectTransactionsText, values)).map(
+    toTransactionRecord,
+  );
 }
 
 /** Identifiers greater than `after`, in the order of time. */
 const createIdList =
   (table: string, column: string) =>
-  async (run: RunQuery, organizationId: string, after: string, limit: number) => {
+  async (queries: Queries, organizationId: string, after: string, limit: number) => {
     const text = `SELECT ${column} AS id FROM ${table}
       WHERE organization_id = $1 AND ${column} > $2 ORDER BY ${column} LIMIT $3`;
-    const rows = await run<{ id: string }>(text, [organizationId, after, limit]);
+    const rows = await queries.query<{ id: string }>(text, [organizationId, after, limit]);
     return rows.map(({ id }) => id);
   };
 
@@ -58,13 +55,13 @@ const findByIdentifierText = `(SELECT transaction_id AS "paymentId", created_at 
 
 /** A client's identifier may exist once for each merchant. */
 export async function findTransactionsByIdentifier(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   identifier: string,
 ): Promise<{ paymentId: string; createdAt: string }[]> {
   const id = isUuid(identifier) ? identifier.toLowerCase() : null;
   type Row = { paymentId: string; createdAt: Date };
-  const rows = await run<Row>(findByIdentifierText, [organizationId, identifier, id]);
+  const rows = await queries.query<Row>(findByIdentifierText, [organizationId, identifier, id]);
   return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
 }
 
@@ -86,17 +83,18 @@ const clearingTotalsText = `SELECT l.link_id AS "linkId", l.settlement_date::tex
 
 /** Sums of a clearing file by merchant, day and currency. Empty for a rejected file. */
 export const readClearingTotals = (
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   fileId: string,
-): Promise<ClearingTotal[]> => run<ClearingTotal>(clearingTotalsText, [organizationId, fileId]);
+): Promise<ClearingTotal[]> =>
+  queries.query<ClearingTotal>(clearingTotalsText, [organizationId, fileId]);
 
 export async function readClearingFiles(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   fileIds: readonly string[],
 ): Promise<Pick<ClearingFile, 'clearingFileId' | 'fileName' | 'state'>[]> {
-  const rows = await run<ClearingFileRow>(findFilesSql, [
+  const rows = await queries.query<ClearingFileRow>(findFilesSql, [
     organizationId,
     encodeSimpleArray(fileIds),
   ]);

@@ -6,7 +6,6 @@ import {
   type OutboxEventMapper,
   type OutboxRow,
 } from '../platform/index.ts';
-import { queryRows } from './repository/sql-statements.ts';
 import type { RecentTransactions } from './repository/transaction-repository.ts';
 import { summarizeResponse } from './transaction/terminal-action.ts';
 import type { EventData, TransactionRow } from './transaction/transaction.ts';
@@ -80,7 +79,7 @@ const createEventReader =
     }
     if (missing.length === 0) return facts;
     type EventDataRow = { i: number; data: EventData; sale: SaleMembers };
-    const eventRows = await queryRows<EventDataRow>(trx, selectEventDataText, [
+    const eventRows = await trx.query<EventDataRow>(selectEventDataText, [
       encodeSimpleArray(missing.map((row) => row.organizationId)),
       encodeSimpleArray(missing.map((row) => row.subjectId)),
       encodeSimpleArray(missing.map((row) => row.sequence)),
@@ -109,7 +108,7 @@ const createRowEvents = (
       CROSS JOIN LATERAL (SELECT ${source.merchantId} AS merchant_id,
           json_strip_nulls(json_build_object(${source.members})) AS data FROM ${source.table}
         WHERE organization_id = r.organization_id AND ${source.idColumn} = r.id LIMIT 1) t`;
-    const eventRows = await queryRows<OutboxEventData & { outboxId: string }>(trx, text, [
+    const eventRows = await trx.query<OutboxEventData & { outboxId: string }>(text, [
       encodeSimpleArray(rows.map((row) => row.organizationId)),
       encodeSimpleArray(rows.map((row) => row.outboxId)),
       encodeSimpleArray(rows.map((row) => row.subjectId)),

@@ -32,10 +32,10 @@ export { parseSafeInteger } from './database/column-parsers.ts';
 export {
   type Database,
   type DatabaseOptions,
-  type HotStatement,
   openDatabase,
+  type PreparedStatement,
+  type Queries,
   type Row,
-  type SessionQuery,
 } from './database/database.ts';
 export { createDatabaseClock } from './database/database-clock.ts';
 export { withUnknownOutcome } from './database/database-errors.ts';
@@ -49,8 +49,7 @@ export {
   type GroupCommit,
   type GroupCommitOptions,
 } from './database/hot-path/group-commit.ts';
-export { createStatementRunner } from './database/hot-path/prepare-statements.ts';
-export { withStatementName } from './database/hot-path/statement-name.ts';
+export { createPreparedQueries } from './database/hot-path/prepare-statements.ts';
 export { type MigrateDeps, migrate } from './database/migrations/migrate.ts';
 export {
   explainSchemaMismatch,

@@ -1,8 +1,8 @@
 // Compares the reports of an organisation with its payments, event by event.
 import { readTransactions } from '../payments/index.ts';
-import type { Database } from '../platform/index.ts';
+import type { Database, Queries } from '../platform/index.ts';
 import { readQrPayments } from '../qr/index.ts';
-import { nilUuid, type RunQuery } from './infrastructure/run-query.ts';
+import { nilUuid } from './infrastructure/nil-uuid.ts';
 import { type StoredAggregate, toStoredAggregate } from './projection/daily-aggregate-sql.ts';
 import {
   addSumEntry,
@@ -39,15 +39,15 @@ type CountedPayment = { id: string; counted: number; kind: 'Card' | 'Qr'; at: Da
 
 /** Adds up a part of the payments, limited to the events that the reports have already counted. */
 async function countPart(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   lines: readonly CountedPayment[],
   { cells: aggregates, groups }: { cells: DailyAggregates; groups: ReadonlyMap<string, number> },
 ): Promise<void> {
   const idsOfKind = (kind: CountedPayment['kind']) =>
     lines.filter((line) => line.kind === kind).map(({ id }) => id);
-  const cards = await readTransactions(run, organizationId, idsOfKind('Card'));
-  const qrPayments = await readQrPayments(run, organizationId, idsOfKind('Qr'));
+  const cards = await readTransactions(queries, organizationId, idsOfKind('Card'));
+  const qrPayments = await readQrPayments(queries, organizationId, idsOfKind('Qr'));
   const countedEvents = new Map(lines.map((line) => [line.id, line.counted]));
   for (const { line, entries } of [
     ...cards.map(projectCardPayment),
@@ -111,11 +111,9 @@ export function compareReports(
   database: Database,
   organizationId: string,
 ): Promise<ReportComparison> {
-  return database.session(async (query) => {
-    const run: RunQuery = async <Of extends object>(text: string, values: readonly unknown[]) =>
-      (await query(text, values)) as Of[];
-    await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const knownGroups = await readGroups(run, organizationId);
+  return database.session(async (queries) => {
+    await queries.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const knownGroups = await readGroups(queries, organizationId);
     const groups = new Map(knownGroups.map((group) => [groupKey(group), group.groupId]));
     const aggregates: DailyAggregates = new Map();
     let payments = 0;
@@ -127,14 +125,14 @@ export function compareReports(
         lastPayment.id,
         paymentsPerPart,
       ];
-      const lines = await run<CountedPayment>(paymentsSql, values);
-      await countPart(run, organizationId, lines, { cells: aggregates, groups });
+      const lines = await queries.query<CountedPayment>(paymentsSql, values);
+      await countPart(queries, organizationId, lines, { cells: aggregates, groups });
       payments += lines.length;
       lastPayment = lines.at(-1) ?? lastPayment;
       if (lines.length < paymentsPerPart) break;
     }
-    const rows = await run<AggregateRow>(aggregatesSql, [organizationId]);
-    await query('COMMIT');
+    const rows = await queries.query<AggregateRow>(aggregatesSql, [organizationId]);
+    await queries.query('COMMIT');
     return { payments, cells: rows.length, differences: listDifferences(aggregates, rows) };
   });
 }

@@ -79,8 +79,8 @@ function registerSearch(app: FastifyInstance, { queries, paymentClasses }: Repor
         isAscending: query.order === 'OldestFirst',
         after: parsePagePosition(after),
       };
-      const resultPage = await queries.run((run) =>
-        findPayments(run, paymentClasses, search, searchPage),
+      const resultPage = await queries.run((trx) =>
+        findPayments(trx, paymentClasses, search, searchPage),
       );
       const next = resultPage.next === undefined ? undefined : formatPagePosition(resultPage.next);
       return pageResponse(
@@ -99,7 +99,7 @@ function registerSearch(app: FastifyInstance, { queries, paymentClasses }: Repor
     response: { 200: ReportedPaymentDetail },
     errors: [...errors, 'transaction_not_found'],
     handler: async ({ caller, params }) =>
-      queries.run((run) => getPaymentDetail(run, caller, params.transactionId)),
+      queries.run((trx) => getPaymentDetail(trx, caller, params.transactionId)),
   });
 }
 
@@ -126,8 +126,8 @@ function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesD
       const [count = '', ...key] = after?.split('|') ?? [];
       const lastLine =
         after === undefined ? undefined : { count: Number(count), key: key.join('|') };
-      const { next, items, ...rest } = await queries.run((run) =>
-        summarize(run, request, { limit, after: lastLine }, clock.now()),
+      const { next, items, ...rest } = await queries.run((trx) =>
+        summarize(trx, request, { limit, after: lastLine }, clock.now()),
       );
       const last = next === undefined ? undefined : `${next.count}|${next.key}`;
       return { ...rest, ...pageResponse({ items, next: last }, query, operationId) };
@@ -147,8 +147,8 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     errors: [...errors, 'permission_denied', 'cursor_invalid'],
     async handler({ caller, query }) {
       const page = readPageRequest(query, operationId, settlementIdFormat);
-      const resultPage = await queries.run((run) =>
-        listSettlementsInScope(run, caller, query, page),
+      const resultPage = await queries.run((trx) =>
+        listSettlementsInScope(trx, caller, query, page),
       );
       return pageResponse(resultPage, query, operationId);
     },
@@ -162,7 +162,7 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     response: { 200: SettlementDetail },
     errors: [...errors, 'permission_denied', 'settlement_not_found'],
     handler: async ({ caller, params }) =>
-      queries.run((run) => getSettlement(run, caller, params.settlementId)),
+      queries.run((trx) => getSettlement(trx, caller, params.settlementId)),
   });
 }
 

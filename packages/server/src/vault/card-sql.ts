@@ -1,12 +1,11 @@
 // Stores encrypted cards, finds them by token, encrypts them again and deletes unused ones.
-import { CompiledQuery, type Kysely } from 'kysely';
-import type { Database, HotStatement } from '../platform/index.ts';
+import type { Database, PreparedStatement, Queries } from '../platform/index.ts';
 
 /**
  * A retired key accepts no new cards. The statement then inserts no row, and the vault uses its
  * next key.
  */
-export const insertCards: HotStatement = {
+export const insertCards: PreparedStatement = {
   name: 'vault-protect',
   text: `WITH r AS (
       SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, token uuid,
@@ -25,7 +24,7 @@ export const insertCards: HotStatement = {
       AND c.fingerprint = decode(r.fingerprint, 'hex')`,
 };
 
-export const selectCards: HotStatement = {
+export const selectCards: PreparedStatement = {
   name: 'vault-reveal',
   text: `SELECT r.i, c.sealed, c.used_at
     FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS r(organization_id, token, i)
@@ -33,7 +32,7 @@ export const selectCards: HotStatement = {
 };
 
 /** A card in daily use is updated once a week. */
-export const markCardsUsed: HotStatement = {
+export const markCardsUsed: PreparedStatement = {
   name: 'vault-use',
   text: `UPDATE vault_cards AS c SET used_at = r.used_at
     FROM jsonb_to_recordset($1::jsonb)
@@ -88,7 +87,7 @@ export function createCardStore(database: Database) {
 
 /** Guarded by the old ciphertext, so that two rounds over one card do not undo each other. */
 export async function replaceEncryptedCards(
-  trx: Kysely<unknown>,
+  trx: Queries,
   organizationId: string,
   cards: readonly { token: string; sealed: Buffer; before: Buffer; keyId: string }[],
 ): Promise<number> {
@@ -98,31 +97,27 @@ export async function replaceEncryptedCards(
     sealed: sealed.toString('hex'),
     before: before.toString('hex'),
   }));
-  const done = await trx.executeQuery(
-    CompiledQuery.raw(
-      `UPDATE vault_cards AS c SET sealed = decode(r.sealed, 'hex'), key_id = r.key_id
+  const done = await trx.query(
+    `UPDATE vault_cards AS c SET sealed = decode(r.sealed, 'hex'), key_id = r.key_id
       FROM jsonb_to_recordset($2::jsonb) AS r(token uuid, key_id uuid, sealed text, before text)
       WHERE c.organization_id = $1 AND c.token = r.token AND c.sealed = decode(r.before, 'hex')
       RETURNING c.token`,
-      [organizationId, JSON.stringify(rows)],
-    ),
+    [organizationId, JSON.stringify(rows)],
   );
-  return done.rows.length;
+  return done.length;
 }
 
 /** Keeps cards that were used since the round read them. */
 export async function deleteCards(
-  trx: Kysely<unknown>,
+  trx: Queries,
   organizationId: string,
   tokens: readonly string[],
   unusedSince: string,
 ): Promise<number> {
-  const done = await trx.executeQuery(
-    CompiledQuery.raw(
-      `DELETE FROM vault_cards AS c USING jsonb_to_recordset($2::jsonb) AS r(token uuid)
+  const done = await trx.query(
+    `DELETE FROM vault_cards AS c USING jsonb_to_recordset($2::jsonb) AS r(token uuid)
       WHERE c.organization_id = $1 AND c.token = r.token AND c.used_at < $3 RETURNING c.token`,
-      [organizationId, JSON.stringify(tokens.map((token) => ({ token }))), unusedSince],
-    ),
+    [organizationId, JSON.stringify(tokens.map((token) => ({ token }))), unusedSince],
   );
-  return done.rows.length;
+  return done.length;
 }

@@ -1,6 +1,5 @@
 // Orders key rotations and lists the keys, without a running vault and without clear keys.
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
+import { type Clock, type Database, isoTime, type Jobs, type Queries } from '../platform/index.ts';
 import type { RecordAudit } from './re-encryption-run.ts';
 import { reEncryptionJobKind, vaultJobId } from './vault-jobs.ts';
 import { changeKeyState, type KeyState, type VaultKey } from './vault-key-sql.ts';
@@ -29,7 +28,7 @@ type Row = {
 
 /** Lists the keys oldest first, of one organisation or of all. */
 export async function listVaultKeys(
-  database: Pick<Database, 'query'>,
+  database: Queries,
   organizationId?: string,
 ): Promise<VaultKeyView[]> {
   const rows = await database.query<Row>(
@@ -72,18 +71,16 @@ type ActiveKey = { organization_id: string; key_id: string };
 async function replaceKey(deps: RotationDeps, activeKey: ActiveKey): Promise<boolean> {
   const { database, clock, jobs, recordAudit } = deps;
   const { organization_id: organizationId, key_id: keyId } = activeKey;
-  return database.transaction(async (trx: Kysely<unknown>) => {
+  return database.transaction(async (trx: Queries) => {
     const key = { organizationId, keyId, state: 'Active' } as const;
     if (!(await changeKeyState(trx, key, 'Retiring', clock.now()))) return false;
     const jobId = vaultJobId(reEncryptionJobKind, organizationId);
     await jobs.enqueue({ organizationId, jobId, kind: reEncryptionJobKind, payload: {} }, trx);
     // A waiting round starts now.
-    await trx.executeQuery(
-      CompiledQuery.raw(
-        `UPDATE jobs SET due_at = $3 WHERE organization_id = $1 AND job_id = $2
+    await trx.query(
+      `UPDATE jobs SET due_at = $3 WHERE organization_id = $1 AND job_id = $2
         AND lease_token IS NULL`,
-        [organizationId, jobId, isoTime(clock.now())],
-      ),
+      [organizationId, jobId, isoTime(clock.now())],
     );
     await recordAudit(trx, {
       organizationId,

@@ -3,11 +3,12 @@ import {
   type Clock,
   createGroupCommit,
   type Database,
-  type HotStatement,
   type Ids,
   isoTime,
   type Log,
   type Metrics,
+  type PreparedStatement,
+  type Queries,
 } from '../platform/index.ts';
 
 /**
@@ -41,7 +42,7 @@ export type PanAccessView = PanAccess & {
   readonly at: string;
 };
 
-const insertAccessesStatement: HotStatement = {
+const insertAccessesStatement: PreparedStatement = {
   name: 'vault-access',
   text: `INSERT INTO vault_accesses
       (organization_id, access_id, token, purpose, actor, subject_id, result, at)
@@ -120,7 +121,7 @@ export function createPanAccessLog({ database, clock, ids, log, metrics }: Deps)
 
 /** Lists the accesses in a period, oldest first. */
 export async function listPanAccesses(
-  database: Pick<Database, 'query'>,
+  database: Queries,
   {
     organizationId,
     from,

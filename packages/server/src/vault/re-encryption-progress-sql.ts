@@ -1,6 +1,5 @@
 // Stores the progress and the counts of a round, so that another process can continue it.
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime } from '../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../platform/index.ts';
 import { platformOwnerId } from './vault-key-sql.ts';
 
 export type ReEncryptionCounts = {
@@ -44,21 +43,17 @@ export function createReEncryptionProgressStore(database: Database) {
       };
     },
     async save(
-      trx: Kysely<unknown>,
+      trx: Queries,
       organizationId: string,
       progress: ReEncryptionProgress,
     ): Promise<void> {
-      await trx.executeQuery(
-        CompiledQuery.raw(
-          'UPDATE vault_rounds SET walked_to = $2, tally = $3 WHERE organization_id = $1',
-          [organizationId, progress.lastToken, JSON.stringify(progress.counts)],
-        ),
+      await trx.query(
+        'UPDATE vault_rounds SET walked_to = $2, tally = $3 WHERE organization_id = $1',
+        [organizationId, progress.lastToken, JSON.stringify(progress.counts)],
       );
     },
-    async end(trx: Kysely<unknown>, organizationId: string): Promise<void> {
-      await trx.executeQuery(
-        CompiledQuery.raw('DELETE FROM vault_rounds WHERE organization_id = $1', [organizationId]),
-      );
+    async end(trx: Queries, organizationId: string): Promise<void> {
+      await trx.query('DELETE FROM vault_rounds WHERE organization_id = $1', [organizationId]);
     },
   };
 }

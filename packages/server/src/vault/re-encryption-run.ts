@@ -1,7 +1,6 @@
 // Deletes unused cards of an organisation, and encrypts cards under an old key again.
 import { ProblemError } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import { type Clock, type Database, isoTime, type Log } from '../platform/index.ts';
+import { type Clock, type Database, isoTime, type Log, type Queries } from '../platform/index.ts';
 import {
   type createCardStore,
   deleteCards,
@@ -21,7 +20,7 @@ const cardsPerPart = 500;
 
 /** Writes the audit record with the platform as the author. */
 export type RecordAudit = (
-  trx: Kysely<unknown>,
+  trx: Queries,
   change: {
     organizationId: string;
     action: string;

@@ -1,6 +1,5 @@
 // Stores the wrapped keys of the vault and changes their states by SQL.
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime } from '../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../platform/index.ts';
 import type { KeyIdentity } from './key-providers/open-key-provider.ts';
 
 /** The owner of the index key and of the upkeep job, which belong to no organisation. */
@@ -120,19 +119,17 @@ export function createVaultKeyStore(database: Database) {
 
 /** Runs in the caller's transaction. Returns false if the state of the key has changed. */
 export async function changeKeyState(
-  trx: Kysely<unknown>,
+  trx: Queries,
   key: Pick<VaultKey, 'organizationId' | 'keyId' | 'state'>,
   to: KeyState,
   at: number,
 ): Promise<boolean> {
   // A destroyed key keeps no wrapped bytes.
-  const { rows } = await trx.executeQuery(
-    CompiledQuery.raw(
-      `UPDATE vault_keys SET state = $4, changed_at = $5,
+  const rows = await trx.query(
+    `UPDATE vault_keys SET state = $4, changed_at = $5,
         wrapped = CASE WHEN $4 = 'Destroyed' THEN NULL ELSE wrapped END
       WHERE organization_id = $1 AND key_id = $2 AND state = $3 RETURNING key_id`,
-      [key.organizationId, key.keyId, key.state, to, isoTime(at)],
-    ),
+    [key.organizationId, key.keyId, key.state, to, isoTime(at)],
   );
   return rows.length === 1;
 }

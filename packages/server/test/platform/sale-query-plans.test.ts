@@ -195,8 +195,8 @@ describe('query plans of the hot statements', () => {
   test('plans use complete keys in empty tables', () => assertAllKeyed());
 
   test('plans use complete keys in new tables without statistics', async () => {
-    await scratch.session(async (query) => {
-      for (const statement of fill) await query(statement, [1, youngSales]);
+    await scratch.session(async (queries) => {
+      for (const statement of fill) await queries.query(statement, [1, youngSales]);
     });
     await assertAllKeyed();
   });
@@ -204,9 +204,9 @@ describe('query plans of the hot statements', () => {
   test(`plans use complete keys in tables of ${fullSales} sales`, {
     timeout: 300_000,
   }, async () => {
-    await scratch.session(async (query) => {
-      for (const statement of fill) await query(statement, [youngSales + 1, fullSales]);
-      for (const table of growing) await query(`ANALYZE ${table}`);
+    await scratch.session(async (queries) => {
+      for (const statement of fill) await queries.query(statement, [youngSales + 1, fullSales]);
+      for (const table of growing) await queries.query(`ANALYZE ${table}`);
     });
     await assertAllKeyed();
   });

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { CompiledQuery } from 'kysely';
 import { compareReports } from '../../src/reporting/index.ts';
 import { openQr } from '../qr/test-qr-merchant.ts';
 import { testDatabase } from '../support/database/test-database.ts';
@@ -224,7 +223,7 @@ describe('the sources of reports', () => {
     // The report reader is blocked, and the feed deletes the events before it reads them.
     await database.transaction(async (trx) => {
       const lockStatement = `SELECT 1 FROM report_positions WHERE organization_id = '${organizationId}' FOR UPDATE`;
-      await trx.executeQuery(CompiledQuery.raw(lockStatement));
+      await trx.query(lockStatement);
       await Promise.all([sell(), sell(), sell()]);
       await until(async () => {
         const [row] = await database.query<{ count: number }>(

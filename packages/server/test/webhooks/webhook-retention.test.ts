@@ -7,7 +7,6 @@ import {
   deleteOldDeliveries,
   lowestDeliveryIdAt,
 } from '../../src/webhooks/delivery/delivery-log-sql.ts';
-import { createDatabaseRunner } from '../../src/webhooks/endpoints/endpoint-sql.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { startTestWebhooks, type TestWebhooks } from './test-webhooks.ts';
 import { type Receiver, receiver } from './webhook-receiver.ts';
@@ -51,7 +50,7 @@ describe('old deliveries', () => {
       await insert(webhooks, endpointId, [40 * day, 31 * day, 29 * day, 0]);
     }
     const { deleted, last } = await deleteOldDeliveries(
-      createDatabaseRunner(webhooks.database),
+      webhooks.database,
       Date.now() - 30 * day,
       undefined,
     );
@@ -70,10 +69,9 @@ describe('old deliveries', () => {
        FROM unnest($1::uuid[]) AS r(o), generate_series(1, 40)`,
       [organizations],
     );
-    const run = createDatabaseRunner(webhooks.database);
-    const first = await deleteOldDeliveries(run, Date.now(), undefined);
+    const first = await deleteOldDeliveries(webhooks.database, Date.now(), undefined);
     assert.ok(first.last);
-    const second = await deleteOldDeliveries(run, Date.now(), first.last);
+    const second = await deleteOldDeliveries(webhooks.database, Date.now(), first.last);
     assert.deepEqual(second, { deleted: 0 });
   });
 
@@ -85,9 +83,14 @@ describe('old deliveries', () => {
       endpointId,
       Array.from({ length: 5_001 }, () => 0),
     );
-    const run = createDatabaseRunner(webhooks.database);
-    assert.equal(await deleteDeliveriesOfEndpoint(run, webhooks.organizationId, endpointId), true);
-    assert.equal(await deleteDeliveriesOfEndpoint(run, webhooks.organizationId, endpointId), false);
+    assert.equal(
+      await deleteDeliveriesOfEndpoint(webhooks.database, webhooks.organizationId, endpointId),
+      true,
+    );
+    assert.equal(
+      await deleteDeliveriesOfEndpoint(webhooks.database, webhooks.organizationId, endpointId),
+      false,
+    );
     assert.deepEqual(await webhooks.counts(endpointId), {});
   });
 

@@ -1,8 +1,8 @@
 // SQL for activations, and for the state of services at a device.
 
 import type { ActivationLevel, ActivationState } from '@switchyard/contract';
+import type { Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 import type { ParameterValues } from '../parameters/types.ts';
 
 export type ActivationRow = {
@@ -44,7 +44,7 @@ const columns = `organization_id, activation_id, service_id, level, entity_id, m
 
 /** Inserts an inactive row if none exists, so that a row can always be locked. */
 export async function insertActivationIfAbsent(
-  run: StatementRunner,
+  queries: Queries,
   row: {
     organizationId: string;
     activationId: string;
@@ -55,7 +55,7 @@ export async function insertActivationIfAbsent(
   },
 ): Promise<void> {
   const { organizationId, activationId, serviceId, release, entity, now } = row;
-  await run(
+  await queries.query(
     `INSERT INTO service_activations (organization_id, activation_id, service_id, level, entity_id,
        merchant_id, store_id, status, release, handshake_id, includes_existing, parameters,
        requested_at, created_at, updated_at)
@@ -76,12 +76,12 @@ export async function insertActivationIfAbsent(
 }
 
 export async function lockActivationOfEntity(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   entityId: string,
   serviceId: string,
 ): Promise<ActivationRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
     [organizationId, entityId, serviceId],
@@ -90,12 +90,12 @@ export async function lockActivationOfEntity(
 }
 
 export async function findActivation(
-  run: StatementRunner,
+  queries: Queries,
   { organizationId, merchantId }: CallerScope,
   activationId: string,
   lock = '',
 ): Promise<ActivationRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND activation_id = $2
        AND ($3::uuid IS NULL OR merchant_id = $3) ${lock}`,
@@ -112,13 +112,13 @@ export type ActivationQuery = {
 };
 
 export async function listActivations(
-  run: StatementRunner,
+  queries: Queries,
   { organizationId, merchantId }: CallerScope,
   query: ActivationQuery,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ActivationRow[]> {
   const { serviceId = null, level = null, entityId = null, status = null } = query;
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
        AND ($3::uuid IS NULL OR service_id = $3) AND ($4::text IS NULL OR level = $4)
@@ -141,11 +141,11 @@ export async function listActivations(
 
 /** Writes the new values of a locked row. */
 export async function updateActivation(
-  run: StatementRunner,
+  queries: Queries,
   row: ActivationRow,
   now: string,
 ): Promise<ActivationRow> {
-  const [written] = await run(
+  const [written] = await queries.query(
     `UPDATE service_activations SET status = $3, release = $4, handshake_id = $5,
        includes_existing = $6, covers_at = $7, parameters = $8, provider_parameters = $9,
        reason = $10, requested_at = $11, decided_at = $12, updated_at = $13,
@@ -249,11 +249,11 @@ export type DeviceActivationRow = Omit<
 > & { organization_id: string; logical_device_id: string };
 
 export async function readServiceAtDevices(
-  run: StatementRunner,
+  queries: Queries,
   devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
   { name, domain }: { readonly name: string; readonly domain: string },
 ): Promise<DeviceActivationRow[]> {
-  const rows = await run(serviceAtDevicesSql, [
+  const rows = await queries.query(serviceAtDevicesSql, [
     devices.map(({ organizationId }) => organizationId),
     devices.map(({ logicalDeviceId }) => logicalDeviceId),
     name,
@@ -263,10 +263,10 @@ export async function readServiceAtDevices(
 }
 
 export async function readDeviceServices(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<DeviceServiceRow[]> {
-  const rows = await run(deviceServicesSql, [organizationId, logicalDeviceId]);
+  const rows = await queries.query(deviceServicesSql, [organizationId, logicalDeviceId]);
   return rows as DeviceServiceRow[];
 }

@@ -7,7 +7,7 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
@@ -16,11 +16,6 @@ import {
   requireOrganizationScope,
   throwMemberProblem,
 } from '../infrastructure/request-checks.ts';
-import {
-  runInTransaction,
-  runOnDatabase,
-  type StatementRunner,
-} from '../infrastructure/statement-runner.ts';
 import type { ParameterSchema, ParameterValidator } from '../parameters/parameter-validator.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import { splitSecrets } from '../parameters/split-secrets.ts';
@@ -95,7 +90,7 @@ function createActivationChanges(
   const { services, parameterValidator, handshake, secretCipher, onChange } = parts;
 
   async function lockActivation(
-    run: StatementRunner,
+    queries: Queries,
     { organizationId }: CallerScope,
     service: ServiceRow,
     entity: EntityPath,
@@ -103,7 +98,7 @@ function createActivationChanges(
     const { service_id: serviceId, release } = service;
     const now = isoTime(clock.now());
     const activationId = ids.uuid();
-    await insertActivationIfAbsent(run, {
+    await insertActivationIfAbsent(queries, {
       organizationId,
       activationId,
       serviceId,
@@ -111,14 +106,14 @@ function createActivationChanges(
       entity,
       now,
     });
-    const row = await lockActivationOfEntity(run, organizationId, entity.entityId, serviceId);
+    const row = await lockActivationOfEntity(queries, organizationId, entity.entityId, serviceId);
     if (row === undefined) throw new Error('an activation is gone between two statements');
     return row;
   }
 
   const activate: Activations['activate'] = async (scope, input) => {
     const { serviceId, parameters: values = {}, includesExisting = true } = input;
-    const service = await services.requirePublished(runOnDatabase(database), scope, serviceId);
+    const service = await services.requirePublished(database, scope, serviceId);
     const { published, release } = service;
     const schema = published?.['activationParameters'] as ParameterSchema | undefined;
     parameterValidator.requireValidValues(
@@ -130,11 +125,10 @@ function createActivationChanges(
     const split = splitSecrets(schema, values, {});
     const entity = await findEntity(provisioning, scope, input);
     const activation = await database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
-      if (!(await lockSubscription(run, scope.organizationId, service.service_id))) {
+      if (!(await lockSubscription(trx, scope.organizationId, service.service_id))) {
         throwProblem('service_not_subscribed', 'No subscribed package contains the service.');
       }
-      const row = await lockActivation(run, scope, service, entity);
+      const row = await lockActivation(trx, scope, service, entity);
       const newRequest: ActivationRow = {
         ...row,
         release,
@@ -171,11 +165,7 @@ function createActivationChanges(
   };
 
   const deactivate: Activations['deactivate'] = async (scope, target) => {
-    const service = await findService(
-      runOnDatabase(database),
-      scope.organizationId,
-      target.serviceId,
-    );
+    const service = await findService(database, scope.organizationId, target.serviceId);
     if (service === undefined) {
       return throwProblem(
         'service_not_found',
@@ -185,7 +175,7 @@ function createActivationChanges(
     if (service.release === 0) throwProblem('service_state', 'The service was never published.');
     const entity = await findEntity(provisioning, scope, target);
     const after = await database.transaction(async (trx) => {
-      const row = await lockActivation(runInTransaction(trx), scope, service, entity);
+      const row = await lockActivation(trx, scope, service, entity);
       const deactivated = await handshake.applyStep(trx, row, { step: 'deactivate' }, scope.author);
       if (deactivated === undefined)
         return throwActivationStateProblem(`The activation is ${row.status}.`);
@@ -208,7 +198,7 @@ function createActivationReads({ database }: CatalogDeps): Pick<Activations, 'li
     async list(scope, query, page) {
       requireNoDevice(scope);
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listActivations(runOnDatabase(database), scope, query, read);
+      const rows = await listActivations(database, scope, query, read);
       const pageRows = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? pageRows.at(-1)?.activation_id : undefined;
       return { items: pageRows.map(toActivationView), next };
@@ -216,7 +206,7 @@ function createActivationReads({ database }: CatalogDeps): Pick<Activations, 'li
     async get(scope, activationId) {
       requireNoDevice(scope);
       const row = isUuid(activationId)
-        ? await findActivation(runOnDatabase(database), scope, activationId)
+        ? await findActivation(database, scope, activationId)
         : undefined;
       return row === undefined ? throwActivationNotFound() : toActivationView(row);
     },
@@ -240,12 +230,11 @@ function createAnswerOperation(
         ? ({ step: 'accept', ...defined({ parameters }) } as const)
         : ({ step: 'refuse', reason: readReason(answer.reason) } as const);
     const after = await database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
-      const row = await findActivation(run, { organizationId }, activationId, 'FOR UPDATE');
+      const row = await findActivation(trx, { organizationId }, activationId, 'FOR UPDATE');
       const service =
         row === undefined
           ? undefined
-          : await findService(run, scope.organizationId, row.service_id);
+          : await findService(trx, scope.organizationId, row.service_id);
       // A provider gets the same error for another provider's service as for an unknown activation.
       if (row === undefined || service?.organization_id !== scope.organizationId) {
         return throwActivationNotFound();

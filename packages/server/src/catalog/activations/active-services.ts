@@ -1,11 +1,10 @@
 // Determines whether a service is active at a device, with a bounded cache of a few seconds.
 import { type DeviceServiceList, defined, throwProblem } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { lruCacheOptions } from '../../platform/index.ts';
+import { createPreparedQueries, lruCacheOptions } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import { isUuid } from '../infrastructure/request-checks.ts';
-import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
 import {
   type DeviceActivationRow,
   type DeviceServiceRow,
@@ -100,7 +99,7 @@ function evaluateRow(
 export function createActiveServices(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'provisioning'>,
 ): ActiveServices {
-  const run = createPreparedRunner(deps.database);
+  const queries = createPreparedQueries(deps.database, 'catalog');
   const cache = new LRUCache<string, { until: number; services: Promise<ActiveService[]> }>(
     lruCacheOptions(cachedDevicesMax),
   );
@@ -109,7 +108,7 @@ export function createActiveServices(
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<ActiveService[]> {
-    const rows = await readDeviceServices(run, organizationId, logicalDeviceId);
+    const rows = await readDeviceServices(queries, organizationId, logicalDeviceId);
     return rows
       .filter((row) =>
         evaluateRow(row, organizationId, logicalDeviceId).every(({ active }) => active),
@@ -152,7 +151,7 @@ export function createActiveServices(
     },
     async findDevicesWithService(service, devices) {
       if (devices.length === 0) return new Set();
-      const rows = await readServiceAtDevices(run, devices, service);
+      const rows = await readServiceAtDevices(queries, devices, service);
       const activeRows = rows.filter((row) =>
         evaluateRow(row, row.organization_id, row.logical_device_id).every((level) => level.active),
       );
@@ -165,7 +164,7 @@ export function createActiveServices(
       }
       const { view } = await deps.provisioning.logicalDevices.get(scope, logicalDeviceId);
       const { organizationId } = scope;
-      const rows = await readDeviceServices(run, organizationId, view.logicalDeviceId);
+      const rows = await readDeviceServices(queries, organizationId, view.logicalDeviceId);
       const items = rows.map((row) => {
         const levels = evaluateRow(row, organizationId, view.logicalDeviceId).map(
           ({ level, entityId, active, activation }) => {

@@ -1,6 +1,5 @@
 // SQL for merchants, stores and devices with the activation of one service at each of them.
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
-
+import type { Queries } from '../../platform/index.ts';
 export type EntityStateRow = {
   id: string;
   name: string;
@@ -39,12 +38,12 @@ const activationColumns = 'a.activation_id, a.status, a.decided_at, a.covers_at'
 
 /** The entities in the order of their creation. */
 export async function listEntityStates(
-  run: StatementRunner,
+  queries: Queries,
   { organizationId, serviceId, level, parentId, onlyId }: EntityStateQuery,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<EntityStateRow[]> {
   const { table, id, parentColumn } = entityTables[level];
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT e.${id} AS id, e.name, e.created_at AS made_at, ${activationColumns}
      FROM ${table} e
      LEFT JOIN service_activations a ON a.organization_id = $1 AND a.entity_id = e.${id}
@@ -63,12 +62,12 @@ export type EntityActivationRow = Omit<EntityStateRow, 'id' | 'name' | 'made_at'
 
 /** Reads the activations of a service at the given entities. */
 export async function readActivationsOfEntities(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   serviceId: string,
   entityIds: readonly string[],
 ): Promise<EntityActivationRow[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT a.entity_id, ${activationColumns} FROM service_activations a
      WHERE a.organization_id = $1 AND a.service_id = $2 AND a.entity_id = ANY ($3::uuid[])`,
     [organizationId, serviceId, `{${entityIds.join(',')}}`],

@@ -6,10 +6,10 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
+import type { Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import { isUuid, requireNoDevice } from '../infrastructure/request-checks.ts';
-import { runOnDatabase, type StatementRunner } from '../infrastructure/statement-runner.ts';
 import { findService } from '../services/service-sql.ts';
 import {
   type ChildLevel,
@@ -124,12 +124,12 @@ export function createServiceStateList({
   provisioning,
 }: Pick<CatalogDeps, 'database' | 'provisioning'>): ListServiceStates {
   async function requireService(
-    run: StatementRunner,
+    queries: Queries,
     scope: CallerScope,
     serviceId: string,
   ): Promise<string> {
     const row = isUuid(serviceId)
-      ? await findService(run, scope.organizationId, serviceId)
+      ? await findService(queries, scope.organizationId, serviceId)
       : undefined;
     if (row !== undefined) return row.service_id;
     return throwProblem(
@@ -141,11 +141,10 @@ export function createServiceStateList({
   return async (scope, requestedServiceId, parent, page) => {
     requireNoDevice(scope);
     const { organizationId, merchantId: onlyId } = scope;
-    const run = runOnDatabase(database);
-    const serviceId = await requireService(run, scope, requestedServiceId);
+    const serviceId = await requireService(database, scope, requestedServiceId);
     const parentLevels = await findLevelsAbove(provisioning, scope, parent);
     const ids = parentLevels.map(({ entityId }) => entityId);
-    const rows = await readActivationsOfEntities(run, organizationId, serviceId, ids);
+    const rows = await readActivationsOfEntities(database, organizationId, serviceId, ids);
     const activationsByEntity = new Map(rows.map((row) => [row.entity_id, row]));
     const levelsAbove = parentLevels.map((each) => ({
       ...each,
@@ -155,7 +154,7 @@ export function createServiceStateList({
     const parentId = ids.at(-1) ?? organizationId;
     const query = { organizationId, serviceId, level, parentId };
     const entities = await listEntityStates(
-      run,
+      database,
       level === 'Merchant' ? { ...query, onlyId } : query,
       {
         ...page,

@@ -1,10 +1,14 @@
 // Asks providers to accept an activation: a durable job with signed, bounded and repeated calls.
 
-import type { Kysely } from 'kysely';
 import { type Author, platformAuthor } from '../../audit/index.ts';
-import { createWebhookHeaders, isoTime, type Job, type Reschedule } from '../../platform/index.ts';
+import {
+  createWebhookHeaders,
+  isoTime,
+  type Job,
+  type Queries,
+  type Reschedule,
+} from '../../platform/index.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { runInTransaction, runOnDatabase } from '../infrastructure/statement-runner.ts';
 import { addSecrets } from '../parameters/merge-levels.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import type { ParameterValues } from '../parameters/types.ts';
@@ -48,12 +52,12 @@ export type HandshakeStep = {
 
 export type ProviderHandshake = {
   /** Enqueues the request within the transaction of the activation. */
-  enqueueRequest(trx: Kysely<unknown>, row: ActivationRow): Promise<void>;
+  enqueueRequest(trx: Queries, row: ActivationRow): Promise<void>;
   /** Enqueues the notice of a deactivation within its transaction. */
-  enqueueDeactivationNotice(trx: Kysely<unknown>, row: ActivationRow): Promise<void>;
+  enqueueDeactivationNotice(trx: Queries, row: ActivationRow): Promise<void>;
   /** Applies a step to a locked row; returns undefined when the state does not allow the step. */
   applyStep(
-    trx: Kysely<unknown>,
+    trx: Queries,
     row: ActivationRow,
     step: HandshakeStep,
     author: Author,
@@ -150,9 +154,8 @@ export function createProviderHandshake(
   const callLimiter = createCallLimiter();
 
   async function send(row: ActivationRow, type: MessageType, id: string): Promise<ProviderAnswer> {
-    const run = runOnDatabase(database);
-    const service = await findService(run, row.organization_id, row.service_id);
-    const secret = await readSigningSecret(run, row.service_id);
+    const service = await findService(database, row.organization_id, row.service_id);
+    const secret = await readSigningSecret(database, row.service_id);
     const url = service?.published?.['spiUrl'];
     // The provider has removed its address, so no server can refuse: the activation is accepted.
     if (typeof url !== 'string' || secret === undefined) return { step: 'accept' };
@@ -180,7 +183,7 @@ export function createProviderHandshake(
     const isDecided = step !== 'request' && step !== 'postpone';
     const coversExisting = status === 'Active' && row.includes_existing;
     const after = await updateActivation(
-      runInTransaction(trx),
+      trx,
       {
         ...row,
         status,
@@ -208,11 +211,15 @@ export function createProviderHandshake(
   };
 
   /** Returns the activation if the job still applies to it; locks the row when `trx` is given. */
-  async function findCurrentActivation(job: Job, status: string, trx?: Kysely<unknown>) {
-    const run = trx === undefined ? runOnDatabase(database) : runInTransaction(trx);
+  async function findCurrentActivation(job: Job, status: string, trx?: Queries) {
     const lock = trx === undefined ? '' : 'FOR UPDATE';
     const id = String(job.payload['activationId']);
-    const row = await findActivation(run, { organizationId: job.organizationId }, id, lock);
+    const row = await findActivation(
+      trx ?? database,
+      { organizationId: job.organizationId },
+      id,
+      lock,
+    );
     const isSame = row?.handshake_id === job.payload['handshakeId'] && row?.status === status;
     return isSame ? row : undefined;
   }

@@ -1,11 +1,9 @@
 // Changes the values of a level: submits values, removes them, or restores an older version.
 import { type ActivationLevel, defined, type ServiceConfiguration } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import { requireVersion } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { runInTransaction, type StatementRunner } from '../infrastructure/statement-runner.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import { splitSecrets, type ValuesAndSecrets } from '../parameters/split-secrets.ts';
 import type { LevelValues, ParameterValues } from '../parameters/types.ts';
@@ -67,7 +65,7 @@ type ConfigurationChange = {
   readonly restoredFrom?: number;
   /** Determines the new values of the level; undefined values remove everything. */
   decide(
-    run: StatementRunner,
+    queries: Queries,
     row: ConfigurationRow,
     current: LevelValues,
     foundTarget: FoundTarget,
@@ -93,17 +91,16 @@ export function createConfigurationChanges(
     const { organizationId } = scope;
     const { serviceId } = release;
     const view = await database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
-      if (!(await lockSubscription(run, organizationId, serviceId))) throwNotSubscribed();
+      if (!(await lockSubscription(trx, organizationId, serviceId))) throwNotSubscribed();
       const now = isoTime(clock.now());
-      const row = await lockConfiguration(run, { organizationId, serviceId, entity, now });
+      const row = await lockConfiguration(trx, { organizationId, serviceId, entity, now });
       requireVersion(ifMatch, row.version);
       const current = toLevelValues(secretCipher, row);
-      const rows = await readConfigurationsOfEntity(run, organizationId, entity, serviceId);
+      const rows = await readConfigurationsOfEntity(trx, organizationId, entity, serviceId);
       const above = rows
         .filter(({ entity_id }) => entity_id !== entity.entityId)
         .map((each) => toLevelValues(secretCipher, each));
-      const content = await change.decide(run, row, current, foundTarget);
+      const content = await change.decide(trx, row, current, foundTarget);
       const after: LevelValues = { ...current, ...content };
       const effective = evaluator.evaluate(release, [...above, after]);
       const isChanged = !isSameContent(current, after);
@@ -131,7 +128,7 @@ export function createConfigurationChanges(
   };
 
   async function writeAndAudit(
-    trx: Kysely<unknown>,
+    trx: Queries,
     scope: AuthoredScope,
     pendingChange: PendingChange,
   ): Promise<void> {
@@ -147,7 +144,7 @@ export function createConfigurationChanges(
     const { restoredFrom } = change;
     const author = scope.author.actor;
     const origin = defined({ restoredFrom });
-    await writeConfigurationVersion(runInTransaction(trx), view, { author, now, ...origin });
+    await writeConfigurationVersion(trx, view, { author, now, ...origin });
     const changedSecrets = Object.keys(next.secrets).filter(
       (pointer) => next.secrets[pointer] !== current.secrets[pointer],
     );
@@ -193,14 +190,14 @@ export function createConfigurationChanges(
       write(scope, target, ifMatch, {
         action: 'restored',
         restoredFrom: version,
-        async decide(run, row, _current, { release }) {
+        async decide(queries, row, _current, { release }) {
           const {
             organization_id: organizationId,
             entity_id: entityId,
             service_id: serviceId,
           } = row;
           const oldVersion = await findConfigurationVersion(
-            run,
+            queries,
             { organizationId, entityId, serviceId },
             version,
           );

@@ -1,8 +1,8 @@
 // SQL for configurations and their versions, and for the levels above an entity.
 import type { ActivationLevel } from '@switchyard/contract';
 import type { Actor } from '../../audit/index.ts';
+import type { Queries } from '../../platform/index.ts';
 import type { EntityPath } from '../activations/activation-sql.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 import type { ParameterValues } from '../parameters/types.ts';
 
 export type ConfigurationRow = {
@@ -59,11 +59,11 @@ const deviceVersionsSql = buildDeviceSql('c.service_id, c.entity_id, c.version')
 
 /** Reads the configurations of every service at a device and above it, from the top down. */
 export async function readConfigurationsOfDevice(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<ConfigurationRow[]> {
-  const rows = await run(deviceConfigurationsSql, [organizationId, logicalDeviceId]);
+  const rows = await queries.query(deviceConfigurationsSql, [organizationId, logicalDeviceId]);
   return rows as ConfigurationRow[];
 }
 
@@ -71,11 +71,11 @@ export type LevelVersion = Pick<ConfigurationRow, 'service_id' | 'entity_id' | '
 
 /** Reads the same rows without their values. */
 export async function readVersionsOfDevice(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<LevelVersion[]> {
-  const rows = await run(deviceVersionsSql, [organizationId, logicalDeviceId]);
+  const rows = await queries.query(deviceVersionsSql, [organizationId, logicalDeviceId]);
   return rows as LevelVersion[];
 }
 
@@ -100,12 +100,12 @@ const listEntityIds = ({ level, entityId, merchantId, storeId }: EntityPath): st
 
 /** Reads the configurations of one service at an entity and above it, from the top down. */
 export async function readConfigurationsOfEntity(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   entity: EntityPath,
   serviceId: string,
 ): Promise<ConfigurationRow[]> {
-  const rows = await run(entityConfigurationsSql, [
+  const rows = await queries.query(entityConfigurationsSql, [
     organizationId,
     listEntityIds(entity),
     serviceId,
@@ -115,18 +115,18 @@ export async function readConfigurationsOfEntity(
 
 /** Locks the row of an entity; first inserts a row of version 0 if none exists. */
 export async function lockConfiguration(
-  run: StatementRunner,
+  queries: Queries,
   key: { organizationId: string; serviceId: string; entity: EntityPath; now: string },
 ): Promise<ConfigurationRow> {
   const { organizationId, serviceId, entity, now } = key;
   const { entityId, level } = entity;
-  await run(
+  await queries.query(
     `INSERT INTO service_configurations
        (organization_id, entity_id, service_id, level, version, release, updated_at)
      VALUES ($1, $2, $3, $4, 0, 0, $5) ON CONFLICT DO NOTHING`,
     [organizationId, entityId, serviceId, level, now],
   );
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${columns} FROM service_configurations c
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
     [organizationId, entityId, serviceId],
@@ -137,20 +137,20 @@ export async function lockConfiguration(
 
 /** Writes a locked row, and adds it as the next version. */
 export async function writeConfigurationVersion(
-  run: StatementRunner,
+  queries: Queries,
   row: ConfigurationRow,
   made: { author: Actor; restoredFrom?: number; now: string },
 ): Promise<void> {
   const { organization_id, entity_id, service_id, version, release, own_values } = row;
   const values = own_values === null ? null : JSON.stringify(own_values);
   const written = [organization_id, entity_id, service_id, version, release, values];
-  await run(
+  await queries.query(
     `UPDATE service_configurations SET version = $4, release = $5, own_values = $6,
        secrets_sealed = $7, updated_at = $8
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3`,
     [...written, row.secrets_sealed, made.now],
   );
-  await run(
+  await queries.query(
     `INSERT INTO service_configuration_versions (organization_id, entity_id, service_id, version,
        release, own_values, secrets_sealed, restored_from, author, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -169,11 +169,11 @@ const versionColumns = `organization_id, entity_id, service_id, version, release
 
 /** Newest first; `after` is the last version of the previous page. */
 export async function listConfigurationVersions(
-  run: StatementRunner,
+  queries: Queries,
   key: { organizationId: string; entityId: string; serviceId: string },
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ConfigurationVersionRow[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3
        AND ($4::int IS NULL OR version < $4)
@@ -184,11 +184,11 @@ export async function listConfigurationVersions(
 }
 
 export async function findConfigurationVersion(
-  run: StatementRunner,
+  queries: Queries,
   key: { organizationId: string; entityId: string; serviceId: string },
   version: number,
 ): Promise<ConfigurationVersionRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 AND version = $4`,
     [key.organizationId, key.entityId, key.serviceId, version],
@@ -200,11 +200,11 @@ export type ReleaseInForceRow = { service_id: string; release: number; is_subscr
 
 /** Finds the release in force of a service that the organisation can see. */
 export async function findReleaseInForce(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   serviceId: string,
 ): Promise<ReleaseInForceRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT c.service_id, c.release, EXISTS (
        SELECT 1 FROM service_package_items i JOIN service_subscriptions s
          ON s.organization_id = i.organization_id AND s.package_id = i.package_id
@@ -230,12 +230,12 @@ export type ConfigurableServiceRow = {
  * Lists the configurable services of the organisation's packages, with their state at the entity.
  */
 export async function listConfigurableServices(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   entityId: string,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ConfigurableServiceRow[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT c.service_id, c.name, c.domain, c.release, coalesce(v.version, 0) AS version,
        v.own_values IS NOT NULL AS is_set, v.updated_at
      FROM catalogue_services c

@@ -1,8 +1,8 @@
 // Assembles the configuration: the values that levels set, and the values that devices receive.
 
+import { createPreparedQueries } from '../../platform/index.ts';
 import type { ActiveServices } from '../activations/active-services.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
 import type { ParameterValidator } from '../parameters/parameter-validator.ts';
 import { createSecretCipher } from '../parameters/secret-encryption.ts';
 import { type ConfigurationChanges, createConfigurationChanges } from './change-configuration.ts';
@@ -22,13 +22,13 @@ export function createConfiguration(
     activeServices,
   }: { parameterValidator: ParameterValidator; activeServices: ActiveServices },
 ): Configuration {
-  const run = createPreparedRunner(deps.database);
-  const releases = createReleaseCache(run);
-  const finder = createTargetFinder(deps.provisioning, run, releases);
+  const queries = createPreparedQueries(deps.database, 'catalog');
+  const releases = createReleaseCache(queries);
+  const finder = createTargetFinder(deps.provisioning, queries, releases);
   const evaluator = createConfigurationEvaluator(parameterValidator, deps.valueRules ?? {});
   const secretCipher = createSecretCipher(deps.masterKey, 'configuration');
   const parts = {
-    run,
+    queries,
     clock: deps.clock,
     activeServices,
     releases,

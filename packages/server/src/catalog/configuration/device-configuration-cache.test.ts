@@ -24,11 +24,13 @@ function createTestConfigurations() {
   let rows: ConfigurationRow[] = [];
   let pendingRead: Promise<void> = Promise.resolve();
   const devices = createDeviceConfigurations({
-    async run() {
-      queryCount += 1;
-      const read = rows;
-      await pendingRead;
-      return read;
+    queries: {
+      async query() {
+        queryCount += 1;
+        const read = rows;
+        await pendingRead;
+        return read as never;
+      },
     },
     clock: { now: () => now },
     activeServices: {

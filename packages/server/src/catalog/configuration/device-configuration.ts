@@ -1,9 +1,8 @@
 // Reads the values of every active service of a device, with a bounded cache.
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../platform/index.ts';
+import type { Clock, Queries } from '../../platform/index.ts';
 import type { ActiveServices } from '../activations/active-services.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 import { reportedFaultsMax } from '../parameters/level-rules.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import type { LevelValues, ParameterValues, ValueFault } from '../parameters/types.ts';
@@ -59,7 +58,7 @@ export type DeviceConfigurations = {
 };
 
 type DeviceConfigurationParts = {
-  readonly run: StatementRunner;
+  readonly queries: Queries;
   readonly clock: Clock;
   readonly activeServices: Pick<ActiveServices, 'listActiveServices'>;
   readonly releases: ReadReleases;
@@ -84,7 +83,7 @@ function computeVersion(serviceId: string, release: number, rows: readonly Level
 
 /** @example const devices = createDeviceConfigurations(parts); await devices.readDeviceConfiguration(organizationId, deviceId); */
 export function createDeviceConfigurations(parts: DeviceConfigurationParts): DeviceConfigurations {
-  const { run, clock, activeServices, releases, evaluator, secretCipher } = parts;
+  const { queries, clock, activeServices, releases, evaluator, secretCipher } = parts;
   const cache = new LRUCache<string, { until: number; configurations: DeviceConfiguration[] }>({
     maxSize: cacheMaxBytes,
     sizeCalculation: ({ configurations }) => entryBytes + JSON.stringify(configurations).length,
@@ -99,7 +98,7 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
   ): Promise<DeviceConfiguration[]> {
     const [active, rows] = await Promise.all([
       activeServices.listActiveServices(organizationId, deviceId),
-      readConfigurationsOfDevice(run, organizationId, deviceId),
+      readConfigurationsOfDevice(queries, organizationId, deviceId),
     ]);
     const inForce = await releases(active);
     return inForce.map((release) => {
@@ -149,7 +148,7 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
     async readVersions(organizationId, logicalDeviceId) {
       const [active, rows] = await Promise.all([
         activeServices.listActiveServices(organizationId, logicalDeviceId),
-        readVersionsOfDevice(run, organizationId, logicalDeviceId),
+        readVersionsOfDevice(queries, organizationId, logicalDeviceId),
       ]);
       return active.map(({ serviceId, domain, release }) => {
         const serviceRows = rows.filter((row) => row.service_id === serviceId);

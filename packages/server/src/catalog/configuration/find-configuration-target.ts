@@ -1,11 +1,11 @@
 // Finds the entity to configure in the caller's scope, and the release in force there.
 import { type ActivationLevel, throwProblem } from '@switchyard/contract';
+import type { Queries } from '../../platform/index.ts';
 import type { EntityPath } from '../activations/activation-sql.ts';
 import { findEntity } from '../activations/find-entity.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import { isUuid, requireNoDevice } from '../infrastructure/request-checks.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 import type { ReleaseParameters } from '../parameters/types.ts';
 import { findReleaseInForce } from './configuration-sql.ts';
 import type { ReadReleases } from './release-cache.ts';
@@ -35,7 +35,7 @@ export function throwNotSubscribed(): never {
 /** @example const { entity, release } = await createTargetFinder(provisioning, run, releases).find(scope, target); */
 export function createTargetFinder(
   provisioning: CatalogDeps['provisioning'],
-  run: StatementRunner,
+  queries: Queries,
   releases: ReadReleases,
 ): TargetFinder {
   async function findEntityInScope(scope: CallerScope, target: EntityTarget): Promise<EntityPath> {
@@ -49,7 +49,7 @@ export function createTargetFinder(
       const isServiceId = isUuid(target.serviceId);
       const [entity, service] = await Promise.all([
         findEntityInScope(scope, target),
-        isServiceId ? findReleaseInForce(run, organizationId, target.serviceId) : undefined,
+        isServiceId ? findReleaseInForce(queries, organizationId, target.serviceId) : undefined,
       ]);
       if (service === undefined) return throwServiceNotFound();
       if (service.release === 0) throwProblem('service_state', 'The service is not published.');

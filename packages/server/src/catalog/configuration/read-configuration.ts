@@ -5,9 +5,8 @@ import type {
   ServiceConfiguration,
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import type { LevelReference, ReleaseParameters } from '../parameters/types.ts';
 import {
@@ -47,7 +46,7 @@ export type ConfigurationReads = {
 };
 
 type ReadParts = {
-  readonly run: StatementRunner;
+  readonly queries: Queries;
   readonly finder: TargetFinder;
   readonly evaluator: ConfigurationEvaluator;
   readonly secretCipher: SecretCipher;
@@ -55,7 +54,7 @@ type ReadParts = {
 
 /** @example const { getConfiguration } = createConfigurationReads(parts); */
 export function createConfigurationReads({
-  run,
+  queries,
   finder,
   evaluator,
   secretCipher,
@@ -89,7 +88,7 @@ export function createConfigurationReads({
     release: ReleaseParameters,
   ): Promise<number> {
     const [newest] = await listConfigurationVersions(
-      run,
+      queries,
       configurationKey(scope, entity, release),
       { limit: 1 },
     );
@@ -100,7 +99,7 @@ export function createConfigurationReads({
     async listServices(scope, target, page) {
       const { entityId } = await finder.findEntity(scope, target);
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listConfigurableServices(run, scope.organizationId, entityId, read);
+      const rows = await listConfigurableServices(queries, scope.organizationId, entityId, read);
       const pageRows = rows.slice(0, page.limit);
       const items = pageRows.map((row) => ({
         serviceId: row.service_id,
@@ -119,7 +118,7 @@ export function createConfigurationReads({
     async getConfiguration(scope, target) {
       const { entity, release } = await finder.find(scope, target);
       const rows = await readConfigurationsOfEntity(
-        run,
+        queries,
         scope.organizationId,
         entity,
         release.serviceId,
@@ -133,7 +132,7 @@ export function createConfigurationReads({
       const { entity, release } = await finder.find(scope, target);
       const read = { ...page, limit: page.limit + 1 };
       const [rows, current] = await Promise.all([
-        listConfigurationVersions(run, configurationKey(scope, entity, release), read),
+        listConfigurationVersions(queries, configurationKey(scope, entity, release), read),
         readCurrentVersion(scope, entity, release),
       ]);
       const pageRows = rows.slice(0, page.limit);
@@ -145,7 +144,7 @@ export function createConfigurationReads({
     async getVersion(scope, target, version) {
       const { entity, release } = await finder.find(scope, target);
       const [row, current] = await Promise.all([
-        findConfigurationVersion(run, configurationKey(scope, entity, release), version),
+        findConfigurationVersion(queries, configurationKey(scope, entity, release), version),
         readCurrentVersion(scope, entity, release),
       ]);
       if (row === undefined) return throwVersionNotFound();

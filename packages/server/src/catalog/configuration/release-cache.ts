@@ -1,8 +1,7 @@
 // Caches the configuration part of releases, which never change.
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { lruCacheOptions } from '../../platform/index.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import { lruCacheOptions, type Queries } from '../../platform/index.ts';
 import { relaxSchema } from '../parameters/level-rules.ts';
 import type { ParameterValues, ReleaseParameters } from '../parameters/types.ts';
 import type { ServiceDeclaration } from '../services/service-sql.ts';
@@ -38,7 +37,7 @@ export type ReadReleases = (
 ) => Promise<readonly ReleaseParameters[]>;
 
 /** @example const releases = createReleaseCache(run); const [release] = await releases([{ serviceId, release: 2 }]); */
-export function createReleaseCache(run: StatementRunner): ReadReleases {
+export function createReleaseCache(queries: Queries): ReadReleases {
   const cache = new LRUCache<string, ReleaseParameters>(lruCacheOptions(cachedReleasesMax));
   return async (releaseIds) => {
     const missing = releaseIds.filter((releaseId) => !cache.has(cacheKey(releaseId)));
@@ -48,7 +47,7 @@ export function createReleaseCache(run: StatementRunner): ReadReleases {
         missing.map(({ serviceId }) => serviceId),
         missing.map(({ release }) => release),
       ];
-      for (const row of await run(releasesSql, keys)) {
+      for (const row of await queries.query(releasesSql, keys)) {
         const releaseId = { serviceId: String(row['service_id']), release: Number(row['release']) };
         const release = toReleaseParameters(releaseId, row['declaration'] as ServiceDeclaration);
         loaded.set(cacheKey(releaseId), release);

@@ -14,6 +14,7 @@ import type { FoundPage, PageRequest } from '../../http/index.ts';
 import {
   type Clock,
   createGroupCommit,
+  createPreparedQueries,
   createSigningKey,
   type Database,
   isoTime,
@@ -24,7 +25,6 @@ import type { FoundDevice, Provisioning } from '../../provisioning/index.ts';
 import type { DeviceConfigurations } from '../configuration/device-configuration.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import { isUuid, requireNoDevice, throwMemberProblem } from '../infrastructure/request-checks.ts';
-import { createPreparedRunner, runOnDatabase } from '../infrastructure/statement-runner.ts';
 import {
   type DeliveryQuery,
   type DeliveryRow,
@@ -124,7 +124,7 @@ function createDeviceOperations(
   desiredConfigurations: DesiredConfigurationFinder,
 ): Pick<ConfigurationDelivery, 'readDocument' | 'acknowledge' | 'listSigningKeys'> {
   const { database, clock, provisioning } = deps;
-  const run = createPreparedRunner(database);
+  const queries = createPreparedQueries(database, 'catalog');
   const key = createSigningKey(deps.masterKey, 'device configuration');
   const recordedRequests = new LRUCache<string, { basis: string; at: number }>(
     lruCacheOptions(recordedDevicesMax),
@@ -133,14 +133,14 @@ function createDeviceOperations(
     name: 'device configuration',
     key: ({ organizationId, logicalDeviceId }) => `${organizationId}|${logicalDeviceId}`,
     async run(rows) {
-      await recordSentConfigurations(run, rows, isoTime(clock.now()));
+      await recordSentConfigurations(queries, rows, isoTime(clock.now()));
       return rows.map(() => undefined);
     },
   });
   let storedKey: Promise<void> | undefined;
 
   async function storeSigningKey(): Promise<void> {
-    storedKey ??= insertSigningKey(run, key.key, isoTime(clock.now()));
+    storedKey ??= insertSigningKey(queries, key.key, isoTime(clock.now()));
     try {
       await storedKey;
     } catch (error) {
@@ -208,7 +208,9 @@ function createDeviceOperations(
       const deviceVersions = await desiredConfigurations.find(organizationId, device);
       const isCurrent = acknowledgement.version === deviceVersions.desired.version;
       if (isCurrent) await recordRequest(organizationId, device, deviceVersions);
-      const row = isCurrent ? undefined : await findDelivery(run, organizationId, logicalDeviceId);
+      const row = isCurrent
+        ? undefined
+        : await findDelivery(queries, organizationId, logicalDeviceId);
       const versions =
         row?.told_version === acknowledgement.version ? row.told_services : undefined;
       const acknowledgedVersions = isCurrent ? deviceVersions.desired.versions : versions;
@@ -219,15 +221,20 @@ function createDeviceOperations(
       const reason =
         acknowledgement.reason === undefined ? {} : { reason: redactText(acknowledgement.reason) };
       const safeAcknowledgement = { ...acknowledgement, ...reason };
-      await recordAcknowledgement(run, { organizationId, logicalDeviceId }, safeAcknowledgement, {
-        versions: acknowledgedVersions,
-        now,
-      });
+      await recordAcknowledgement(
+        queries,
+        { organizationId, logicalDeviceId },
+        safeAcknowledgement,
+        {
+          versions: acknowledgedVersions,
+          now,
+        },
+      );
       return { ...safeAcknowledgement, logicalDeviceId, acknowledgedAt: now };
     },
 
     async listSigningKeys() {
-      return { keys: [key.key, ...(await listOlderSigningKeys(run, key.key.kid))] };
+      return { keys: [key.key, ...(await listOlderSigningKeys(queries, key.key.kid))] };
     },
   };
 }
@@ -237,7 +244,6 @@ function createAdministratorOperations(
   desiredConfigurations: DesiredConfigurationFinder,
 ): Pick<ConfigurationDelivery, 'getDelivery' | 'listDeliveries'> {
   const { database, provisioning } = deps;
-  const run = runOnDatabase(database);
 
   return {
     async getDelivery(scope, id) {
@@ -247,7 +253,7 @@ function createAdministratorOperations(
       const { view } = await provisioning.logicalDevices.get(scope, id);
       const { logicalDeviceId } = view;
       const deviceVersions = await desiredConfigurations.find(scope.organizationId, view);
-      const row = await findDelivery(run, scope.organizationId, logicalDeviceId);
+      const row = await findDelivery(database, scope.organizationId, logicalDeviceId);
       const { version } = deviceVersions.desired;
       return {
         logicalDeviceId,
@@ -263,7 +269,7 @@ function createAdministratorOperations(
       const { organizationId, merchantId = query.merchantId } = scope;
       if ((query.merchantId ?? merchantId) !== merchantId) return { items: [] };
       const scopedQuery = { ...query, ...defined({ merchantId }) };
-      const { rows, next } = await listDeliveries(run, organizationId, scopedQuery, page);
+      const { rows, next } = await listDeliveries(database, organizationId, scopedQuery, page);
       const items = rows.map((row) => ({
         logicalDeviceId: row.logical_device_id,
         storeId: row.store_id,

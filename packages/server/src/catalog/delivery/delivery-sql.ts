@@ -1,7 +1,11 @@
 // SQL for deliveries: the versions that devices read, the request times, and acknowledgements.
 import { type DeviceAcknowledgement, defined, type FleetDelivery } from '@switchyard/contract';
-import { isoTime, type PublicSigningKey, publicSigningKey } from '../../platform/index.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import {
+  isoTime,
+  type PublicSigningKey,
+  publicSigningKey,
+  type Queries,
+} from '../../platform/index.ts';
 import type { DesiredVersions, VersionsByService } from './device-document.ts';
 
 export type DeliveryRow = {
@@ -37,22 +41,22 @@ const sentConfigurationsSql = `INSERT INTO device_configurations AS d
     told_version = excluded.told_version, told_services = excluded.told_services`;
 
 export async function recordSentConfigurations(
-  run: StatementRunner,
+  queries: Queries,
   sent: readonly SentConfiguration[],
   now: string,
 ): Promise<void> {
-  await run(sentConfigurationsSql, [JSON.stringify(sent), now]);
+  await queries.query(sentConfigurationsSql, [JSON.stringify(sent), now]);
 }
 
 const columns = `d.asked_at, d.told_version, d.told_services, d.told_at, d.applied_version,
   d.applied_services, d.applied_at, d.failed_version, d.failed_reason, d.failed_at`;
 
 export async function findDelivery(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<DeliveryRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${columns} FROM device_configurations d
      WHERE organization_id = $1 AND logical_device_id = $2`,
     [organizationId, logicalDeviceId],
@@ -76,12 +80,12 @@ const acknowledgementSql = `UPDATE device_configurations SET
       ELSE failed_version IS DISTINCT FROM $3 OR failed_reason IS DISTINCT FROM $6 END`;
 
 export async function recordAcknowledgement(
-  run: StatementRunner,
+  queries: Queries,
   key: { organizationId: string; logicalDeviceId: string },
   { version, applied, reason }: DeviceAcknowledgement,
   { versions, now }: { versions: VersionsByService; now: string },
 ): Promise<void> {
-  await run(acknowledgementSql, [
+  await queries.query(acknowledgementSql, [
     key.organizationId,
     key.logicalDeviceId,
     version,
@@ -173,13 +177,13 @@ export type DeliveryPage = {
 };
 
 export async function listDeliveries(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   { status, serviceId, merchantId, storeId }: DeliveryQuery,
   { limit, after }: { readonly limit: number; readonly after?: string },
 ): Promise<DeliveryPage> {
   const isFiltered = (status ?? serviceId) !== undefined;
-  const resultRows = (await run(deliveriesSql, [
+  const resultRows = (await queries.query(deliveriesSql, [
     organizationId,
     serviceId?.toLowerCase() ?? null,
     merchantId ?? null,
@@ -228,11 +232,11 @@ export function toDeliveryView(
 const olderKeysMax = 99;
 
 export async function insertSigningKey(
-  run: StatementRunner,
+  queries: Queries,
   { kid, x }: PublicSigningKey,
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `INSERT INTO device_configuration_keys (key_id, public_key, created_at) VALUES ($1, $2, $3)
      ON CONFLICT (key_id) DO NOTHING`,
     [kid, x, now],
@@ -241,10 +245,10 @@ export async function insertSigningKey(
 
 /** The public keys of previous master keys, newest first. */
 export async function listOlderSigningKeys(
-  run: StatementRunner,
+  queries: Queries,
   currentKeyId: string,
 ): Promise<PublicSigningKey[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT public_key FROM device_configuration_keys WHERE key_id <> $1
      ORDER BY created_at DESC, key_id LIMIT ${olderKeysMax}`,
     [currentKeyId],

@@ -4,7 +4,6 @@ import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import { isUuid, requireOrganizationScope } from '../infrastructure/request-checks.ts';
-import { runOnDatabase } from '../infrastructure/statement-runner.ts';
 import { readCallCounts } from '../provider-calls/call-count-sql.ts';
 import { summarizeCalls } from '../provider-calls/call-statistics.ts';
 import { findService } from '../services/service-sql.ts';
@@ -54,7 +53,7 @@ export function createProviderDashboard({
   async function requireOwnService(scope: CallerScope, serviceId: string): Promise<string> {
     requireOrganizationScope(scope, 'see the use of its services');
     const row = isUuid(serviceId)
-      ? await findService(runOnDatabase(database), scope.organizationId, serviceId)
+      ? await findService(database, scope.organizationId, serviceId)
       : undefined;
     if (row?.organization_id === scope.organizationId) return row.service_id;
     return throwProblem(
@@ -67,7 +66,7 @@ export function createProviderDashboard({
     async listUses(scope, serviceId, query, page) {
       const ownServiceId = await requireOwnService(scope, serviceId);
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listServiceUses(runOnDatabase(database), ownServiceId, query, read);
+      const rows = await listServiceUses(database, ownServiceId, query, read);
       const pageRows = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? pageRows.at(-1)?.activation_id : undefined;
       return { items: pageRows.map(toServiceUse), next };

@@ -1,6 +1,6 @@
 // SQL for the provider of a service to read its activations in every organisation.
+import type { Queries } from '../../platform/index.ts';
 import type { ActivationRow } from '../activations/activation-sql.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 
 export type ServiceUseQuery = { readonly level?: string; readonly status?: string };
 
@@ -23,12 +23,12 @@ export type ServiceUseRow = Pick<
 
 /** Newest first; the caller has checked that its organisation provides the service. */
 export async function listServiceUses(
-  run: StatementRunner,
+  queries: Queries,
   serviceId: string,
   { level = 'Organization', status }: ServiceUseQuery,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ServiceUseRow[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT a.organization_id, a.activation_id, a.handshake_id, a.service_id, a.release, a.level,
        a.entity_id, a.merchant_id, a.store_id, a.status, a.reason, a.requested_at, a.decided_at,
        o.name AS organization_name

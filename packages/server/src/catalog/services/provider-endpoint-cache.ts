@@ -2,11 +2,11 @@
 import { LRUCache } from 'lru-cache';
 import {
   type Clock,
+  createPreparedQueries,
   type Database,
   listKeysStillSigning,
   lruCacheOptions,
 } from '../../platform/index.ts';
-import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
 import type { ServiceStatus, SigningSecretRow } from './service-sql.ts';
 import type { SigningKeys, SigningSecrets } from './signing-secrets.ts';
 
@@ -47,14 +47,14 @@ export function createProviderEndpointCache(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
   signingSecrets: SigningSecrets,
 ): ProviderEndpoints {
-  const run = createPreparedRunner(database);
+  const queries = createPreparedQueries(database, 'catalog');
   const cache = new LRUCache<
     string,
     { until: number; endpoint: Promise<ProviderEndpoint | undefined> }
   >(lruCacheOptions(cachedEndpointsMax));
 
   async function loadEndpoint(serviceId: string): Promise<ProviderEndpoint | undefined> {
-    const [row] = (await run(endpointSql, [serviceId])) as EndpointRow[];
+    const [row] = (await queries.query(endpointSql, [serviceId])) as EndpointRow[];
     if (row === undefined) return undefined;
     const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
     // The server decrypts the keys once per cache entry; an older key may expire within that time.

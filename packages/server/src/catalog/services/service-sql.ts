@@ -1,6 +1,5 @@
 // SQL for services and their releases, which every tenant reads.
-import type { OlderKeyJson, RetiredKeyColumns } from '../../platform/index.ts';
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { OlderKeyJson, Queries, RetiredKeyColumns } from '../../platform/index.ts';
 
 export type ServiceDeclaration = Readonly<Record<string, unknown>> & {
   readonly name: string;
@@ -38,7 +37,7 @@ const columns = `service_id, organization_id, name, domain, status, release, dra
     WHERE o.organization_id = catalogue_services.organization_id) AS provider_name`;
 
 export async function insertService(
-  run: StatementRunner,
+  queries: Queries,
   row: {
     serviceId: string;
     organizationId: string;
@@ -49,7 +48,7 @@ export async function insertService(
 ): Promise<ServiceRow | undefined> {
   const { serviceId, organizationId, declaration, sealed, now } = row;
   const { name, domain } = declaration;
-  const [made] = await run(
+  const [made] = await queries.query(
     `INSERT INTO catalogue_services (service_id, organization_id, name, domain, status, release,
        draft, secret_sealed, version, created_at, updated_at)
      VALUES ($1, $2, $3, $4, 'Draft', 0, $5, $6, 1, $7, $7)
@@ -61,12 +60,12 @@ export async function insertService(
 
 /** The provider sees every service of its own; other organisations see it once it is published. */
 export async function findService(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   serviceId: string,
   lock = '',
 ): Promise<ServiceRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${columns} FROM catalogue_services
      WHERE service_id = $2 AND (organization_id = $1 OR status <> 'Draft') ${lock}`,
     [organizationId, serviceId],
@@ -81,13 +80,13 @@ export type ServiceQuery = {
 };
 
 export async function listServices(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   query: ServiceQuery,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ServiceRow[]> {
   const { domain = null, status = null, providerId = null } = query;
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT ${columns} FROM catalogue_services
      WHERE (organization_id = $1 OR status <> 'Draft')
        AND ($2::text IS NULL OR domain = $2) AND ($3::text IS NULL OR status = $3)
@@ -100,12 +99,12 @@ export async function listServices(
 
 /** The row is locked; omitted members keep their values. */
 export async function updateService(
-  run: StatementRunner,
+  queries: Queries,
   serviceId: string,
   change: { draft?: ServiceDeclaration; status?: ServiceStatus; publishes?: true },
   now: string,
 ): Promise<ServiceRow> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `UPDATE catalogue_services SET
        draft = coalesce($2::jsonb, draft), status = coalesce($3, status),
        release = release + CASE WHEN $4 THEN 1 ELSE 0 END,
@@ -127,12 +126,8 @@ export async function updateService(
   return row as ServiceRow;
 }
 
-export async function insertRelease(
-  run: StatementRunner,
-  row: ServiceRow,
-  now: string,
-): Promise<void> {
-  await run(
+export async function insertRelease(queries: Queries, row: ServiceRow, now: string): Promise<void> {
+  await queries.query(
     `INSERT INTO catalogue_releases (service_id, release, declaration, published_at)
      VALUES ($1, $2, $3, $4)`,
     [row.service_id, row.release, JSON.stringify(row.published), now],
@@ -141,11 +136,11 @@ export async function insertRelease(
 
 /** Newest first; `after` is the last release of the previous page. */
 export async function listReleases(
-  run: StatementRunner,
+  queries: Queries,
   serviceId: string,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ServiceReleaseRow[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT release, declaration, published_at FROM catalogue_releases
      WHERE service_id = $1 AND ($2::int IS NULL OR release < $2)
      ORDER BY release DESC LIMIT $3`,
@@ -154,15 +149,15 @@ export async function listReleases(
   return rows as ServiceReleaseRow[];
 }
 
-export async function deleteService(run: StatementRunner, serviceId: string): Promise<void> {
-  await run('DELETE FROM catalogue_services WHERE service_id = $1', [serviceId]);
+export async function deleteService(queries: Queries, serviceId: string): Promise<void> {
+  await queries.query('DELETE FROM catalogue_services WHERE service_id = $1', [serviceId]);
 }
 
 export async function readSigningSecret(
-  run: StatementRunner,
+  queries: Queries,
   serviceId: string,
 ): Promise<SigningSecretRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT secret_sealed, previous_sealed, previous_until, older_keys FROM catalogue_services
      WHERE service_id = $1`,
     [serviceId],
@@ -172,11 +167,11 @@ export async function readSigningSecret(
 
 /** The row is locked. */
 export async function replaceSigningSecret(
-  run: StatementRunner,
+  queries: Queries,
   serviceId: string,
   keys: { sealed: Buffer; previousUntil: string; older: readonly OlderKeyJson[] },
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE catalogue_services SET secret_sealed = $2, previous_sealed = secret_sealed,
        previous_until = $3, older_keys = $4 WHERE service_id = $1`,
     [serviceId, keys.sealed, keys.previousUntil, JSON.stringify(keys.older)],

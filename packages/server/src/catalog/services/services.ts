@@ -6,7 +6,7 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
-import { isoTime, listOlderKeysAfterRotation } from '../../platform/index.ts';
+import { isoTime, listOlderKeysAfterRotation, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
@@ -15,11 +15,6 @@ import {
   requireUnchangedMembers,
   throwMemberProblem,
 } from '../infrastructure/request-checks.ts';
-import {
-  runInTransaction,
-  runOnDatabase,
-  type StatementRunner,
-} from '../infrastructure/statement-runner.ts';
 import type { ParameterValidator } from '../parameters/parameter-validator.ts';
 import { imageType } from './image-type.ts';
 import {
@@ -71,11 +66,7 @@ export type Services = {
     page: PageRequest,
   ): Promise<FoundPage<ServiceRelease>>;
   /** Returns a published service, which can be offered and activated; refuses others. */
-  requirePublished(
-    run: StatementRunner,
-    scope: CallerScope,
-    serviceId: string,
-  ): Promise<ServiceRow>;
+  requirePublished(queries: Queries, scope: CallerScope, serviceId: string): Promise<ServiceRow>;
 };
 
 type ServiceParts = {
@@ -126,14 +117,14 @@ export function createServices(
    * Locks a service of the caller's organisation, and checks the version that the caller has seen.
    */
   async function lockOwnService(
-    run: StatementRunner,
+    queries: Queries,
     scope: AuthoredScope,
     serviceId: string,
     ifMatch?: string,
   ): Promise<ServiceRow> {
     requireOrganizationScope(scope, 'manage services');
     const row = isUuid(serviceId)
-      ? await findService(run, scope.organizationId, serviceId, 'FOR UPDATE')
+      ? await findService(queries, scope.organizationId, serviceId, 'FOR UPDATE')
       : undefined;
     // Other organisations may see the service, but only its provider may change it.
     if (row?.organization_id !== scope.organizationId) return throwServiceNotFound();
@@ -151,12 +142,11 @@ export function createServices(
     serviceId: string,
     ifMatch: string | undefined,
     action: string,
-    change: (run: StatementRunner, row: ServiceRow, now: string) => Promise<ServiceRow>,
+    change: (queries: Queries, row: ServiceRow, now: string) => Promise<ServiceRow>,
   ): Promise<VersionedService> {
     return database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
-      const before = await lockOwnService(run, scope, serviceId, ifMatch);
-      const after = await change(run, before, isoTime(clock.now()));
+      const before = await lockOwnService(trx, scope, serviceId, ifMatch);
+      const after = await change(trx, before, isoTime(clock.now()));
       if (after !== before) {
         await audit.record(trx, {
           organizationId: scope.organizationId,
@@ -180,7 +170,7 @@ export function createServices(
       return database.transaction(async (trx) => {
         const now = isoTime(clock.now());
         const newService = { serviceId, organizationId, declaration, sealed, now };
-        const row = await insertService(runInTransaction(trx), newService);
+        const row = await insertService(trx, newService);
         if (row === undefined) throwProblem('already_exists', 'The service already exists.');
         await audit.record(trx, {
           organizationId,
@@ -195,7 +185,7 @@ export function createServices(
 
     async list({ organizationId }, query, page) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listServices(runOnDatabase(database), organizationId, query, read);
+      const rows = await listServices(database, organizationId, query, read);
       const pageRows = rows.slice(0, page.limit);
       const items = pageRows.map((row) => {
         const { logo: _logo, defaults: _defaults, ...rest } = toServiceView(row, organizationId);
@@ -206,66 +196,77 @@ export function createServices(
 
     async get({ organizationId }, serviceId) {
       const row = isUuid(serviceId)
-        ? await findService(runOnDatabase(database), organizationId, serviceId)
+        ? await findService(database, organizationId, serviceId)
         : undefined;
       return row === undefined ? throwServiceNotFound() : toVersionedService(row, organizationId);
     },
 
     async replace(scope, serviceId, input, ifMatch) {
       const draft = await validateInput(input);
-      return applyChange(scope, serviceId, ifMatch, 'service.updated', async (run, row, now) => {
-        const { status, release, unpublishedChanges, ...view } = toServiceView(
-          row,
-          scope.organizationId,
-        );
-        const { organizationId, providerName, createdAt, updatedAt } = view;
-        requireUnchangedMembers(input, {
-          serviceId,
-          organizationId,
-          providerName,
-          createdAt,
-          updatedAt,
-          status,
-          release,
-          unpublishedChanges,
-        });
-        if (row.status === 'Retired')
-          throwProblem('service_state', 'A retired service cannot be changed.');
-        return updateService(run, serviceId, { draft }, now);
-      });
+      return applyChange(
+        scope,
+        serviceId,
+        ifMatch,
+        'service.updated',
+        async (queries, row, now) => {
+          const { status, release, unpublishedChanges, ...view } = toServiceView(
+            row,
+            scope.organizationId,
+          );
+          const { organizationId, providerName, createdAt, updatedAt } = view;
+          requireUnchangedMembers(input, {
+            serviceId,
+            organizationId,
+            providerName,
+            createdAt,
+            updatedAt,
+            status,
+            release,
+            unpublishedChanges,
+          });
+          if (row.status === 'Retired')
+            throwProblem('service_state', 'A retired service cannot be changed.');
+          return updateService(queries, serviceId, { draft }, now);
+        },
+      );
     },
 
     async publish(scope, serviceId, ifMatch) {
       const action = 'service.published';
-      const after = await applyChange(scope, serviceId, ifMatch, action, async (run, row, now) => {
-        if (row.status === 'Retired')
-          throwProblem('service_state', 'A retired service cannot be published.');
-        // A repeated request creates no second release.
-        if (toServiceView(row, scope.organizationId).unpublishedChanges !== true) return row;
-        const change = { status: 'Published', publishes: true } as const;
-        const published = await updateService(run, serviceId, change, now);
-        await insertRelease(run, published, now);
-        return published;
-      });
+      const after = await applyChange(
+        scope,
+        serviceId,
+        ifMatch,
+        action,
+        async (queries, row, now) => {
+          if (row.status === 'Retired')
+            throwProblem('service_state', 'A retired service cannot be published.');
+          // A repeated request creates no second release.
+          if (toServiceView(row, scope.organizationId).unpublishedChanges !== true) return row;
+          const change = { status: 'Published', publishes: true } as const;
+          const published = await updateService(queries, serviceId, change, now);
+          await insertRelease(queries, published, now);
+          return published;
+        },
+      );
       onPublish();
       return after;
     },
 
     retire: (scope, serviceId, ifMatch) =>
-      applyChange(scope, serviceId, ifMatch, 'service.retired', async (run, row, now) => {
+      applyChange(scope, serviceId, ifMatch, 'service.retired', async (queries, row, now) => {
         if (row.status === 'Draft')
           throwProblem('service_state', 'A draft cannot be retired; publish or delete it.');
         if (row.status === 'Retired') return row;
-        return updateService(run, serviceId, { status: 'Retired' }, now);
+        return updateService(queries, serviceId, { status: 'Retired' }, now);
       }),
 
     remove: (scope, serviceId, ifMatch) =>
       database.transaction(async (trx) => {
-        const run = runInTransaction(trx);
-        const row = await lockOwnService(run, scope, serviceId, ifMatch);
+        const row = await lockOwnService(trx, scope, serviceId, ifMatch);
         if (row.status !== 'Draft')
           throwProblem('service_state', 'A published service cannot be deleted; retire it.');
-        await deleteService(run, serviceId);
+        await deleteService(trx, serviceId);
         await audit.record(trx, {
           organizationId: scope.organizationId,
           ...scope.author,
@@ -277,15 +278,14 @@ export function createServices(
 
     async rotateSecret(scope, serviceId) {
       const newCredentials = await database.transaction(async (trx) => {
-        const run = runInTransaction(trx);
-        await lockOwnService(run, scope, serviceId);
-        const currentSecret = await readSigningSecret(run, serviceId);
+        await lockOwnService(trx, scope, serviceId);
+        const currentSecret = await readSigningSecret(trx, serviceId);
         if (currentSecret === undefined) return throwServiceNotFound();
         const now = clock.now();
         const older = listOlderKeysAfterRotation(currentSecret, now);
         const { sealed, ...credentials } = signingSecrets.create(serviceId);
         const previousUntil = isoTime(now + secretOverlapMs);
-        await replaceSigningSecret(run, serviceId, { sealed, previousUntil, older });
+        await replaceSigningSecret(trx, serviceId, { sealed, previousUntil, older });
         await audit.record(trx, {
           organizationId: scope.organizationId,
           ...scope.author,
@@ -300,11 +300,11 @@ export function createServices(
 
     async listReleases(scope, serviceId, page) {
       const row = isUuid(serviceId)
-        ? await findService(runOnDatabase(database), scope.organizationId, serviceId)
+        ? await findService(database, scope.organizationId, serviceId)
         : undefined;
       if (row === undefined) return throwServiceNotFound();
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listReleases(runOnDatabase(database), serviceId, read);
+      const rows = await listReleases(database, serviceId, read);
       const pageRows = rows.slice(0, page.limit);
       const isOwn = row.organization_id === scope.organizationId;
       const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
@@ -314,8 +314,8 @@ export function createServices(
       };
     },
 
-    async requirePublished(run, { organizationId }, serviceId) {
-      const row = await findService(run, organizationId, serviceId);
+    async requirePublished(queries, { organizationId }, serviceId) {
+      const row = await findService(queries, organizationId, serviceId);
       if (row === undefined) return throwServiceNotFound();
       if (row.status !== 'Published')
         throwProblem('service_state', 'The service is not published.');

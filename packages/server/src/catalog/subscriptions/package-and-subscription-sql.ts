@@ -1,6 +1,5 @@
 // SQL for packages and subscriptions, each of which belongs to one organisation.
-import type { StatementRunner } from '../infrastructure/statement-runner.ts';
-
+import type { Queries } from '../../platform/index.ts';
 export type PackageRow = {
   package_id: string;
   organization_id: string;
@@ -32,10 +31,10 @@ const packageColumns = `p.organization_id, p.package_id, p.name, p.description, 
 
 /** Returns false if the package exists: a seed names its package, and creates it only once. */
 export async function insertPackage(
-  run: StatementRunner,
+  queries: Queries,
   row: { organizationId: string; packageId: string; name: string; now: string },
 ): Promise<boolean> {
-  const made = await run(
+  const made = await queries.query(
     `INSERT INTO service_packages
        (organization_id, package_id, name, status, version, created_at, updated_at)
      VALUES ($1, $2, $3, 'Enabled', 0, $4, $4)
@@ -46,12 +45,12 @@ export async function insertPackage(
 }
 
 export async function findPackage(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   packageId: string,
   lock = '',
 ): Promise<PackageRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${packageColumns} FROM service_packages p
      WHERE p.organization_id = $1 AND p.package_id = $2 ${lock}`,
     [organizationId, packageId],
@@ -60,11 +59,11 @@ export async function findPackage(
 }
 
 export async function listPackages(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   page: Page,
 ): Promise<PackageRow[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT ${packageColumns} FROM service_packages p
      WHERE p.organization_id = $1 AND ($2::uuid IS NULL OR p.package_id > $2)
      ORDER BY p.package_id LIMIT $3`,
@@ -75,24 +74,24 @@ export async function listPackages(
 
 /** The row is locked. Afterwards the package holds exactly the given services. */
 export async function writePackage(
-  run: StatementRunner,
+  queries: Queries,
   key: { organizationId: string; packageId: string },
   input: { name: string; description?: string; status: string; serviceIds: readonly string[] },
   now: string,
 ): Promise<void> {
   const { organizationId, packageId } = key;
-  await run(
+  await queries.query(
     `UPDATE service_packages SET name = $3, description = $4, status = $5, updated_at = $6,
        version = version + 1
      WHERE organization_id = $1 AND package_id = $2`,
     [organizationId, packageId, input.name, input.description ?? null, input.status, now],
   );
-  await run(
+  await queries.query(
     `DELETE FROM service_package_items
      WHERE organization_id = $1 AND package_id = $2 AND NOT service_id = ANY($3::uuid[])`,
     [organizationId, packageId, input.serviceIds],
   );
-  await run(
+  await queries.query(
     `INSERT INTO service_package_items (organization_id, package_id, service_id)
      SELECT $1, $2, service_id FROM unnest($3::uuid[]) AS service_id ON CONFLICT DO NOTHING`,
     [organizationId, packageId, input.serviceIds],
@@ -100,22 +99,22 @@ export async function writePackage(
 }
 
 export async function deletePackage(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   packageId: string,
 ): Promise<void> {
   const key = [organizationId, packageId];
   const where = 'WHERE organization_id = $1 AND package_id = $2';
-  await run(`DELETE FROM service_package_items ${where}`, key);
-  await run(`DELETE FROM service_packages ${where}`, key);
+  await queries.query(`DELETE FROM service_package_items ${where}`, key);
+  await queries.query(`DELETE FROM service_packages ${where}`, key);
 }
 
 /** Returns those of the services that are published. */
 export async function findPublishedServices(
-  run: StatementRunner,
+  queries: Queries,
   serviceIds: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT service_id FROM catalogue_services
      WHERE service_id = ANY($1::uuid[]) AND status = 'Published'`,
     [serviceIds],
@@ -124,10 +123,10 @@ export async function findPublishedServices(
 }
 
 export async function insertSubscription(
-  run: StatementRunner,
+  queries: Queries,
   row: { organizationId: string; subscriptionId: string; packageId: string; now: string },
 ): Promise<SubscriptionRow | undefined> {
-  const [made] = await run(
+  const [made] = await queries.query(
     `INSERT INTO service_subscriptions (organization_id, subscription_id, package_id, created_at)
      VALUES ($1, $2, $3, $4) ON CONFLICT (organization_id, package_id) DO NOTHING
      RETURNING organization_id, subscription_id, package_id, created_at`,
@@ -137,7 +136,7 @@ export async function insertSubscription(
 }
 
 export async function findSubscription(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   selector: { readonly subscriptionId: string } | { readonly packageId: string },
 ): Promise<SubscriptionRow | undefined> {
@@ -145,7 +144,7 @@ export async function findSubscription(
     'packageId' in selector
       ? ['package_id', selector.packageId]
       : ['subscription_id', selector.subscriptionId];
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT organization_id, subscription_id, package_id, created_at FROM service_subscriptions
      WHERE organization_id = $1 AND ${column} = $2`,
     [organizationId, id],
@@ -154,11 +153,11 @@ export async function findSubscription(
 }
 
 export async function listSubscriptions(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   page: Page,
 ): Promise<SubscriptionRow[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT organization_id, subscription_id, package_id, created_at FROM service_subscriptions
      WHERE organization_id = $1 AND ($2::uuid IS NULL OR subscription_id > $2)
      ORDER BY subscription_id LIMIT $3`,
@@ -168,11 +167,11 @@ export async function listSubscriptions(
 }
 
 export async function deleteSubscription(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   subscriptionId: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     'DELETE FROM service_subscriptions WHERE organization_id = $1 AND subscription_id = $2',
     [organizationId, subscriptionId],
   );
@@ -180,12 +179,12 @@ export async function deleteSubscription(
 
 /** The activations of the organisation that depend on this package alone for these services. */
 export async function listDependentActivations(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   packageId: string,
   serviceIds: readonly string[],
 ): Promise<DependentActivation[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT a.activation_id, c.name FROM service_activations a
      JOIN catalogue_services c ON c.service_id = a.service_id
      WHERE a.organization_id = $1 AND a.entity_id = $1 AND a.service_id = ANY($3::uuid[])
@@ -204,11 +203,11 @@ export async function listDependentActivations(
 
 /** Checks that the organisation has the service, and locks the subscription for the transaction. */
 export async function lockSubscription(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   serviceId: string,
 ): Promise<boolean> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT s.subscription_id FROM service_package_items i
      JOIN service_packages p
        ON p.organization_id = i.organization_id AND p.package_id = i.package_id

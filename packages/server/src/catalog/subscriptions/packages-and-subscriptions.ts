@@ -7,7 +7,7 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
@@ -16,11 +16,6 @@ import {
   requireUnchangedMembers,
   throwMemberProblem,
 } from '../infrastructure/request-checks.ts';
-import {
-  runInTransaction,
-  runOnDatabase,
-  type StatementRunner,
-} from '../infrastructure/statement-runner.ts';
 import {
   deletePackage,
   deleteSubscription,
@@ -119,22 +114,27 @@ export function createPackagesAndSubscriptions(
 
 /** An active service keeps its subscription; the client deactivates the service first. */
 async function requireNoActiveServices(
-  run: StatementRunner,
+  queries: Queries,
   organizationId: string,
   packageId: string,
   serviceIds: readonly string[],
 ): Promise<void> {
   if (serviceIds.length === 0) return;
-  const activations = await listDependentActivations(run, organizationId, packageId, serviceIds);
+  const activations = await listDependentActivations(
+    queries,
+    organizationId,
+    packageId,
+    serviceIds,
+  );
   const dependants = activations.map(({ activation_id, name }) => ({ id: activation_id, name }));
   requireNoDependants('Activation', dependants);
 }
 
 async function requirePublishedServices(
-  run: StatementRunner,
+  queries: Queries,
   serviceIds: readonly string[],
 ): Promise<void> {
-  const published = await findPublishedServices(run, serviceIds);
+  const published = await findPublishedServices(queries, serviceIds);
   const missing = serviceIds.findIndex((serviceId) => !published.has(serviceId));
   if (missing < 0) return;
   throwMemberProblem(`/serviceIds/${missing}`, 'is not a published service', 'service_not_found');
@@ -147,13 +147,13 @@ const withLowerCaseIds = (input: ServicePackageInput): ServicePackageInput => ({
 });
 
 async function lockPackage(
-  run: StatementRunner,
+  queries: Queries,
   scope: CallerScope,
   packageId: string,
 ): Promise<PackageRow> {
   requireOrganizationScope(scope, 'manage packages');
   const row = isUuid(packageId)
-    ? await findPackage(run, scope.organizationId, packageId, 'FOR UPDATE OF p')
+    ? await findPackage(queries, scope.organizationId, packageId, 'FOR UPDATE OF p')
     : undefined;
   return row ?? throwNotFound('package');
 }
@@ -165,14 +165,14 @@ function createPackages({
   audit,
 }: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>) {
   async function writePackageRow(
-    run: StatementRunner,
+    queries: Queries,
     key: { organizationId: string; packageId: string },
     { name, description, status = 'Enabled', serviceIds }: ServicePackageInput,
   ): Promise<PackageRow> {
     const described = defined({ description });
     const now = isoTime(clock.now());
-    await writePackage(run, key, { name, ...described, status, serviceIds }, now);
-    return lockPackage(run, key, key.packageId);
+    await writePackage(queries, key, { name, ...described, status, serviceIds }, now);
+    return lockPackage(queries, key, key.packageId);
   }
 
   const createPackage: PackagesAndSubscriptions['createPackage'] = (
@@ -184,13 +184,12 @@ function createPackages({
     const { organizationId } = scope;
     const input = withLowerCaseIds(request);
     return database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
-      await requirePublishedServices(run, input.serviceIds);
+      await requirePublishedServices(trx, input.serviceIds);
       const key = { organizationId, packageId };
       const now = isoTime(clock.now());
-      const isNew = await insertPackage(run, { ...key, name: input.name, now });
+      const isNew = await insertPackage(trx, { ...key, name: input.name, now });
       if (!isNew) throwProblem('already_exists', 'The package already exists.');
-      const row = await writePackageRow(run, key, input);
+      const row = await writePackageRow(trx, key, input);
       await audit.record(trx, {
         organizationId,
         ...scope.author,
@@ -209,22 +208,21 @@ function createPackages({
     ifMatch,
   ) =>
     database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
       const input = withLowerCaseIds(request);
       const { organizationId } = scope;
-      const before = await lockPackage(run, scope, packageId);
+      const before = await lockPackage(trx, scope, packageId);
       requireVersion(ifMatch, before.version);
       const { createdAt, updatedAt } = toPackageView(before);
       requireUnchangedMembers(input, { packageId, organizationId, createdAt, updatedAt });
       const previousIds = new Set(before.service_ids);
       // A service that was retired later stays in the packages that contain it.
       const addedIds = input.serviceIds.filter((serviceId) => !previousIds.has(serviceId));
-      await requirePublishedServices(run, addedIds);
+      await requirePublishedServices(trx, addedIds);
       const removedIds = before.service_ids.filter(
         (serviceId) => !input.serviceIds.includes(serviceId),
       );
-      await requireNoActiveServices(run, organizationId, packageId, removedIds);
-      const after = await writePackageRow(run, { organizationId, packageId }, input);
+      await requireNoActiveServices(trx, organizationId, packageId, removedIds);
+      const after = await writePackageRow(trx, { organizationId, packageId }, input);
       await audit.record(trx, {
         organizationId,
         ...scope.author,
@@ -238,15 +236,14 @@ function createPackages({
 
   const removePackage: PackagesAndSubscriptions['removePackage'] = (scope, packageId, ifMatch) =>
     database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
       const { organizationId } = scope;
-      const row = await lockPackage(run, scope, packageId);
+      const row = await lockPackage(trx, scope, packageId);
       requireVersion(ifMatch, row.version);
-      const subscription = await findSubscription(run, organizationId, { packageId });
+      const subscription = await findSubscription(trx, organizationId, { packageId });
       if (subscription !== undefined) {
         requireNoDependants('Subscription', [{ id: subscription.subscription_id, name: row.name }]);
       }
-      await deletePackage(run, organizationId, packageId);
+      await deletePackage(trx, organizationId, packageId);
       await audit.record(trx, {
         organizationId,
         ...scope.author,
@@ -263,7 +260,7 @@ function createPackages({
 
     async listPackages({ organizationId }: CallerScope, page: PageRequest) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listPackages(runOnDatabase(database), organizationId, read);
+      const rows = await listPackages(database, organizationId, read);
       const pageRows = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? pageRows.at(-1)?.package_id : undefined;
       return { items: pageRows.map(toPackageView), next };
@@ -271,7 +268,7 @@ function createPackages({
 
     async getPackage({ organizationId }: CallerScope, packageId: string) {
       const row = isUuid(packageId)
-        ? await findPackage(runOnDatabase(database), organizationId, packageId)
+        ? await findPackage(database, organizationId, packageId)
         : undefined;
       return row === undefined ? throwNotFound('package') : toVersionedPackage(row);
     },
@@ -292,15 +289,14 @@ function createSubscriptions({
     requireOrganizationScope(scope, 'create subscriptions');
     const { organizationId } = scope;
     return database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
-      const servicePackage = await findPackage(run, organizationId, packageId, 'FOR SHARE OF p');
+      const servicePackage = await findPackage(trx, organizationId, packageId, 'FOR SHARE OF p');
       if (servicePackage === undefined)
         return throwMemberProblem('/packageId', 'is unknown', 'resource_not_found');
       if (servicePackage.status !== 'Enabled')
         throwProblem('service_state', 'The package is disabled.');
       const now = isoTime(clock.now());
       const newSubscription = { organizationId, subscriptionId, packageId, now };
-      const row = await insertSubscription(run, newSubscription);
+      const row = await insertSubscription(trx, newSubscription);
       if (row === undefined) {
         return throwMemberProblem('/packageId', 'is subscribed already', 'already_exists');
       }
@@ -319,19 +315,18 @@ function createSubscriptions({
     requireOrganizationScope(scope, 'delete subscriptions');
     const { organizationId } = scope;
     return database.transaction(async (trx) => {
-      const run = runInTransaction(trx);
       const row = isUuid(subscriptionId)
-        ? await findSubscription(run, organizationId, { subscriptionId })
+        ? await findSubscription(trx, organizationId, { subscriptionId })
         : undefined;
       if (row === undefined) return throwNotFound('subscription');
-      const servicePackage = await lockPackage(run, scope, row.package_id);
+      const servicePackage = await lockPackage(trx, scope, row.package_id);
       await requireNoActiveServices(
-        run,
+        trx,
         organizationId,
         row.package_id,
         servicePackage.service_ids,
       );
-      await deleteSubscription(run, organizationId, subscriptionId);
+      await deleteSubscription(trx, organizationId, subscriptionId);
       await audit.record(trx, {
         organizationId,
         ...scope.author,
@@ -348,7 +343,7 @@ function createSubscriptions({
 
     async listSubscriptions({ organizationId }: CallerScope, page: PageRequest) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listSubscriptions(runOnDatabase(database), organizationId, read);
+      const rows = await listSubscriptions(database, organizationId, read);
       const pageRows = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? pageRows.at(-1)?.subscription_id : undefined;
       return { items: pageRows.map(toSubscriptionView), next };
@@ -356,7 +351,7 @@ function createSubscriptions({
 
     async getSubscription({ organizationId }: CallerScope, subscriptionId: string) {
       const row = isUuid(subscriptionId)
-        ? await findSubscription(runOnDatabase(database), organizationId, { subscriptionId })
+        ? await findSubscription(database, organizationId, { subscriptionId })
         : undefined;
       return row === undefined ? throwNotFound('subscription') : toSubscriptionView(row);
     },

@@ -7,7 +7,7 @@ import type {
   DeviceCounts,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, parseTimestamp } from '../../http/index.ts';
-import { type Clock, createStatementRunner, type Database, isoTime } from '../../platform/index.ts';
+import { type Clock, createPreparedQueries, type Database, isoTime } from '../../platform/index.ts';
 import { formatTsn } from '../../provisioning/index.ts';
 import { type Backplane, BackplaneError } from '../nodes/backplane.ts';
 import { deviceKeyOf } from './connector-devices.ts';
@@ -172,7 +172,7 @@ type Deps = {
 
 /** @example const { items, next } = await createDeviceList(deps).list({ organizationId }, {}, page); */
 export function createDeviceList({ database, clock, backplane }: Deps): DeviceList {
-  const run = createStatementRunner(database, 'connector');
+  const queries = createPreparedQueries(database, 'connector');
 
   /**
    * Only the node of the device knows the session; the result is empty if that node is not
@@ -219,7 +219,7 @@ export function createDeviceList({ database, clock, backplane }: Deps): DeviceLi
     async list(scope, filter, { limit, after = firstId }) {
       const { status, storeId, merchantId, attention, q } = filter;
       const since = filter.changedSince && parseTimestamp(filter.changedSince, '?changedSince');
-      const rows = (await run(listTextByStatus[status ?? 'Any'], [
+      const rows = (await queries.query(listTextByStatus[status ?? 'Any'], [
         ...scopeValues(scope),
         merchantId ?? null,
         storeId ?? null,
@@ -239,14 +239,14 @@ export function createDeviceList({ database, clock, backplane }: Deps): DeviceLi
     },
     async find(scope, physicalDeviceId) {
       if (!uuidForm.test(physicalDeviceId)) return undefined;
-      const [row] = await run(findText, [...scopeValues(scope), physicalDeviceId]);
+      const [row] = await queries.query(findText, [...scopeValues(scope), physicalDeviceId]);
       return row === undefined
         ? undefined
         : toConnectedDevice(scope.organizationId, row as unknown as Row);
     },
     async count(scope, { merchantId, storeId }) {
       const at = isoTime(clock.now());
-      const [row] = await run(countText, [
+      const [row] = await queries.query(countText, [
         ...scopeValues(scope),
         merchantId ?? null,
         storeId ?? null,

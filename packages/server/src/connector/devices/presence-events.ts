@@ -1,5 +1,4 @@
 // Publishes events for devices that have connected or disconnected for a minimum time.
-import { CompiledQuery } from 'kysely';
 import {
   type Clock,
   createPoller,
@@ -138,7 +137,7 @@ export const presenceEvents: OutboxEventMapper = {
       rows.map((row) => row.subjectId),
       rows.map((row) => row.outboxId),
     ];
-    const result = await trx.executeQuery<Row>(CompiledQuery.raw(readEventDataText, values));
-    return new Map(result.rows.map((row) => [row.outbox_id, eventDataOf(row)]));
+    const result = await trx.query<Row>(readEventDataText, values);
+    return new Map(result.map((row) => [row.outbox_id, eventDataOf(row)]));
   },
 };

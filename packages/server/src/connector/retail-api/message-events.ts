@@ -1,5 +1,4 @@
 // Reads the event data of finished terminal messages, without the answer of the terminal.
-import { CompiledQuery } from 'kysely';
 import type { OutboxEventData, OutboxEventMapper } from '../../platform/index.ts';
 
 type Row = {
@@ -48,7 +47,7 @@ export const retailEvents: OutboxEventMapper = {
       rows.map((row) => row.subjectId),
       rows.map((row) => row.outboxId),
     ];
-    const result = await trx.executeQuery<Row>(CompiledQuery.raw(readEventDataText, values));
-    return new Map(result.rows.map((row) => [row.outbox_id, eventDataOf(row)]));
+    const result = await trx.query<Row>(readEventDataText, values);
+    return new Map(result.map((row) => [row.outbox_id, eventDataOf(row)]));
   },
 };

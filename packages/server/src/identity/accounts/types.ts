@@ -1,6 +1,6 @@
 // Types of accounts: users, changes to users, sign-in attempts and their outcomes.
 import type { Permission } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import type { EntityType, Status } from '../realms-and-keys/realm.ts';
 
 /** How a user authenticated: values of RFC 8176, and `rc` for a recovery code. */
@@ -126,7 +126,7 @@ export type UserProfile = Pick<
 export type UserBeforeAndAfter = { readonly before?: User; readonly after: User };
 
 /** More work in the same transaction; an error in it rolls the change back. */
-export type TransactionHook = (trx: Kysely<unknown>, change: UserBeforeAndAfter) => Promise<void>;
+export type TransactionHook = (trx: Queries, change: UserBeforeAndAfter) => Promise<void>;
 
 /** What the caller adds to a change of a user: a permission check and more work in the transaction. */
 export type UserChangeHooks = {

@@ -1,6 +1,5 @@
 // SQL of user administration: list users, lock a user, replace its columns.
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../platform/index.ts';
 import type { Status } from '../realms-and-keys/realm.ts';
 import type { UserKey } from './second-factors/one-time-passwords.ts';
 import type { SecondFactorStatus, User, UserProfile } from './types.ts';
@@ -35,8 +34,8 @@ function filterConditions(filters: UserFilters, values: unknown[]): string[] {
   ];
 }
 
-async function queryUser(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
-  const { rows } = await trx.executeQuery<UserRow>(CompiledQuery.raw(text, [...values]));
+async function queryUser(trx: Queries, text: string, values: readonly unknown[]) {
+  const rows = await trx.query<UserRow>(text, values);
   return rows[0] === undefined ? undefined : userFromRow(rows[0]);
 }
 
@@ -56,7 +55,7 @@ export function createUserAdministrationStore(database: Database) {
     },
 
     /** Other transactions cannot change the user until this one ends. */
-    lock: (trx: Kysely<unknown>, { organizationId, userId }: UserKey): Promise<User | undefined> =>
+    lock: (trx: Queries, { organizationId, userId }: UserKey): Promise<User | undefined> =>
       queryUser(
         trx,
         `SELECT ${userColumnsSql} FROM users AS u
@@ -65,7 +64,7 @@ export function createUserAdministrationStore(database: Database) {
       ),
 
     async replace(
-      trx: Kysely<unknown>,
+      trx: Queries,
       { organizationId, userId }: UserKey,
       { status, secondFactor, profile, tokensNotBefore }: ReplacedColumns,
       now: number,

@@ -1,7 +1,6 @@
 // Administration of users: list, update, enable or disable, send a password link, reset the second factor.
 import { throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import type { Clock, Database } from '../../platform/index.ts';
+import type { Clock, Database, Queries } from '../../platform/index.ts';
 import type { Status } from '../realms-and-keys/realm.ts';
 import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
 import type { EmailLinks } from './email-links/email-links.ts';
@@ -36,7 +35,7 @@ export function createUserAdministration(deps: Deps) {
   const store = createUserAdministrationStore(database);
 
   const replaceUser = (
-    trx: Kysely<unknown>,
+    trx: Queries,
     before: User,
     changes: Partial<Pick<User, 'status' | 'secondFactor' | 'tokensNotBefore'>>,
     profile: UserProfile = before,
@@ -50,7 +49,7 @@ export function createUserAdministration(deps: Deps) {
   async function changeUser(
     organizationId: string,
     userId: string,
-    applyChange: (trx: Kysely<unknown>, before: User) => Promise<User>,
+    applyChange: (trx: Queries, before: User) => Promise<User>,
     { check, inTransaction }: UserChangeHooks,
   ): Promise<User> {
     const after = await database.transaction(async (trx) => {
@@ -70,7 +69,7 @@ export function createUserAdministration(deps: Deps) {
   }
 
   /** Invites a user without a password again; other users keep their address until they confirm the new one. */
-  async function startEmailChange(trx: Kysely<unknown>, user: User, email: string): Promise<User> {
+  async function startEmailChange(trx: Queries, user: User, email: string): Promise<User> {
     if (email === user.email || email === user.pendingEmail) return user;
     if (user.hasPassword) {
       await emailLinks.sendInTransaction(trx, user, 'email', email);

@@ -1,6 +1,6 @@
 // Writes changes of applications to the audit log, in the transaction of the change.
 import { defined } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
 import type { ApplicationRecord } from './application.ts';
 import { applicationView } from './application-management/view.ts';
@@ -9,10 +9,7 @@ export type ApplicationChange = {
   readonly before?: ApplicationRecord;
   readonly after?: ApplicationRecord;
 };
-export type RecordApplicationChange = (
-  trx: Kysely<unknown>,
-  change: ApplicationChange,
-) => Promise<void>;
+export type RecordApplicationChange = (trx: Queries, change: ApplicationChange) => Promise<void>;
 
 /** As application management shows it, without the user domain. */
 function auditViewOf(recordChange: ApplicationRecord): object {

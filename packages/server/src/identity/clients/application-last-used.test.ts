@@ -26,10 +26,12 @@ describe('the last uses of applications', () => {
       clock,
       log,
       database: {
-        query: (text, values) => {
-          if (!text.startsWith('INSERT')) return database.query(text, values);
+        query: (statement, values) => {
+          if (!String(statement).startsWith('INSERT')) return database.query(statement, values);
           observed.writes += 1;
-          return observed.isAway ? Promise.reject(new Error('away')) : database.query(text, values);
+          return observed.isAway
+            ? Promise.reject(new Error('away'))
+            : database.query(statement, values);
         },
       },
     });

@@ -1,5 +1,5 @@
 // Records when each application was last used: in memory, and written in batches.
-import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
+import { type Clock, isoTime, type Log, type Queries } from '../../platform/index.ts';
 
 /** The stored time may be this old; an application in use is written once per interval. */
 const writeIntervalMs = 60_000;
@@ -18,7 +18,7 @@ export type ApplicationLastUsed = {
 
 type Use = { readonly organizationId: string; readonly clientId: string; readonly usedAt: number };
 type Deps = {
-  readonly database: Pick<Database, 'query'>;
+  readonly database: Queries;
   readonly clock: Clock;
   readonly log: Log;
 };

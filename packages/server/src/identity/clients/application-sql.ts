@@ -1,7 +1,6 @@
 // The SQL of applications.
 import { type RoleName, roleNamed } from '@switchyard/contract';
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../platform/index.ts';
 import type { EntityType, SigningAlgorithm } from '../realms-and-keys/realm.ts';
 import type {
   AccessTokenType,
@@ -150,8 +149,8 @@ function filterClauses(filters: ApplicationFilters, values: unknown[]): string[]
   ];
 }
 
-async function queryRecord(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
-  const { rows } = await trx.executeQuery<ApplicationRow>(CompiledQuery.raw(text, [...values]));
+async function queryRecord(trx: Queries, text: string, values: readonly unknown[]) {
+  const rows = await trx.query<ApplicationRow>(text, values);
   return rows[0] === undefined ? undefined : recordFromRow(rows[0]);
 }
 
@@ -159,7 +158,7 @@ type ApplicationKey = { readonly organizationId: string; readonly clientId: stri
 
 /** Undefined if the organisation has, or ever had, this client id. */
 export async function insertApplication(
-  trx: Kysely<unknown>,
+  trx: Queries,
   application: Application,
   now: number,
   recordChange: RecordApplicationChange,
@@ -180,7 +179,7 @@ export async function insertApplication(
 
 /** `update` gets the locked row and returns the new values; it may throw. */
 export async function changeApplication(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, clientId }: ApplicationKey,
   now: number,
   update: (current: ApplicationRecord) => Application,
@@ -197,7 +196,7 @@ export async function changeApplication(
 
 /** Marks the application as removed and deletes its secret and last use; `check` may throw. */
 export async function removeApplication(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, clientId }: ApplicationKey,
   now: number,
   check: (current: ApplicationRecord) => void,
@@ -208,7 +207,7 @@ export async function removeApplication(
   if (current === undefined) return undefined;
   check(current);
   const removed = await queryRecord(trx, removeText, [...key, isoTime(now)]);
-  await trx.executeQuery(CompiledQuery.raw(deleteLastUseText, key));
+  await trx.query(deleteLastUseText, key);
   await recordChange(trx, { before: current });
   return removed;
 }

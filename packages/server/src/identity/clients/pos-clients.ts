@@ -1,7 +1,6 @@
 // The OAuth clients of points of sale; provisioning changes them together with its own rows.
 import { throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import type { Clock, Ids } from '../../platform/index.ts';
+import type { Clock, Ids, Queries } from '../../platform/index.ts';
 import { hashSecret } from '../infrastructure/secret-hash.ts';
 import type { Status } from '../realms-and-keys/realm.ts';
 import type { Application } from './application.ts';
@@ -40,7 +39,7 @@ type Deps = {
 /** @example const posClients = createPosClients({ applications, clock, ids }); */
 export function createPosClients({ applications, clock, ids }: Deps) {
   async function change(
-    trx: Kysely<unknown>,
+    trx: Queries,
     key: PosClientKey,
     update: (current: Application) => Application,
   ): Promise<void> {
@@ -54,7 +53,7 @@ export function createPosClients({ applications, clock, ids }: Deps) {
      * Creates the client with the role PointOfSaleTerminal for its store, and stores the hash of
      * its secret.
      */
-    async create(trx: Kysely<unknown>, posClient: PosClient, clientSecret: string): Promise<void> {
+    async create(trx: Queries, posClient: PosClient, clientSecret: string): Promise<void> {
       const { merchantId, ...members } = posClient;
       if (!isPosClientId(posClient.clientId))
         throw new Error(`${posClient.clientId} is not the client id of a point of sale`);
@@ -83,13 +82,13 @@ export function createPosClients({ applications, clock, ids }: Deps) {
         );
     },
 
-    change: (trx: Kysely<unknown>, { name, status, ...key }: PosClient): Promise<void> =>
+    change: (trx: Queries, { name, status, ...key }: PosClient): Promise<void> =>
       change(trx, key, (current) => ({ ...current, name, status })),
 
-    rotateSecret: (trx: Kysely<unknown>, key: PosClientKey, clientSecret: string): Promise<void> =>
+    rotateSecret: (trx: Queries, key: PosClientKey, clientSecret: string): Promise<void> =>
       change(trx, key, (current) => ({ ...current, secretHash: hashSecret(clientSecret) })),
 
-    async remove(trx: Kysely<unknown>, key: PosClientKey): Promise<void> {
+    async remove(trx: Queries, key: PosClientKey): Promise<void> {
       await removeApplication(trx, key, clock.now(), () => {}, recordedWithPointOfSale);
     },
 

@@ -1,7 +1,6 @@
 // The SQL of device certificates and of the certificate authority.
 import { type ClaimMethod, defined } from '@switchyard/contract';
-import { type Kysely, sql } from 'kysely';
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../platform/index.ts';
 import type { RegisteredCertificate, RevocationReason, StoredCertificate } from './types.ts';
 
 type SealedAuthority = { readonly certificate: string; readonly privateSealed: Buffer };
@@ -51,7 +50,7 @@ function certificateFromRow(row: CertificateRow): StoredCertificate {
 }
 
 /** Runs as the last statement of the same transaction. */
-type RecordChange = (trx: Kysely<unknown>) => Promise<void>;
+type RecordChange = (trx: Queries) => Promise<void>;
 
 export type DeviceCertificateStore = ReturnType<typeof createDeviceCertificateStore>;
 
@@ -145,17 +144,28 @@ export function createDeviceCertificateStore(database: Database) {
     async insert(newCertificate: StoredCertificate, recordChange: RecordChange): Promise<boolean> {
       const { organizationId, thumbprint } = newCertificate;
       return database.transaction(async (trx) => {
-        const owned = await sql`INSERT INTO device_certificate_owners (thumbprint, organization_id)
-          VALUES (${thumbprint}, ${organizationId})
-          ON CONFLICT (thumbprint, organization_id) DO NOTHING RETURNING thumbprint`.execute(trx);
-        if (owned.rows.length === 0) return false;
-        await sql`INSERT INTO device_certificates (organization_id, thumbprint,
+        const owned = await trx.query(
+          `INSERT INTO device_certificate_owners (thumbprint, organization_id) VALUES ($1, $2)
+          ON CONFLICT (thumbprint, organization_id) DO NOTHING RETURNING thumbprint`,
+          [thumbprint, organizationId],
+        );
+        if (owned.length === 0) return false;
+        await trx.query(
+          `INSERT INTO device_certificates (organization_id, thumbprint,
             physical_device_id, serial_number, certificate_serial, certificate, not_before,
-            not_after, created_at)
-          VALUES (${organizationId}, ${thumbprint}, ${newCertificate.physicalDeviceId},
-            ${newCertificate.serialNumber}, ${newCertificate.certificateSerial}, ${newCertificate.certificate},
-            ${isoTime(newCertificate.notBefore)}, ${isoTime(newCertificate.notAfter)},
-            ${isoTime(newCertificate.createdAt)})`.execute(trx);
+            not_after, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          [
+            organizationId,
+            thumbprint,
+            newCertificate.physicalDeviceId,
+            newCertificate.serialNumber,
+            newCertificate.certificateSerial,
+            newCertificate.certificate,
+            isoTime(newCertificate.notBefore),
+            isoTime(newCertificate.notAfter),
+            isoTime(newCertificate.createdAt),
+          ],
+        );
         await recordChange(trx);
         return true;
       });
@@ -199,18 +209,17 @@ export function createDeviceCertificateStore(database: Database) {
       thumbprint: string,
       reason: RevocationReason,
       now: number,
-      recordChange: (trx: Kysely<unknown>, revoked: StoredCertificate) => Promise<void>,
+      recordChange: (trx: Queries, revoked: StoredCertificate) => Promise<void>,
     ): Promise<void> {
       await database.transaction(async (trx) => {
-        const { rows } = await sql<CertificateRow>`WITH deleted AS (
-            DELETE FROM device_secrets
-            WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
-          )
-          UPDATE device_certificates
-          SET revoked_at = ${isoTime(now)}, revocation_reason = ${reason}
-          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
-            AND revoked_at IS NULL
-          RETURNING ${sql.raw(columns)}`.execute(trx);
+        const rows = await trx.query<CertificateRow>(
+          `WITH deleted AS ( DELETE FROM device_secrets
+            WHERE organization_id = $1 AND thumbprint = $2 ) UPDATE device_certificates
+          SET revoked_at = $3, revocation_reason = $4
+          WHERE organization_id = $1 AND thumbprint = $2 AND revoked_at IS NULL
+          RETURNING ${columns}`,
+          [organizationId, thumbprint, isoTime(now), reason],
+        );
         if (rows[0] !== undefined) await recordChange(trx, certificateFromRow(rows[0]));
       });
     },

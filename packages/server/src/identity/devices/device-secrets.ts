@@ -1,6 +1,5 @@
 // Client secrets of devices, each valid with one certificate only.
 import { throwProblem } from '@switchyard/contract';
-import { sql } from 'kysely';
 import { type Clock, type Database, type Ids, isoTime } from '../../platform/index.ts';
 import type { RecordChange } from '../infrastructure/audit-port.ts';
 import { hashSecret } from '../infrastructure/secret-hash.ts';
@@ -31,22 +30,31 @@ export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps
       const now = clock.now();
       const isIssued = await database.transaction(async (trx) => {
         // Locks the row of the certificate, and checks that it is not revoked.
-        const locked = await sql`SELECT thumbprint FROM device_certificates
-          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
-            AND revoked_at IS NULL FOR UPDATE`.execute(trx);
-        if (locked.rows.length === 0) return false;
+        const locked = await trx.query(
+          `SELECT thumbprint FROM device_certificates
+          WHERE organization_id = $1 AND thumbprint = $2 AND revoked_at IS NULL FOR UPDATE`,
+          [organizationId, thumbprint],
+        );
+        if (locked.length === 0) return false;
         // Rows with an expiry are older than the previous secret; another client id belongs to a
         // former merchant.
-        await sql`DELETE FROM device_secrets
-          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
-            AND (client_id <> ${clientId} OR expires_at IS NOT NULL)`.execute(trx);
-        await sql`UPDATE device_secrets SET expires_at = ${isoTime(now + overlapMs)}
-          WHERE organization_id = ${organizationId} AND thumbprint = ${thumbprint}
-            AND client_id = ${clientId} AND expires_at IS NULL`.execute(trx);
-        await sql`INSERT INTO device_secrets
+        await trx.query(
+          `DELETE FROM device_secrets WHERE organization_id = $1 AND thumbprint = $2
+            AND (client_id <> $3 OR expires_at IS NOT NULL)`,
+          [organizationId, thumbprint, clientId],
+        );
+        await trx.query(
+          `UPDATE device_secrets SET expires_at = $1
+          WHERE organization_id = $2 AND thumbprint = $3
+            AND client_id = $4 AND expires_at IS NULL`,
+          [isoTime(now + overlapMs), organizationId, thumbprint, clientId],
+        );
+        await trx.query(
+          `INSERT INTO device_secrets
             (organization_id, client_id, secret_hash, thumbprint, created_at)
-          VALUES (${organizationId}, ${clientId}, ${hashSecret(secret)}, ${thumbprint},
-            ${isoTime(now)})`.execute(trx);
+          VALUES ($1, $2, $3, $4, $5)`,
+          [organizationId, clientId, hashSecret(secret), thumbprint, isoTime(now)],
+        );
         const { merchantId } = location;
         await recordChange(trx, {
           organizationId,

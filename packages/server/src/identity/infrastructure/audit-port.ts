@@ -1,6 +1,6 @@
 // The port by which identity writes to the audit log; the module does not import audit.
-import type { Kysely } from 'kysely';
 import type { Caller } from '../../http/index.ts';
+import type { Queries } from '../../platform/index.ts';
 
 /** The caller and the request id of a change, for the audit log. A Fastify request has both. */
 export type AuditContext = { readonly caller: Caller; readonly id: string };
@@ -17,7 +17,7 @@ export type AuditChange = {
 };
 
 /** Runs as the last statement of the transaction of the change, so that both commit or neither. */
-export type RecordChange = (trx: Kysely<unknown>, change: AuditChange) => Promise<void>;
+export type RecordChange = (trx: Queries, change: AuditChange) => Promise<void>;
 
 /** For tests and tools without an audit log. */
 export const recordNothing: RecordChange = async () => {};

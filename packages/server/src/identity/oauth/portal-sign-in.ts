@@ -1,8 +1,8 @@
 // The calls of the portal to the authorization server, within the process: no secret and no token
 // leaves it.
 import { defined } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import { errors } from 'oidc-provider';
+import type { Queries } from '../../platform/index.ts';
 import type { User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
 import type { Applications } from '../clients/applications.ts';
@@ -58,7 +58,7 @@ export type PortalCodeResponse = {
 };
 
 /** Runs in the transaction that stores the tokens; undefined if the sign-in has ended. */
-export type RefreshTokens = (trx: Kysely<unknown>) => Promise<PortalTokens | undefined>;
+export type RefreshTokens = (trx: Queries) => Promise<PortalTokens | undefined>;
 
 export type PortalAuthorization = ReturnType<typeof createPortalAuthorization>;
 

@@ -1,13 +1,13 @@
 // Rotates the signing keys of a realm: by schedule, by command, and at once after a theft.
 import { hash } from 'node:crypto';
 import { throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import {
   type Clock,
   isoTime,
   type Job,
   type Jobs,
   type Log,
+  type Queries,
   type Reschedule,
 } from '../../platform/index.ts';
 import type { RecordChange } from '../infrastructure/audit-port.ts';
@@ -144,7 +144,7 @@ export function createKeyRotation(deps: Deps) {
     /** Schedules the rotation of the realm; the first check is a day later. */
     async scheduleRotation(
       { userDomainId, organizationId }: Omit<UserDomain, 'status'>,
-      trx?: Kysely<unknown>,
+      trx?: Queries,
     ): Promise<void> {
       const jobId = jobIdOf(organizationId);
       const payload = { userDomainId };

@@ -1,6 +1,5 @@
 // The SQL of user domains and signing keys.
-import { CompiledQuery, type Kysely, sql } from 'kysely';
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../platform/index.ts';
 import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm.ts';
 
 /** Rotation adds two keys at a time, so this limit covers years. */
@@ -13,7 +12,7 @@ export type KeyReplacement = {
   readonly retireOthersAt: number;
   readonly unlessActiveAfter: number | undefined;
   /** Runs as the last statement of the same transaction. */
-  readonly recordChange: (trx: Kysely<unknown>) => Promise<void>;
+  readonly recordChange: (trx: Queries) => Promise<void>;
 };
 
 export type RealmStore = ReturnType<typeof createRealmStore>;
@@ -45,44 +44,47 @@ function keyFromRow(row: KeyRow): SealedKey {
 }
 
 export function createRealmStore(database: Database) {
-  /** Uses the connection of the transaction: waiting for a second one could deadlock. */
-  async function queryRows<Row extends object>(
-    text: string,
-    values: readonly unknown[],
-    trx: Kysely<unknown> | undefined,
-  ): Promise<Row[]> {
-    if (trx === undefined) return database.query<Row>(text, values);
-    return (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
-  }
-
   const insertKeys = async (
-    trx: Kysely<unknown>,
+    trx: Queries,
     organizationId: string,
     keys: readonly SealedKey[],
     now: number,
   ): Promise<void> => {
     for (const key of keys) {
-      await sql`INSERT INTO realm_keys
+      await trx.query(
+        `INSERT INTO realm_keys
           (organization_id, key_id, algorithm, private_sealed, created_at, active_from)
-        VALUES (${organizationId}, ${key.keyId}, ${key.algorithm}, ${key.privateSealed},
-          ${isoTime(now)}, ${isoTime(key.activeFrom)})`.execute(trx);
+        VALUES ($1, $2, $3, $4, $5, $6)`,
+        [
+          organizationId,
+          key.keyId,
+          key.algorithm,
+          key.privateSealed,
+          isoTime(now),
+          isoTime(key.activeFrom),
+        ],
+      );
     }
   };
 
   return {
-    async findDomain(userDomainId: string, trx?: Kysely<unknown>): Promise<UserDomain | undefined> {
+    /** In a transaction it uses that connection: waiting for a second one could deadlock. */
+    async findDomain(
+      userDomainId: string,
+      queries: Queries = database,
+    ): Promise<UserDomain | undefined> {
       const text =
         'SELECT user_domain_id, organization_id, status FROM user_domains WHERE user_domain_id = $1';
-      const [row] = await queryRows<DomainRow>(text, [userDomainId], trx);
+      const [row] = await queries.query<DomainRow>(text, [userDomainId]);
       return row === undefined ? undefined : domainFromRow(row);
     },
 
     async findDomainOfOrganization(
       organizationId: string,
-      trx?: Kysely<unknown>,
+      queries: Queries = database,
     ): Promise<string | undefined> {
       const text = 'SELECT user_domain_id FROM user_domains WHERE organization_id = $1';
-      const [row] = await queryRows<DomainRow>(text, [organizationId], trx);
+      const [row] = await queries.query<DomainRow>(text, [organizationId]);
       return row?.user_domain_id;
     },
 
@@ -102,14 +104,15 @@ export function createRealmStore(database: Database) {
       domain: UserDomain,
       keys: readonly SealedKey[],
       now: number,
-      outerTransaction?: Kysely<unknown>,
+      outerTransaction?: Queries,
     ): Promise<boolean> {
-      const insert = async (trx: Kysely<unknown>): Promise<boolean> => {
-        const inserted = await sql`INSERT INTO user_domains
-            (user_domain_id, organization_id, status, created_at)
-          VALUES (${domain.userDomainId}, ${domain.organizationId}, ${domain.status}, ${isoTime(now)})
-          ON CONFLICT DO NOTHING RETURNING user_domain_id`.execute(trx);
-        if (inserted.rows.length === 0) return false;
+      const insert = async (trx: Queries): Promise<boolean> => {
+        const inserted = await trx.query(
+          `INSERT INTO user_domains (user_domain_id, organization_id, status, created_at)
+          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING user_domain_id`,
+          [domain.userDomainId, domain.organizationId, domain.status, isoTime(now)],
+        );
+        if (inserted.length === 0) return false;
         await insertKeys(trx, domain.organizationId, keys, now);
         return true;
       };
@@ -119,10 +122,13 @@ export function createRealmStore(database: Database) {
     },
 
     /** Returns the name of the closed user domain, if there was one. */
-    async closeDomain(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
-      const closed = await sql<DomainRow>`UPDATE user_domains SET status = 'Disabled'
-        WHERE organization_id = ${organizationId} RETURNING user_domain_id`.execute(trx);
-      return closed.rows[0]?.user_domain_id;
+    async closeDomain(organizationId: string, trx: Queries): Promise<string | undefined> {
+      const closed = await trx.query<DomainRow>(
+        `UPDATE user_domains SET status = 'Disabled'
+        WHERE organization_id = $1 RETURNING user_domain_id`,
+        [organizationId],
+      );
+      return closed[0]?.user_domain_id;
     },
 
     async listKeys(organizationId: string, now: number): Promise<SealedKey[]> {
@@ -144,16 +150,21 @@ export function createRealmStore(database: Database) {
       const end = isoTime(retireOthersAt);
       return database.transaction(async (trx) => {
         // The lock serialises concurrent rotations.
-        await sql`SELECT 1 FROM user_domains WHERE organization_id = ${organizationId} FOR UPDATE`.execute(
-          trx,
-        );
+        await trx.query('SELECT 1 FROM user_domains WHERE organization_id = $1 FOR UPDATE', [
+          organizationId,
+        ]);
         if (unlessActiveAfter !== undefined) {
-          const newer = await sql`SELECT 1 FROM realm_keys WHERE organization_id = ${organizationId}
-            AND active_from > ${isoTime(unlessActiveAfter)} LIMIT 1`.execute(trx);
-          if (newer.rows.length > 0) return false;
+          const newer = await trx.query(
+            'SELECT 1 FROM realm_keys WHERE organization_id = $1 AND active_from > $2 LIMIT 1',
+            [organizationId, isoTime(unlessActiveAfter)],
+          );
+          if (newer.length > 0) return false;
         }
-        await sql`UPDATE realm_keys SET retire_at = ${end} WHERE organization_id = ${organizationId}
-          AND (retire_at IS NULL OR retire_at > ${end})`.execute(trx);
+        await trx.query(
+          `UPDATE realm_keys SET retire_at = $1 WHERE organization_id = $2
+          AND (retire_at IS NULL OR retire_at > $1)`,
+          [end, organizationId],
+        );
         await insertKeys(trx, organizationId, keys, now);
         await replacement.recordChange(trx);
         return true;

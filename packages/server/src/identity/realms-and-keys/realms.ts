@@ -1,7 +1,6 @@
 // Finds realms: a user domain with its keys and revocations, from a bounded cache.
 import { throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import type { Clock } from '../../platform/index.ts';
+import type { Clock, Queries } from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import type { Realm, RealmKey, RevocationList, UserDomain } from './realm.ts';
@@ -84,7 +83,7 @@ export function createRealms(deps: Deps) {
     /** Creates the domain and its first keys; repeating the call changes nothing. */
     async create(
       newDomain: { userDomainId: string; organizationId: string },
-      trx?: Kysely<unknown>,
+      trx?: Queries,
     ): Promise<void> {
       const { userDomainId, organizationId } = newDomain;
       if (!userDomainPattern.test(userDomainId)) {

@@ -1,6 +1,6 @@
 // Creates, finds and closes the user domains of organisations.
 import { ProblemError, throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import type { RealmStore } from './realm-sql.ts';
 import type { Realms } from './realms.ts';
 
@@ -26,7 +26,7 @@ export const reservedDomainNames: ReadonlySet<string> = new Set([
 type Deps = {
   readonly realms: Pick<Realms, 'create' | 'invalidate'>;
   readonly rotation: {
-    scheduleRotation(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void>;
+    scheduleRotation(domain: NewUserDomain, trx?: Queries): Promise<void>;
   };
   readonly store: Pick<
     RealmStore,
@@ -39,7 +39,7 @@ const isTaken = (error: unknown): boolean =>
 
 export function createUserDomains({ realms, rotation, store }: Deps) {
   /** Also schedules the rotation of its signing keys. */
-  async function create(domain: NewUserDomain, trx?: Kysely<unknown>): Promise<void> {
+  async function create(domain: NewUserDomain, trx?: Queries): Promise<void> {
     await realms.create(domain, trx);
     await rotation.scheduleRotation(domain, trx);
   }
@@ -50,11 +50,7 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
     findByOrganizations: store.findDomainsOfOrganizations,
 
     /** Returns the existing user domain, or creates one under the first free name. */
-    async open(
-      organizationId: string,
-      names: readonly string[],
-      trx?: Kysely<unknown>,
-    ): Promise<string> {
+    async open(organizationId: string, names: readonly string[], trx?: Queries): Promise<string> {
       const existing = await store.findDomainOfOrganization(organizationId, trx);
       const free = names.filter((name) => !reservedDomainNames.has(name));
       for (const userDomainId of existing === undefined ? free : [existing]) {
@@ -72,7 +68,7 @@ export function createUserDomains({ realms, rotation, store }: Deps) {
      * Closes the user domain for all users. The name stays reserved, so that old tokens never
      * become valid again.
      */
-    async close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined> {
+    async close(organizationId: string, trx: Queries): Promise<string | undefined> {
       const userDomainId = await store.closeDomain(organizationId, trx);
       if (userDomainId !== undefined) realms.invalidate(userDomainId);
       return userDomainId;

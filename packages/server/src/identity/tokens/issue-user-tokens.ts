@@ -1,7 +1,6 @@
 // Issues the tokens of a user: access token, refresh token and ID token, as a token response.
 import { hash } from 'node:crypto';
-import type { Kysely } from 'kysely';
-import type { Ids } from '../../platform/index.ts';
+import type { Ids, Queries } from '../../platform/index.ts';
 import type { AuthenticationMethod, User } from '../accounts/types.ts';
 import type { Application } from '../clients/application.ts';
 import type { Realm } from '../realms-and-keys/realm.ts';
@@ -198,7 +197,7 @@ export function createUserTokenIssuer({ families, ids }: Deps) {
       realm: Realm,
       tokenHolder: TokenHolder,
       refreshed: { familyId: string; tokenId: string; scope: string; withIdToken: boolean },
-      trx?: Kysely<unknown>,
+      trx?: Queries,
     ): Promise<TokenResponse | undefined> {
       const { application, user } = tokenHolder;
       const familyKey = {

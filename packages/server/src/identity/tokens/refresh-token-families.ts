@@ -1,6 +1,5 @@
 // Refresh-token families: a sign-in starts one, each refresh rotates its token, revocation ends it.
-import type { Kysely } from 'kysely';
-import { type Clock, type Ids, type Log, pause } from '../../platform/index.ts';
+import { type Clock, type Ids, type Log, pause, type Queries } from '../../platform/index.ts';
 import type { FamilySelection, TokenFamily, TokenFamilyStore } from './refresh-token-family-sql.ts';
 
 type SessionLifetime = { readonly idleMs: number; readonly maxMs: number };
@@ -130,7 +129,7 @@ export function createTokenFamilies({ store, clock, ids, log, onFamiliesEnded }:
      * The same in the transaction of the portal, which stores its refresh tokens and never uses one
      * twice.
      */
-    rotateInTransaction: (trx: Kysely<unknown>, key: FamilyKey): Promise<TokenFamily | undefined> =>
+    rotateInTransaction: (trx: Queries, key: FamilyKey): Promise<TokenFamily | undefined> =>
       store.rotate({ ...key, newTokenId: ids.uuidV4(), now: clock.now() }, trx),
 
     find: (organizationId: string, familyId: string) =>

@@ -1,6 +1,10 @@
 // The SQL of refresh-token families.
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, type HotStatement, isoTime } from '../../platform/index.ts';
+import {
+  type Database,
+  isoTime,
+  type PreparedStatement,
+  type Queries,
+} from '../../platform/index.ts';
 import type { AuthenticationMethod } from '../accounts/types.ts';
 import { sessionModel } from '../infrastructure/oidc-entity-sql.ts';
 
@@ -86,7 +90,7 @@ const familyValues = `$1::uuid, $2::uuid, $3::uuid, $4::text, $5::text, $6::text
  * The most frequent statement of a busy realm. It passes the session id as a value instead of a
  * join, so that the planner uses the whole index key in young tables too.
  */
-const rotateFamilyStatement: HotStatement = {
+const rotateFamilyStatement: PreparedStatement = {
   name: 'identity-renew-family',
   text: `WITH renewed AS (
       UPDATE token_families SET token_id = $5, refreshed_at = $6,
@@ -202,7 +206,7 @@ export function createTokenFamilyStore(database: Database) {
      * Replaces the refresh token; exactly one of all concurrent callers succeeds. Extends the
      * browser session too. Runs in `trx` if given.
      */
-    async rotate(rotation: Rotation, trx?: Kysely<unknown>): Promise<TokenFamily | undefined> {
+    async rotate(rotation: Rotation, trx?: Queries): Promise<TokenFamily | undefined> {
       const values = [
         rotation.organizationId,
         rotation.familyId,
@@ -211,14 +215,8 @@ export function createTokenFamilyStore(database: Database) {
         rotation.newTokenId,
         isoTime(rotation.now),
       ];
-      const [row] =
-        trx === undefined
-          ? await database.hot<FamilyRow>(rotateFamilyStatement, values)
-          : (
-              await trx.executeQuery<FamilyRow>(
-                CompiledQuery.raw(rotateFamilyStatement.text, values),
-              )
-            ).rows;
+      const [row] = await (trx?.query<FamilyRow>(rotateFamilyStatement.text, values) ??
+        database.hot<FamilyRow>(rotateFamilyStatement, values));
       return row === undefined ? undefined : familyFromRow(row);
     },
 

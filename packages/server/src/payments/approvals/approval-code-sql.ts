@@ -1,7 +1,5 @@
 // SQL of approval codes and of failed attempts.
-import { type Kysely, sql } from 'kysely';
-import type { Database } from '../../platform/index.ts';
-import { queryRows } from '../repository/sql-statements.ts';
+import type { Database, Queries } from '../../platform/index.ts';
 import { findOperation } from '../repository/transaction-sql.ts';
 import type { StoredOperation, TransactionRow } from '../transaction/transaction.ts';
 
@@ -71,71 +69,101 @@ const listCodesSql = `SELECT ${columns} FROM approval_codes
     AND ($6::uuid IS NULL OR store_id = $6)
   ORDER BY approval_code_id LIMIT $5`;
 
-const hasCode = ({ organizationId, codeHash }: CodeUse) =>
-  sql`organization_id = ${organizationId} AND code_hash = ${codeHash}`;
+const hasCodeSql = 'organization_id = $1 AND code_hash = $2';
 
 /** A code of another location or a revoked code must not be reported as used. */
-const codeResult = ({ merchantId, storeId, amount, currency, at }: CodeUse) => sql`CASE
-    WHEN ((merchant_id IS NULL OR merchant_id = ${merchantId})
-      AND (store_id IS NULL OR store_id = ${storeId ?? null}) AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
+const codeResultSql = `CASE
+    WHEN ((merchant_id IS NULL OR merchant_id = $3) AND (store_id IS NULL OR store_id = $4)
+      AND revoked_at IS NULL) IS NOT TRUE THEN 'Invalid'
     WHEN one_time AND uses > 0 THEN 'Used'
-    WHEN ((max_amount IS NULL OR max_amount >= ${amount} AND currency = ${currency})
-      AND (valid_until IS NULL OR valid_until > ${at})) IS NOT TRUE THEN 'Invalid'
+    WHEN ((max_amount IS NULL OR max_amount >= $5 AND currency = $6)
+      AND (valid_until IS NULL OR valid_until > $7)) IS NOT TRUE THEN 'Invalid'
     ELSE 'Approved' END`;
+
+const checkCodeSql = `SELECT approval_code_id AS "approvalCodeId", ${codeResultSql} AS result
+  FROM approval_codes WHERE ${hasCodeSql}`;
+
+const consumeCodeSql = `UPDATE approval_codes SET uses = uses + 1, last_used_at = $7
+  WHERE ${hasCodeSql} AND ${codeResultSql} = 'Approved' RETURNING approval_code_id`;
+
+const codeUseValues = (codeUse: CodeUse) => [
+  codeUse.organizationId,
+  codeUse.codeHash,
+  codeUse.merchantId,
+  codeUse.storeId ?? null,
+  codeUse.amount,
+  codeUse.currency,
+  codeUse.at,
+];
 
 /** Locks the row, so that concurrent attempts do not exceed the limit. */
 async function lockFailures(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, at }: CodeUse,
   { attemptedBy }: AttemptLimit,
 ) {
-  const { rows } = await sql<{ failures: number; windowEndsAt: Date }>`INSERT INTO
-      approval_code_failures AS f (organization_id, attempted_by, failures, window_ends_at)
-    VALUES (${organizationId}, ${attemptedBy}, 0, ${at})
+  const [count] = await trx.query<{ failures: number; windowEndsAt: Date }>(
+    `INSERT INTO approval_code_failures AS f
+      (organization_id, attempted_by, failures, window_ends_at) VALUES ($1, $2, 0, $3)
     ON CONFLICT (organization_id, attempted_by) DO UPDATE SET
-      failures = CASE WHEN f.window_ends_at > ${at} THEN f.failures ELSE 0 END
-    RETURNING failures, window_ends_at AS "windowEndsAt"`.execute(trx);
-  const [count] = rows;
+      failures = CASE WHEN f.window_ends_at > $3 THEN f.failures ELSE 0 END
+    RETURNING failures, window_ends_at AS "windowEndsAt"`,
+    [organizationId, attemptedBy, at],
+  );
   if (count === undefined) throw new Error('the row of failed attempts does not exist');
   return count;
 }
 
 async function isOperationStored(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, clientOperationId, merchantId, kind }: CodeCheckRequest,
 ): Promise<boolean> {
   if (clientOperationId === undefined) return false;
   const values = [organizationId, clientOperationId, merchantId, kind];
-  return (await queryRows(trx, findOperation.text, values)).length > 0;
+  return (await trx.query(findOperation.text, values)).length > 0;
 }
 
 export function createApprovalStore(database: Database) {
   return {
     /** Undefined if the organisation has this code already. */
-    async insert(trx: Kysely<unknown>, code: NewCode): Promise<CodeRow | undefined> {
-      const { rows } = await sql<CodeRow>`INSERT INTO approval_codes (organization_id,
+    async insert(trx: Queries, code: NewCode): Promise<CodeRow | undefined> {
+      const rows = await trx.query<CodeRow>(
+        `INSERT INTO approval_codes (organization_id,
           approval_code_id, merchant_id, store_id, name, code_hash, one_time, max_amount, currency,
-          valid_until, created_by, created_at)
-        VALUES (${code.organizationId}, ${code.approvalCodeId}, ${code.merchantId}, ${code.storeId},
-          ${code.name}, ${code.codeHash}, ${code.oneTime}, ${code.maxAmount}, ${code.currency},
-          ${code.validUntil}, ${code.createdBy}, ${code.createdAt})
-        ON CONFLICT (organization_id, code_hash) DO NOTHING RETURNING ${sql.raw(columns)}`.execute(
-        trx,
+          valid_until, created_by, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+          $10, $11, $12)
+        ON CONFLICT (organization_id, code_hash) DO NOTHING RETURNING ${columns}`,
+        [
+          code.organizationId,
+          code.approvalCodeId,
+          code.merchantId,
+          code.storeId,
+          code.name,
+          code.codeHash,
+          code.oneTime,
+          code.maxAmount,
+          code.currency,
+          code.validUntil,
+          code.createdBy,
+          code.createdAt,
+        ],
       );
       return rows[0];
     },
 
     async revoke(
-      trx: Kysely<unknown>,
+      trx: Queries,
       code: { organizationId: string; approvalCodeId: string; merchantId: string | undefined },
       at: string,
     ): Promise<CodeRow | undefined> {
       const { organizationId, approvalCodeId, merchantId = null } = code;
-      const { rows } = await sql<CodeRow>`UPDATE approval_codes SET revoked_at = ${at}
-        WHERE organization_id = ${organizationId} AND approval_code_id = ${approvalCodeId}
-          AND revoked_at IS NULL
-          AND merchant_id IS NOT DISTINCT FROM coalesce(${merchantId}::uuid, merchant_id)
-        RETURNING ${sql.raw(columns)}`.execute(trx);
+      const rows = await trx.query<CodeRow>(
+        `UPDATE approval_codes SET revoked_at = $1
+        WHERE organization_id = $2 AND approval_code_id = $3 AND revoked_at IS NULL
+          AND merchant_id IS NOT DISTINCT FROM coalesce($4::uuid, merchant_id)
+        RETURNING ${columns}`,
+        [at, organizationId, approvalCodeId, merchantId],
+      );
       return rows[0];
     },
 
@@ -145,18 +173,17 @@ export function createApprovalStore(database: Database) {
         const { failures, windowEndsAt } = await lockFailures(trx, request, limit);
         const isLocked = failures >= limit.maxFailures;
         type Code = { approvalCodeId: string; result: 'Approved' | 'Used' | 'Invalid' };
-        const codeQuery = sql<Code>`SELECT approval_code_id AS "approvalCodeId",
-          ${codeResult(request)} AS result FROM approval_codes WHERE ${hasCode(request)}`;
-        const [code] = isLocked ? [] : (await codeQuery.execute(trx)).rows;
+        const [code] = isLocked ? [] : await trx.query<Code>(checkCodeSql, codeUseValues(request));
         if (code?.result === 'Approved') return { approvalCodeId: code.approvalCodeId };
         // After the code is read: a concurrent request commits the operation and its use of the code together.
         if (await isOperationStored(trx, request)) return 'OperationExists';
         if (isLocked) return { lockedUntil: windowEndsAt.getTime() };
         if (code !== undefined) return code.result;
-        await sql`UPDATE approval_code_failures SET failures = failures + 1,
-            window_ends_at = CASE WHEN failures = 0 THEN ${limit.windowEndsAt} ELSE window_ends_at END
-          WHERE organization_id = ${request.organizationId} AND attempted_by = ${limit.attemptedBy}`.execute(
-          trx,
+        await trx.query(
+          `UPDATE approval_code_failures SET failures = failures + 1,
+            window_ends_at = CASE WHEN failures = 0 THEN $1 ELSE window_ends_at END
+          WHERE organization_id = $2 AND attempted_by = $3`,
+          [limit.windowEndsAt, request.organizationId, limit.attemptedBy],
         );
         return 'Unknown';
       }),
@@ -165,22 +192,15 @@ export function createApprovalStore(database: Database) {
      * In the commit of the operation. False if the code no longer approves it: a one-time code approves only
      * one of two concurrent operations.
      */
-    async consume(trx: Kysely<unknown>, codeUse: CodeUse): Promise<boolean> {
-      const { rows } = await sql`UPDATE approval_codes SET uses = uses + 1,
-          last_used_at = ${codeUse.at}
-        WHERE ${hasCode(codeUse)} AND ${codeResult(codeUse)} = 'Approved'
-        RETURNING approval_code_id`.execute(trx);
-      return rows.length > 0;
+    async consume(trx: Queries, codeUse: CodeUse): Promise<boolean> {
+      return (await trx.query(consumeCodeSql, codeUseValues(codeUse))).length > 0;
     },
 
-    async restore(
-      trx: Kysely<unknown>,
-      organizationId: string,
-      approvalCodeId: string,
-    ): Promise<void> {
-      await sql`UPDATE approval_codes SET uses = uses - 1 WHERE uses > 0
-        AND organization_id = ${organizationId} AND approval_code_id = ${approvalCodeId}`.execute(
-        trx,
+    async restore(trx: Queries, organizationId: string, approvalCodeId: string): Promise<void> {
+      await trx.query(
+        `UPDATE approval_codes SET uses = uses - 1 WHERE uses > 0
+        AND organization_id = $1 AND approval_code_id = $2`,
+        [organizationId, approvalCodeId],
       );
     },
 

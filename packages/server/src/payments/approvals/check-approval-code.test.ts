@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import type { CodeUse } from './approval-code-sql.ts';
@@ -9,7 +9,7 @@ import { ApprovalCodeUsed, createApprovalChecker } from './check-approval-code.t
 const transaction = {
   row: { organizationId: 'o', merchantId: 'm', storeId: undefined, currency: 'EUR' },
 } as unknown as TransactionRecord;
-const trx = {} as Kysely<unknown>;
+const trx = {} as Queries;
 
 /** A checker of one one-time code with a maximum amount. */
 function checkerOf(maxAmount: number, storedOperationId?: string) {

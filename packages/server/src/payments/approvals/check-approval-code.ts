@@ -1,7 +1,6 @@
 // Checks the approval code of a refund or cancellation. The commit of the operation uses the code.
 import { throwFieldProblem, throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import { type Clock, createKeyedTasks, isoTime } from '../../platform/index.ts';
+import { type Clock, createKeyedTasks, isoTime, type Queries } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
@@ -98,7 +97,7 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
     },
 
     /** Uses the code in the commit of its operation. @throws ApprovalCodeUsed */
-    async consume(trx: Kysely<unknown>, { codeUse }: ApprovedCode): Promise<void> {
+    async consume(trx: Queries, { codeUse }: ApprovedCode): Promise<void> {
       if (!(await store.consume(trx, codeUse))) throw new ApprovalCodeUsed();
     },
 

@@ -1,8 +1,13 @@
 // SQL of key serial numbers: each KSN of card data or of a PIN is used once.
 import { type ProcessRequest, throwFieldProblem } from '@switchyard/contract';
 import { PinError, readKsn } from '@switchyard/pin';
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  isoTime,
+  type Log,
+  type Queries,
+} from '../../platform/index.ts';
 import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 
 export type KsnUse = {
@@ -66,9 +71,8 @@ function takeKsnValues(ksnUse: KsnUse): unknown[] {
 }
 
 /** For the commit that stores the sale. */
-export async function takeKsnInTransaction(trx: Kysely<unknown>, ksnUse: KsnUse): Promise<boolean> {
-  const query = CompiledQuery.raw(takeKsnStatement.text, takeKsnValues(ksnUse));
-  return (await trx.executeQuery(query)).rows.length > 0;
+export async function takeKsnInTransaction(trx: Queries, ksnUse: KsnUse): Promise<boolean> {
+  return (await trx.query(takeKsnStatement.text, takeKsnValues(ksnUse))).length > 0;
 }
 
 /** @example const ksnStore = createKsnStore({ database, clock }); await ksnStore.take(ksnUse); */

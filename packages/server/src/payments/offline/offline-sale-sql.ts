@@ -1,8 +1,12 @@
 // SQL of offline sales. One terminal sequence number is one sale; gaps are stored in the same transaction.
-import { type Kysely, sql } from 'kysely';
-import { type Database, isoTime, type Jobs, type NewJob } from '../../platform/index.ts';
+import {
+  type Database,
+  isoTime,
+  type Jobs,
+  type NewJob,
+  type Queries,
+} from '../../platform/index.ts';
 import { type KsnUse, takeKsnInTransaction } from '../card-input/ksn-sql.ts';
-import { queryRows } from '../repository/sql-statements.ts';
 import { insertTransaction, toInsertRow } from '../repository/transaction-sql.ts';
 import type { SaleKey } from '../sale/sale-idempotency.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';
@@ -85,57 +89,81 @@ class UploadNotStored extends Error {
   }
 }
 
-const sequenceScopeKey = ({ row, terminalOwnerId, sequenceScope }: NewUpload) =>
-  sql`organization_id = ${row.organizationId} AND terminal_owner_id = ${terminalOwnerId}
-    AND sequence_scope = ${sequenceScope}`;
+const sequenceScopeSql = 'organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3';
+
+const sequenceScopeValues = ({ row, terminalOwnerId, sequenceScope }: NewUpload) => [
+  row.organizationId,
+  terminalOwnerId,
+  sequenceScope,
+];
 
 /** Inserts a gap that this upload found, or the upper part of a gap that it splits. */
 async function insertGap(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { row, gapId, terminalOwnerId, sequenceScope }: NewUpload,
   gap: Pick<Gap, 'firstMissing' | 'lastMissing' | 'transactionId'> & { detectedAt: Date | string },
 ): Promise<void> {
-  await sql`INSERT INTO missing_offline_sequences (organization_id, gap_id, terminal_owner_id,
+  await trx.query(
+    `INSERT INTO missing_offline_sequences (organization_id, gap_id, terminal_owner_id,
       sequence_scope, first_missing, last_missing, transaction_id, merchant_id, store_id, detected_at)
-    VALUES (${row.organizationId}, ${gapId}, ${terminalOwnerId}, ${sequenceScope},
-      ${gap.firstMissing}, ${gap.lastMissing}, ${gap.transactionId}, ${row.merchantId},
-      ${row.storeId ?? null}, ${gap.detectedAt})`.execute(trx);
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      row.organizationId,
+      gapId,
+      terminalOwnerId,
+      sequenceScope,
+      gap.firstMissing,
+      gap.lastMissing,
+      gap.transactionId,
+      row.merchantId,
+      row.storeId ?? null,
+      gap.detectedAt,
+    ],
+  );
 }
 
-async function shrinkGap(trx: Kysely<unknown>, upload: NewUpload): Promise<void> {
+async function shrinkGap(trx: Queries, upload: NewUpload): Promise<void> {
   const { row, sequence } = upload;
-  const { rows } = await sql<Gap>`SELECT ${sql.raw(gapColumns)} FROM missing_offline_sequences
-    WHERE ${sequenceScopeKey(upload)}
-      AND first_missing <= ${sequence} AND last_missing >= ${sequence}`.execute(trx);
-  const [gap] = rows;
+  const [gap] = await trx.query<Gap>(
+    `SELECT ${gapColumns} FROM missing_offline_sequences WHERE ${sequenceScopeSql}
+      AND first_missing <= $4 AND last_missing >= $4`,
+    [...sequenceScopeValues(upload), sequence],
+  );
   if (gap === undefined) throw new Error('the sequence number is neither stored nor in a gap');
   const { gapId, firstMissing, lastMissing } = gap;
-  const gapKey = sql`organization_id = ${row.organizationId} AND gap_id = ${gapId}`;
+  const gapKey = [row.organizationId, gapId];
   if (firstMissing === lastMissing) {
-    await sql`DELETE FROM missing_offline_sequences WHERE ${gapKey}`.execute(trx);
+    await trx.query(
+      'DELETE FROM missing_offline_sequences WHERE organization_id = $1 AND gap_id = $2',
+      gapKey,
+    );
     return;
   }
-  const [first, last] =
+  const bounds =
     sequence === firstMissing ? [sequence + 1, lastMissing] : [firstMissing, sequence - 1];
-  await sql`UPDATE missing_offline_sequences SET first_missing = ${first}, last_missing = ${last}
-    WHERE ${gapKey}`.execute(trx);
+  await trx.query(
+    `UPDATE missing_offline_sequences SET first_missing = $3, last_missing = $4
+    WHERE organization_id = $1 AND gap_id = $2`,
+    [...gapKey, ...bounds],
+  );
   if (sequence === firstMissing || sequence === lastMissing) return;
   await insertGap(trx, upload, { ...gap, firstMissing: sequence + 1 });
 }
 
 async function recordSequenceNumber(
-  trx: Kysely<unknown>,
+  trx: Queries,
   jobs: Pick<Jobs, 'enqueue'>,
   upload: NewUpload,
 ): Promise<void> {
-  const { row, terminalOwnerId, sequenceScope, sequence, event } = upload;
-  const { rows } = await sql<{ first: number; last: number }>`INSERT INTO offline_sequence_ranges
+  const { row, sequence, event } = upload;
+  const [range] = await trx.query<{ first: number; last: number }>(
+    `INSERT INTO offline_sequence_ranges
       (organization_id, terminal_owner_id, sequence_scope, first_sequence, last_sequence)
-    VALUES (${row.organizationId}, ${terminalOwnerId}, ${sequenceScope}, ${sequence}, ${sequence})
-    ON CONFLICT (organization_id, terminal_owner_id, sequence_scope)
+    VALUES ($1, $2, $3, $4, $4) ON CONFLICT (organization_id, terminal_owner_id, sequence_scope)
       DO UPDATE SET sequence_scope = offline_sequence_ranges.sequence_scope
-    RETURNING first_sequence AS first, last_sequence AS last`.execute(trx);
-  const [range] = rows;
+    RETURNING first_sequence AS first, last_sequence AS last`,
+    [...sequenceScopeValues(upload), sequence],
+  );
   if (range === undefined) throw new Error('the sequence range of the terminal does not exist');
   const { first, last } = range;
   if (sequence > first && sequence < last) return shrinkGap(trx, upload);
@@ -147,60 +175,74 @@ async function recordSequenceNumber(
     await insertGap(trx, upload, { firstMissing, lastMissing, transactionId, detectedAt });
     await jobs.enqueue(upload.gapJob, trx);
   }
-  await sql`UPDATE offline_sequence_ranges SET first_sequence = ${Math.min(first, sequence)},
-      last_sequence = ${Math.max(last, sequence)}
-    WHERE ${sequenceScopeKey(upload)}`.execute(trx);
+  await trx.query(
+    `UPDATE offline_sequence_ranges SET first_sequence = $4, last_sequence = $5
+    WHERE ${sequenceScopeSql}`,
+    [...sequenceScopeValues(upload), Math.min(first, sequence), Math.max(last, sequence)],
+  );
 }
 
 /**
  * False if a period of 24 hours that contains the new sale would have too many sales, of all sequence scopes.
  * Uploads arrive in any order.
  */
-async function insertUpload(trx: Kysely<unknown>, upload: NewUpload): Promise<boolean> {
+async function insertUpload(trx: Queries, upload: NewUpload): Promise<boolean> {
   const { terminalOwnerId, sequenceScope, sequence, chipData = null, maxCount } = upload;
   const { organizationId, transactionId } = upload.row;
-  const soldAt = sql`${isoTime(upload.authorizedAt)}::timestamptz`;
-  const { rows } = await sql`INSERT INTO offline_uploads (organization_id, terminal_owner_id,
+  const rows = await trx.query(
+    `INSERT INTO offline_uploads (organization_id, terminal_owner_id,
       sequence_scope, terminal_sequence, transaction_id, authorized_at, chip_data)
-    SELECT ${organizationId}::uuid, ${terminalOwnerId}::uuid, ${sequenceScope}::text,
-      ${sequence}::integer, ${transactionId}::uuid, ${soldAt}, ${chipData}::bytea
-    WHERE (SELECT max(count) FROM (
-        SELECT at, count(*) OVER (ORDER BY at
+    SELECT $1::uuid, $2::uuid, $3::text, $4::integer, $5::uuid, $6::timestamptz, $7::bytea
+    WHERE (SELECT max(count) FROM (SELECT at, count(*) OVER (ORDER BY at
           RANGE BETWEEN interval '23:59:59.999999' PRECEDING AND CURRENT ROW) AS count
         FROM (SELECT authorized_at AS at FROM offline_uploads
-            WHERE organization_id = ${organizationId} AND terminal_owner_id = ${terminalOwnerId}
-              AND authorized_at > ${soldAt} - interval '24 hours'
-              AND authorized_at < ${soldAt} + interval '24 hours'
-          UNION ALL SELECT ${soldAt}) AS near) AS spans
-      WHERE at >= ${soldAt}) <= ${maxCount}::integer
-    RETURNING transaction_id`.execute(trx);
+            WHERE organization_id = $1 AND terminal_owner_id = $2
+              AND authorized_at > $6::timestamptz - interval '24 hours'
+              AND authorized_at < $6::timestamptz + interval '24 hours'
+          UNION ALL SELECT $6::timestamptz) AS near) AS spans WHERE at >= $6::timestamptz) <= $8::integer
+    RETURNING transaction_id`,
+    [
+      organizationId,
+      terminalOwnerId,
+      sequenceScope,
+      sequence,
+      transactionId,
+      isoTime(upload.authorizedAt),
+      chipData,
+      maxCount,
+    ],
+  );
   return rows.length > 0;
 }
 
 async function storeInTransaction(
-  trx: Kysely<unknown>,
+  trx: Queries,
   jobs: Pick<Jobs, 'enqueue'>,
   upload: NewUpload,
 ): Promise<StoreResult> {
   const { row, event, terminalOwnerId, sequenceScope, sequence, ksnUse } = upload;
   const { organizationId, transactionId } = row;
   // Serialises the uploads of one terminal owner, of all its sequence scopes, by a row lock.
-  await sql`INSERT INTO offline_terminal_owners AS h (organization_id, terminal_owner_id)
-    VALUES (${organizationId}, ${terminalOwnerId})
-    ON CONFLICT (organization_id, terminal_owner_id)
-      DO UPDATE SET terminal_owner_id = h.terminal_owner_id`.execute(trx);
+  await trx.query(
+    `INSERT INTO offline_terminal_owners AS h (organization_id, terminal_owner_id)
+    VALUES ($1, $2) ON CONFLICT (organization_id, terminal_owner_id)
+      DO UPDATE SET terminal_owner_id = h.terminal_owner_id`,
+    [organizationId, terminalOwnerId],
+  );
   const sequenceKey = [organizationId, terminalOwnerId, sequenceScope, sequence];
-  const [twin] = await queryRows<UploadRow>(trx, findUploadText, sequenceKey);
+  const [twin] = await trx.query<UploadRow>(findUploadText, sequenceKey);
   if (twin !== undefined) return { result: 'Twin', ...twin };
   const newRow = JSON.stringify([toInsertRow(row, event)]);
-  const insertedRows = await queryRows(trx, insertTransaction.text, [newRow]);
+  const insertedRows = await trx.query(insertTransaction.text, [newRow]);
   if (insertedRows.length === 0) throw new UploadNotStored('ClientIdTaken');
   if (!(await insertUpload(trx, upload))) throw new UploadNotStored('CountExceeded');
   if (ksnUse !== undefined && !(await takeKsnInTransaction(trx, ksnUse)))
     throw new UploadNotStored('SerialReused');
-  await sql`INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    VALUES (${organizationId}, ${upload.outboxId}, ${event.type}, ${transactionId},
-      ${event.sequence}, ${event.at})`.execute(trx);
+  await trx.query(
+    `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)`,
+    [organizationId, upload.outboxId, event.type, transactionId, event.sequence, event.at],
+  );
   await jobs.enqueue(upload.job, trx);
   if (upload.isGapChecked) await recordSequenceNumber(trx, jobs, upload);
   return { result: 'Stored' };

@@ -1,13 +1,4 @@
-// Runs one statement in an open database transaction, and builds the insert of an outbox row.
-import { CompiledQuery, type Kysely } from 'kysely';
-
-export async function queryRows<Row>(
-  trx: Kysely<unknown>,
-  text: string,
-  values: readonly unknown[],
-): Promise<Row[]> {
-  return (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
-}
+// Builds the insert of an outbox row.
 
 type OutboxInsert = {
   kind: string;

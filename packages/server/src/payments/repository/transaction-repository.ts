@@ -1,14 +1,14 @@
 // Transaction repository. Each write is one statement with a version check, in a group commit.
-import type { Kysely } from 'kysely';
 import {
   type Clock,
   createGroupCommit,
   createMemoryReleasingMap,
   type Database,
-  type HotStatement,
   type Ids,
   isoTime,
   type Numbering,
+  type PreparedStatement,
+  type Queries,
 } from '../../platform/index.ts';
 import type {
   StoredEvent,
@@ -16,7 +16,6 @@ import type {
   TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
-import { queryRows } from './sql-statements.ts';
 import * as statements from './transaction-sql.ts';
 import { type TransactionResultRow, toTransactionRecord } from './transaction-sql.ts';
 
@@ -75,7 +74,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     },
   });
 
-  const createUpdateQueue = (name: string, statement: HotStatement) =>
+  const createUpdateQueue = (name: string, statement: PreparedStatement) =>
     createGroupCommit<TransactionChange, boolean>({
       name,
       queueLimit: maxQueuedWrites,
@@ -143,12 +142,12 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     /** Commits a change with an operation and further writes in one database transaction. */
     async updateWith(
       change: TransactionChange,
-      writeAlso: (trx: Kysely<unknown>) => Promise<void>,
+      writeAlso: (trx: Queries) => Promise<void>,
     ): Promise<boolean> {
       const onCommitted = numbering.beginWrite();
       const write = database.transaction(async (trx) => {
         const values = [JSON.stringify([statements.toUpdateRow(change, 0, ids.uuid())])];
-        const updatedRows = await queryRows(trx, statements.updateWithOperation.text, values);
+        const updatedRows = await trx.query(statements.updateWithOperation.text, values);
         if (updatedRows.length === 0) return false;
         await writeAlso(trx);
         return true;
@@ -158,11 +157,11 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       return isUpdated;
     },
     /** @throws DuplicateOperationId if another operation by web has the identifier */
-    async claimWebOperationId(trx: Kysely<unknown>, change: TransactionChange): Promise<void> {
+    async claimWebOperationId(trx: Queries, change: TransactionChange): Promise<void> {
       const { organizationId, merchantId, transactionId } = change.after;
       const { clientOperationId, operationNumber } = change.operation ?? {};
       const key = [organizationId, clientOperationId, merchantId, transactionId, operationNumber];
-      const rows = await queryRows(trx, statements.claimWebOperationId, key);
+      const rows = await trx.query(statements.claimWebOperationId, key);
       if (rows.length === 0) throw new DuplicateOperationId();
     },
     /** False when another request changed the sale first or the sale is no longer in progress. */

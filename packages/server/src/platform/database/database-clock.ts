@@ -4,7 +4,7 @@
 import { createPoller } from '../concurrency/poller.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Database } from './database.ts';
+import type { Queries } from './database.ts';
 
 /** A change of the machine's clock is noticed within this time. */
 const defaultPollMs = 10_000;
@@ -25,7 +25,7 @@ type DatabaseClock = Clock & {
 };
 
 type Deps = {
-  readonly database: Pick<Database, 'query'>;
+  readonly database: Queries;
   /** The clock of the machine. */
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn' | 'error'>;

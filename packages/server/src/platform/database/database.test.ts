@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { CompiledQuery, sql } from 'kysely';
 import { testDatabase, testDatabaseUrl } from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createLog } from '../observability/log.ts';
 import { applicationName, joinRoleNames } from './application-name.ts';
 import { parseSafeInteger, parseTimestamp } from './column-parsers.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, openDatabase, type Queries } from './database.ts';
 import { isRetryable, toDatabaseProblem } from './database-errors.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
@@ -64,12 +63,18 @@ describe('database', () => {
       const text = "SELECT $1::int AS n, current_setting('enable_seqscan') AS seqscan";
       const statement = { name: 'test-prepared', text };
       for (const n of [1, 2]) {
-        assert.deepEqual(await database.prepared(statement, [n]), [{ n, seqscan: 'on' }]);
+        assert.deepEqual(await database.query(statement, [n]), [{ n, seqscan: 'on' }]);
       }
-      const preparedStatements = await database.query('SELECT name FROM pg_prepared_statements');
-      assert.deepEqual(preparedStatements, [{ name: 'test-prepared' }]);
+      await database.transaction((trx) => trx.query({ name: 'test-in-transaction', text }, [3]));
+      const preparedStatements = await database.query(
+        'SELECT name FROM pg_prepared_statements ORDER BY name DESC',
+      );
+      assert.deepEqual(preparedStatements, [
+        { name: 'test-prepared' },
+        { name: 'test-in-transaction' },
+      ]);
       const name = 'x'.repeat(64);
-      await assert.rejects(database.prepared({ name, text }, [1]), RangeError);
+      await assert.rejects(database.query({ name, text }, [1]), RangeError);
     } finally {
       await database.close();
     }
@@ -91,7 +96,9 @@ describe('database', () => {
         const hot = { name: 'test-application-name', text };
         assert.deepEqual(await database.query(text), [{ name: long }]);
         assert.deepEqual(await database.hot(hot, []), [{ name: long }]);
-        assert.deepEqual(await database.session((query) => query(text)), [{ name: long }]);
+        assert.deepEqual(await database.session((queries) => queries.query(text)), [
+          { name: long },
+        ]);
       } finally {
         await database.close();
       }
@@ -106,7 +113,7 @@ describe('database', () => {
         text: 'SELECT count(*) AS n FROM pg_prepared_statements',
       };
       assert.deepEqual(await database.hot(statement, []), [{ n: 0 }]);
-      assert.deepEqual(await database.prepared(statement, []), [{ n: 0 }]);
+      assert.deepEqual(await database.query(statement, []), [{ n: 0 }]);
       await eventually('it answers', () => database.healthy());
     } finally {
       await database.close();
@@ -128,13 +135,13 @@ describe('database', () => {
     const bump = (first: string, second: string) =>
       database.transaction(async (trx) => {
         runs += 1;
-        await sql`UPDATE jobs SET attempts = attempts + 1 WHERE job_id = ${first}`.execute(trx);
+        await trx.query('UPDATE jobs SET attempts = attempts + 1 WHERE job_id = $1', [first]);
         lockedRows += 1;
         if (lockedRows === 2) {
           bothHold.resolve();
         }
         await bothHold.promise;
-        await sql`UPDATE jobs SET attempts = attempts + 1 WHERE job_id = ${second}`.execute(trx);
+        await trx.query('UPDATE jobs SET attempts = attempts + 1 WHERE job_id = $1', [second]);
       });
     await Promise.all([bump(left, right), bump(right, left)]);
     assert.ok(runs > 2, 'one of them was tried again');
@@ -148,22 +155,23 @@ describe('database', () => {
   test('a failed transaction writes nothing and reports its error', async () => {
     const database = await testDatabase();
     const organizationId = randomUUID();
-    const insert = CompiledQuery.raw(
-      `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    const insert = (trx: Queries) =>
+      trx.query(
+        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
        VALUES ($1, $1, 'test-rollback', $1, 1, now())`,
-      [organizationId],
-    );
+        [organizationId],
+      );
     await assert.rejects(
       database.transaction(async (trx) => {
-        await trx.executeQuery(insert);
+        await insert(trx);
         throw new Error('no');
       }),
       /^Error: no$/,
     );
     await assert.rejects(
       database.transaction(async (trx) => {
-        await trx.executeQuery(insert);
-        await trx.executeQuery(insert);
+        await insert(trx);
+        await insert(trx);
       }),
       { code: '23505' },
     );
@@ -171,6 +179,12 @@ describe('database', () => {
       organizationId,
     ]);
     assert.deepEqual(rows, []);
+  });
+
+  test('a statement after the end of its transaction is not executed', async () => {
+    const database = await testDatabase();
+    const ended = await database.transaction(async (trx) => trx);
+    await assert.rejects(ended.query('SELECT 1'), /^Error: the transaction has ended$/);
   });
 
   test('a lost connection is one error, and the next query works', async () => {
@@ -195,9 +209,9 @@ describe('database', () => {
       // Lost while idle inside a transaction: no event may end the process.
       await assert.rejects(
         database.transaction(async (trx) => {
-          const settings = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(trx);
-          await other.query('SELECT pg_terminate_backend($1)', [settings.rows[0]?.pid]);
-          await sql`SELECT pg_sleep(1)`.execute(trx);
+          const [own] = await trx.query('SELECT pg_backend_pid() AS pid');
+          await other.query('SELECT pg_terminate_backend($1)', [own?.['pid']]);
+          await trx.query('SELECT pg_sleep(1)');
         }),
         { code: 'database_unavailable' },
       );

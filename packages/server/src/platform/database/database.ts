@@ -1,5 +1,4 @@
 // Opens the database: a general connection pool, and a pool for the prepared statements of the sale.
-import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
@@ -13,8 +12,7 @@ import {
   toDatabaseProblem,
 } from './database-errors.ts';
 import { createHotPool, type HotPool } from './hot-path/connection-pool.ts';
-import type { HotStatement } from './hot-path/prepared-query.ts';
-import { readStatementName } from './hot-path/statement-name.ts';
+import type { PreparedStatement } from './hot-path/prepared-query.ts';
 import { createClientClass } from './writable-host.ts';
 
 const defaultConnectTimeoutMs = 5_000;
@@ -45,26 +43,34 @@ const hotPlannerSettings = {
 };
 
 export type Row = Record<string, unknown>;
-export type { HotStatement } from './hot-path/prepared-query.ts';
+export type { PreparedStatement } from './hot-path/prepared-query.ts';
 
-export type SessionQuery = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
+/**
+ * Runs statements: on the general pool of a database, in a transaction or on one connection. The
+ * caller asserts the type of the rows: int8 as number, timestamptz as Date, numeric as string, jsonb
+ * parsed, bytea as Buffer.
+ */
+export type Queries = {
+  /**
+   * A statement with a name is prepared, for statements that take longer to plan than to execute. A
+   * name always belongs to the same text.
+   */
+  query<Of extends object = Row>(
+    statement: string | PreparedStatement,
+    values?: readonly unknown[],
+  ): Promise<Of[]>;
+};
 
-/** int8 as number, timestamptz as Date, numeric as string, jsonb parsed, bytea as Buffer. */
-export type Database = {
-  kysely: Kysely<unknown>;
-  /** Runs one statement on the general pool. The caller asserts the type of the rows. */
-  query<Of extends object = Row>(text: string, values?: readonly unknown[]): Promise<Of[]>;
-  /** Like `query`, as a named prepared statement: for statements that take longer to plan than to execute. */
-  prepared<Of extends object = Row>(
-    statement: HotStatement,
+export type Database = Queries & {
+  /** Runs a prepared statement on the pool of the sale. */
+  hot<Of extends object = Row>(
+    statement: PreparedStatement,
     values: readonly unknown[],
   ): Promise<Of[]>;
-  /** Runs a named prepared statement on the pool of the sale. A name always belongs to the same text. */
-  hot<Of extends object = Row>(statement: HotStatement, values: readonly unknown[]): Promise<Of[]>;
   /** Repeats `fn` on SQLSTATE 40001 and 40P01, so `fn` must have no effects outside `trx`, and no network calls. */
-  transaction<T>(fn: (trx: Kysely<unknown>) => Promise<T>): Promise<T>;
+  transaction<T>(fn: (trx: Queries) => Promise<T>): Promise<T>;
   /** A separate connection without time limits, for migrations and maintenance. It is closed afterwards. */
-  session<T>(fn: (query: SessionQuery) => Promise<T>): Promise<T>;
+  session<T>(fn: (queries: Queries) => Promise<T>): Promise<T>;
   /** The generic plan of a statement with the settings of the sale's pool, line by line. */
   explain(text: string): Promise<string[]>;
   healthy(): Promise<boolean>;
@@ -84,7 +90,7 @@ export type DatabaseOptions = {
    * Runs on each new connection before its first use; an error rejects the connection. Connections that were
    * verified with another result are closed.
    */
-  verifyConnection?: (query: SessionQuery) => Promise<string | undefined>;
+  verifyConnection?: (queries: Queries) => Promise<string | undefined>;
 };
 
 /** How to open connections. All connections of a database share one lookup of the host. */
@@ -102,27 +108,18 @@ export function openDatabase(options: DatabaseOptions): Database {
   const general = openPool(setup, options.connections ?? 8, {
     statement_timeout: String(statementTimeoutMs),
   });
-  const kysely = new Kysely<unknown>({
-    dialect: new PostgresDialect({
-      pool: { connect: () => checkOutClient(general, preparedStatements), end: async () => {} },
-    }),
-  });
   const hotPool = openOnce(async () => {
     // Other databases with PostgreSQL's protocol do not know its planner settings.
-    const postgres = await isPostgres((text) => runQuery(general, { text }));
+    const postgres = await isPostgres(database);
     return openHotPool(setup, postgres ? hotPlannerSettings : {});
   });
 
-  return {
-    kysely,
-    query: (text, values = []) =>
-      withRetries(log, () => runQuery(general, { text, values: [...values] })),
-    prepared: ({ name, text }, values) =>
-      withRetries(log, () => {
-        const nameOption = preparedStatements ? { name: requireValidName(name) } : {};
-        return runQuery(general, { ...nameOption, text, values: [...values] });
-      }),
-    async hot<Of extends object>({ name, text }: HotStatement, values: readonly unknown[]) {
+  const database: Database = {
+    query: (statement, values = []) =>
+      withRetries(log, () =>
+        runQuery(general, toQueryConfig(statement, values, preparedStatements)),
+      ),
+    async hot<Of extends object>({ name, text }: PreparedStatement, values: readonly unknown[]) {
       requireValidName(name);
       const pool = hotPool.opened() ?? (await hotPool.open());
       const rows = await withRetries(log, () =>
@@ -130,7 +127,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
       return rows as Of[];
     },
-    transaction: (fn) => withRetries(log, () => kysely.transaction().execute(fn)),
+    transaction: (fn) => withRetries(log, () => runTransaction(general, preparedStatements, fn)),
     session: (fn) => runInSession(setup, fn),
     async explain(text) {
       const pool = await hotPool.open();
@@ -150,15 +147,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     async close() {
       if (general.ending) return;
-      await kysely.destroy();
       await Promise.all([general.end(), hotPool.opened()?.end()]);
     },
   };
+  return database;
 }
 
 /** YugabyteDB: "PostgreSQL 15.2-YB-2.25…". CockroachDB: "CockroachDB CCL v25…". */
-export async function isPostgres(query: SessionQuery): Promise<boolean> {
-  const [row] = await query('SELECT version() AS version');
+export async function isPostgres(queries: Queries): Promise<boolean> {
+  const [row] = await queries.query('SELECT version() AS version');
   const version = String(row?.['version']);
   return version.startsWith('PostgreSQL') && !/-YB-|yugabyte|cockroach/i.test(version);
 }
@@ -172,10 +169,11 @@ function closeOtherServers(
 ): (client: pg.ClientBase) => Promise<void> {
   const servers = new Map<pg.ClientBase, string>();
   return async (client) => {
-    const server = await verifyConnection?.(async (text, values = []) => {
-      const query = { text, values: [...values], query_timeout: timeoutMs };
-      return (await client.query<Row>(query)).rows;
-    });
+    const server = await verifyConnection?.(
+      createQueries((query) =>
+        client.query({ ...query, query_timeout: timeoutMs } as pg.QueryConfig),
+      ),
+    );
     if (server === undefined) return;
     for (const [other, otherServer] of servers) {
       if (otherServer !== server) (other as DestroyableClient).connection.stream.destroy();
@@ -278,7 +276,7 @@ function connectionConfig(
 
 async function runInSession<T>(
   setup: ConnectionSetup,
-  fn: (query: SessionQuery) => Promise<T>,
+  fn: (queries: Queries) => Promise<T>,
 ): Promise<T> {
   const client = new setup.Client(connectionConfig(setup, { statement_timeout: '0' }));
   client.on('error', () => {});
@@ -288,7 +286,7 @@ async function runInSession<T>(
     throw toDatabaseProblem(error, false);
   }
   try {
-    return await fn(async (text, values = []) => (await client.query(text, [...values])).rows);
+    return await fn(createQueries((query) => client.query(query)));
   } catch (error) {
     throw toDatabaseProblem(error, true);
   } finally {
@@ -328,24 +326,59 @@ async function connectPool(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** A connection for Kysely with the same error classification. A lost connection does not return to the pool. */
-async function checkOutClient(pool: pg.Pool, mayPrepare: boolean): Promise<PostgresPoolClient> {
+/** One transaction on a connection of the pool. A lost connection does not return to the pool. */
+async function runTransaction<T>(
+  pool: pg.Pool,
+  mayPrepare: boolean,
+  fn: (trx: Queries) => Promise<T>,
+): Promise<T> {
   const client = await connectPool(pool);
   let isLost = false;
-  const query = async (text: string, values: readonly unknown[]) => {
-    const name = mayPrepare ? readStatementName(text) : undefined;
+  let hasEnded = false;
+  const trx = createQueries(async (query) => {
+    if (hasEnded) throw new Error('the transaction has ended');
     try {
-      return await client.query({ ...(name && { name }), text, values: [...values] });
+      return await client.query(query);
     } catch (error) {
       isLost ||= isConnectionLost(error);
       throw toDatabaseProblem(error, true);
     }
-  };
-  // Kysely's type includes cursors, which this module does not use.
-  return {
-    query: query as unknown as PostgresPoolClient['query'],
-    release: () => client.release(isLost),
-  };
+  }, mayPrepare);
+  try {
+    await trx.query('begin');
+    try {
+      const result = await fn(trx);
+      await trx.query('commit');
+      return result;
+    } catch (error) {
+      await trx.query('rollback');
+      throw error;
+    }
+  } finally {
+    hasEnded = true;
+    client.release(isLost);
+  }
+}
+
+/** Statements on one connection. */
+const createQueries = (
+  run: (query: pg.QueryConfig) => Promise<pg.QueryResult>,
+  mayPrepare = false,
+): Queries => ({
+  async query(statement, values = []) {
+    return (await run(toQueryConfig(statement, values, mayPrepare))).rows;
+  },
+});
+
+function toQueryConfig(
+  statement: string | PreparedStatement,
+  values: readonly unknown[],
+  mayPrepare: boolean,
+): pg.QueryConfig {
+  if (typeof statement === 'string') return { text: statement, values: [...values] };
+  const { name, text } = statement;
+  const query = { text, values: [...values] };
+  return mayPrepare ? { ...query, name: requireValidName(name) } : query;
 }
 
 async function withRetries<T>(log: Log, attempt: () => Promise<T>): Promise<T> {

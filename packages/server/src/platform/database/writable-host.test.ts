@@ -80,7 +80,7 @@ describe('several database hosts', () => {
     const beganMs = performance.now();
     await database.query('CREATE TABLE fail_over (n int)');
     await database.hot(insert, [1]);
-    await database.session((query) => query('INSERT INTO fail_over VALUES (2)'));
+    await database.session((queries) => queries.query('INSERT INTO fail_over VALUES (2)'));
     assert.ok(performance.now() - beganMs < connectSeconds * 1000, 'the silent host holds up none');
 
     await primary.stop();
@@ -92,7 +92,7 @@ describe('several database hosts', () => {
         return undefined;
       });
     await until(async () => ((await write(3)()) === undefined ? true : undefined), 'the loss');
-    const query = database.session((query) => query('SELECT 1'));
+    const query = database.session((queries) => queries.query('SELECT 1'));
     await assert.rejects(query, (error) => {
       assert.ok(error instanceof ProblemError && error.outcome === 'NotProcessed');
       assert.match(String(error.logDetail), /^no database host accepts writes: .*read-only/);

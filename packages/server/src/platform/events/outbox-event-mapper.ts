@@ -1,5 +1,5 @@
 // How a module turns its outbox rows into published events. This file defines only the interface.
-import type { Kysely } from 'kysely';
+import type { Queries } from '../database/database.ts';
 import type { OutboxRow } from './outbox.ts';
 
 export type OutboxEventData = {
@@ -21,8 +21,5 @@ export type OutboxEventMapper = {
   /** With its dot: `qr.` selects rows of the kind `qr.created`. */
   readonly prefix: string;
   /** Keyed by `outboxId`. A row that is left out is not published. */
-  read(
-    rows: readonly OutboxRow[],
-    trx: Kysely<unknown>,
-  ): Promise<ReadonlyMap<string, OutboxEventData>>;
+  read(rows: readonly OutboxRow[], trx: Queries): Promise<ReadonlyMap<string, OutboxEventData>>;
 };

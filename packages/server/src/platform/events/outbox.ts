@@ -1,7 +1,6 @@
 // Transactional outbox: rows are written together with a change, passed to subscribers, then deleted.
-import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../concurrency/poller.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
@@ -45,7 +44,7 @@ export type OutboxRow = {
  */
 export type OutboxSubscriber = (
   rows: readonly OutboxRow[],
-  trx: Kysely<unknown>,
+  trx: Queries,
 ) => Promise<AfterCommitHint | undefined>;
 
 export type AfterCommitHint = () => void;
@@ -95,8 +94,8 @@ export function createOutbox(deps: OutboxDeps): Outbox {
       await database.transaction(async (trx) => {
         hints = [];
         const values = [position.organizationId, position.outboxId, limit];
-        const claimed = await trx.executeQuery<OutboxRow>(CompiledQuery.raw(claimText, values));
-        rows = claimed.rows.toSorted(comparePositions);
+        const claimed = await trx.query<OutboxRow>(claimText, values);
+        rows = claimed.toSorted(comparePositions);
         for (const subscriber of rows.length > 0 ? subscribers : []) {
           hints.push(await subscriber(rows, trx));
         }

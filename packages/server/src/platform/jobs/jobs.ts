@@ -1,7 +1,6 @@
 // Job queue in PostgreSQL: jobs survive crashes, and processes claim them in batches under leases.
-import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../concurrency/poller.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { createGroupCommit } from '../database/hot-path/group-commit.ts';
 import { type Ids, withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
@@ -86,7 +85,7 @@ export type Jobs = {
    */
   handle(kind: string, handler: JobHandler, options?: HandleOptions): void;
   /** Inside a transaction the job exists after its commit; call `wake` then. */
-  enqueue(job: NewJob, trx?: Kysely<unknown>): Promise<void>;
+  enqueue(job: NewJob, trx?: Queries): Promise<void>;
   start(): void;
   /** Claims no more jobs and waits for the running ones. Another process takes over those that do not end in time. */
   stop(): Promise<void>;
@@ -268,12 +267,8 @@ export function createJobs(deps: JobsDeps): Jobs {
         isoTime(now),
         queueId ?? null,
       ];
-      if (trx !== undefined) {
-        await trx.executeQuery(CompiledQuery.raw(enqueueText, values));
-        return;
-      }
-      await database.query(enqueueText, values);
-      if (dueAt === undefined || dueAt <= now) poller.wake();
+      await (trx ?? database).query(enqueueText, values);
+      if (trx === undefined && (dueAt ?? now) <= now) poller.wake();
     },
     start() {
       poller.start();

@@ -1,6 +1,5 @@
 // Contains the SQL of portal sessions.
-import { CompiledQuery, type Kysely } from 'kysely';
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../platform/index.ts';
 
 /** The maximum number of sessions of one user; a new session replaces the oldest one. */
 const sessionsPerUserMax = 20;
@@ -63,24 +62,18 @@ function sessionOf(row: SessionRow): StoredSession {
   };
 }
 
-async function runIn<Row>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
-  return (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
-}
-
 export function createSessionStore(database: Database) {
   return {
     /** Also deletes the oldest sessions of the user above the maximum. */
-    async insert(trx: Kysely<unknown>, session: StoredSession): Promise<void> {
+    async insert(trx: Queries, session: StoredSession): Promise<void> {
       const { organizationId, sessionHash, userId } = session;
-      await runIn(
-        trx,
+      await trx.query(
         `DELETE FROM portal_sessions WHERE organization_id = $1 AND session_hash IN (
            SELECT session_hash FROM portal_sessions WHERE organization_id = $1 AND user_id = $2
            ORDER BY created_at DESC, session_hash OFFSET ${sessionsPerUserMax - 1})`,
         [organizationId, userId],
       );
-      await runIn(
-        trx,
+      await trx.query(
         `INSERT INTO portal_sessions (${columns})
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
         [
@@ -112,17 +105,16 @@ export function createSessionStore(database: Database) {
      */
     renew(
       { organizationId, sessionHash }: SessionKey,
-      renew: (trx: Kysely<unknown>, stored: StoredSession) => Promise<Renewed | undefined>,
+      renew: (trx: Queries, stored: StoredSession) => Promise<Renewed | undefined>,
     ): Promise<StoredSession | undefined> {
       const key = [organizationId, sessionHash];
       return database.transaction(async (trx) => {
-        const [row] = await runIn<SessionRow>(trx, `${findText} FOR UPDATE`, key);
+        const [row] = await trx.query<SessionRow>(`${findText} FOR UPDATE`, key);
         if (row === undefined) return undefined;
         const stored = sessionOf(row);
         const renewed = await renew(trx, stored);
         if (renewed === undefined) return stored;
-        const [changed] = await runIn<SessionRow>(
-          trx,
+        const [changed] = await trx.query<SessionRow>(
           `UPDATE portal_sessions SET tokens_sealed = $3, renewed_at = $4, expires_at = $5,
              generation = generation + 1 ${byKey} RETURNING ${columns}`,
           [...key, renewed.tokensSealed, isoTime(renewed.renewedAt), isoTime(renewed.expiresAt)],
@@ -134,12 +126,12 @@ export function createSessionStore(database: Database) {
     /** Returns the deleted session; undefined if another request deleted it first. */
     async remove(
       { organizationId, sessionHash }: SessionKey,
-      recordAudit: (trx: Kysely<unknown>) => Promise<void>,
+      recordAudit: (trx: Queries) => Promise<void>,
     ): Promise<StoredSession | undefined> {
       const key = [organizationId, sessionHash];
       return database.transaction(async (trx) => {
         const text = `DELETE FROM portal_sessions ${byKey} RETURNING ${columns}`;
-        const [row] = await runIn<SessionRow>(trx, text, key);
+        const [row] = await trx.query<SessionRow>(text, key);
         if (row === undefined) return undefined;
         await recordAudit(trx);
         return sessionOf(row);

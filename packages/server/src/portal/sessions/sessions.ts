@@ -1,7 +1,6 @@
 // Manages portal sessions: start by sign-in, renewal by user activity, and fixed end (ADR 0063).
 import { hash } from 'node:crypto';
 import { throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import {
   browserSessionLifetime,
@@ -17,6 +16,7 @@ import {
   encryptBytes,
   type Ids,
   lruCacheOptions,
+  type Queries,
 } from '../../platform/index.ts';
 import {
   createSessionStore,
@@ -128,7 +128,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
     return undefined;
   }
 
-  async function end(at: SessionKey, recordAudit: (trx: Kysely<unknown>) => Promise<void>) {
+  async function end(at: SessionKey, recordAudit: (trx: Queries) => Promise<void>) {
     drop(at);
     const stored = await store.remove(at, recordAudit);
     if (stored === undefined) return;
@@ -188,7 +188,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
     async begin(
       { tokens, signInId, ...signIn }: PortalSignIn,
       origin: string,
-      recordAudit: (trx: Kysely<unknown>, session: PortalSession) => Promise<void>,
+      recordAudit: (trx: Queries, session: PortalSession) => Promise<void>,
     ): Promise<StartedSession> {
       const { organizationId } = signIn;
       const secret = Buffer.from(ids.secret(secretBytes), 'base64url');

@@ -1,7 +1,6 @@
 // Handles sign-in and sign-out with an authorization code; the browser never gets a token.
 import type { PortalSignedOut } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Kysely } from 'kysely';
 import type { AuditRecorder } from '../../audit/index.ts';
 import {
   type Identity,
@@ -11,7 +10,7 @@ import {
   portalClientId,
   portalPath,
 } from '../../identity/index.ts';
-import type { Ids } from '../../platform/index.ts';
+import type { Ids, Queries } from '../../platform/index.ts';
 import { sendMessagePage } from '../pages/message-page.ts';
 import type { MessageName } from '../pages/message-texts.ts';
 import {
@@ -77,7 +76,7 @@ export function createSignIn({ identity, audit, sessions, signInStates, ids, aut
 
   const auditRecorder =
     (action: string, requestId: string) =>
-    (trx: Kysely<unknown>, session: AuditedSession): Promise<void> =>
+    (trx: Queries, session: AuditedSession): Promise<void> =>
       audit.record(trx, {
         actor: { subject: session.userId, clientId: portalClientId, kind: 'User' },
         requestId,

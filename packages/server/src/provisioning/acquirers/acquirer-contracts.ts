@@ -1,6 +1,7 @@
 // Acquirer contracts: the agreements between an acquirer and a merchant.
 import type { AcquirerContract } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
+import type { Queries } from '../../platform/index.ts';
 import { requireMerchant } from '../merchants/merchants.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { isTerminalIdRange, isUuid, type TerminalIdRange } from '../resources/format-rules.ts';
@@ -12,7 +13,7 @@ import {
   type ResourceDeps,
   type ResourceOperations,
 } from '../resources/resource-operations.ts';
-import { createRowRepository, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { acquirerContracts, acquirerLinks } from '../resources/tables.ts';
 import { type RoutingRule, readOfflineLimits } from '../sale-entities/sale-entities.ts';
@@ -21,10 +22,10 @@ import { sharesTerminals } from './acquirer-sql.ts';
 const linkRecords = createRowRepository(acquirerLinks);
 
 /** Locks the link, so that two contracts cannot take the same terminals at the same time. */
-async function lockLink(run: SqlRunner, scope: CallerScope, linkId: string): Promise<void> {
+async function lockLink(queries: Queries, scope: CallerScope, linkId: string): Promise<void> {
   const organization = { organizationId: scope.organizationId };
   const link = isUuid(linkId)
-    ? await linkRecords.find(run, organization, linkId, 'update')
+    ? await linkRecords.find(queries, organization, linkId, 'update')
     : undefined;
   if (link === undefined)
     throwFieldProblem('/acquirerLink', 'is not an acquirer link of this organisation');
@@ -176,12 +177,12 @@ const contractDefinition: ResourceDefinition<AcquirerContract> = {
     if (current !== undefined) requireFixedMembersUnchanged(input, current);
     const range = input['terminalIdRange'] as TerminalIdRange;
     const linkId = String(input['acquirerLink']);
-    await lockLink(lookup.run, scope, linkId);
+    await lockLink(lookup.queries, scope, linkId);
     const contractId = current === undefined ? undefined : String(current['contract_id']);
     const { organizationId } = scope;
     // The server matches responses by terminal and trace number, so contracts cannot share a
     // terminal.
-    if (await sharesTerminals(lookup.run, { organizationId, linkId, contractId, ...range })) {
+    if (await sharesTerminals(lookup.queries, { organizationId, linkId, contractId, ...range })) {
       throwFieldProblem(
         '/terminalIdRange',
         'overlaps the range of another contract of the same link',

@@ -2,16 +2,10 @@
 import { type AcquirerLinkApproval, throwProblem } from '@switchyard/contract';
 import { actorOf, platformAuthor } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import { isUuid } from '../resources/format-rules.ts';
 import type { ResourceDeps } from '../resources/resource-operations.ts';
-import {
-  createDatabaseRunner,
-  createRowRepository,
-  createTransactionRunner,
-  type Row,
-  type SqlRunner,
-} from '../resources/resource-sql.ts';
+import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { acquirerLinks } from '../resources/tables.ts';
 
 type PageRequest = { readonly limit: number; readonly after?: string };
@@ -32,8 +26,8 @@ const toApprovalView = (row: Row): AcquirerLinkApproval => ({
   approval: row['approval'] as AcquirerLinkApproval['approval'],
 });
 
-async function lockLink(run: SqlRunner, acquirerLinkId: string): Promise<Row> {
-  const [row] = await run(
+async function lockLink(queries: Queries, acquirerLinkId: string): Promise<Row> {
+  const [row] = await queries.query(
     `SELECT ${records.selected} FROM acquirer_links
      WHERE acquirer_link_id = $1 AND removed_at IS NULL FOR UPDATE`,
     [acquirerLinkId],
@@ -54,7 +48,7 @@ export function createAcquirerLinkApprovals(
   return {
     async list(caller: Caller, { limit, after }: PageRequest) {
       if (!(await isOperatorCaller(caller))) return { items: [], next: undefined };
-      const rows = await createDatabaseRunner(database)(
+      const rows = await database.query(
         `SELECT ${records.selected} FROM acquirer_links
          WHERE approval = 'PendingApproval' AND removed_at IS NULL
            AND ($1::uuid IS NULL OR acquirer_link_id > $1)
@@ -75,7 +69,7 @@ export function createAcquirerLinkApprovals(
     ): Promise<AcquirerLinkApproval> {
       if (!isUuid(acquirerLinkId) || !(await isOperatorCaller(caller))) throwLinkNotFound();
       const after = await database.transaction(async (trx) => {
-        const before = await lockLink(createTransactionRunner(trx), acquirerLinkId);
+        const before = await lockLink(trx, acquirerLinkId);
         if (before['host'] !== host || before['port'] !== port) {
           throwProblem(
             'concurrent_modification',
@@ -84,15 +78,10 @@ export function createAcquirerLinkApprovals(
         }
         if (before['approval'] === 'Approved') return before;
         const organizationId = String(before['organization_id']);
-        const approved = await records.replace(
-          createTransactionRunner(trx),
-          organizationId,
-          acquirerLinkId,
-          {
-            approval: 'Approved',
-            updated_at: isoTime(clock.now()),
-          },
-        );
+        const approved = await records.replace(trx, organizationId, acquirerLinkId, {
+          approval: 'Approved',
+          updated_at: isoTime(clock.now()),
+        });
         const entry = {
           action: 'acquirerLink.approved',
           entity: { type: 'acquirerLink', id: acquirerLinkId },

@@ -1,7 +1,7 @@
 // Acquirer links: the network address and the protocol settings of an acquirer.
 import type { AcquirerLink } from '@switchyard/contract';
 import { builtInHostNames } from '@switchyard/iso8583';
-import { type AddressGuard, isLoopbackHost } from '../../platform/index.ts';
+import { type AddressGuard, isLoopbackHost, type Queries } from '../../platform/index.ts';
 import { lockExistingOrganization } from '../organizations/organization-tree.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { throwFieldProblem } from '../resources/provisioning-errors.ts';
@@ -11,7 +11,7 @@ import {
   type ResourceDeps,
   type ResourceOperations,
 } from '../resources/resource-operations.ts';
-import type { Row, SqlRunner } from '../resources/resource-sql.ts';
+import type { Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { acquirerContracts, acquirerLinks } from '../resources/tables.ts';
 import { type CheckLinkKeys, withKeyCheck } from './check-link-keys.ts';
@@ -115,8 +115,8 @@ function requireClearProxy(input: ResourceInput, proxies: readonly string[] | un
  * The host identifies earlier messages by the institution identifier (DE90) when the server
  * captures, reverses or refunds them. Removed contracts therefore count too.
  */
-async function requireNoContract(run: SqlRunner, link: Row): Promise<void> {
-  const used = await run(
+async function requireNoContract(queries: Queries, link: Row): Promise<void> {
+  const used = await queries.query(
     'SELECT 1 FROM acquirer_contracts WHERE organization_id = $1 AND acquirer_link_id = $2 LIMIT 1',
     [link['organization_id'], link['acquirer_link_id']],
   );
@@ -143,7 +143,7 @@ const createLinkDefinition = (
   notFoundCode: 'resource_not_found',
   idMember: 'acquirerLinkId',
   filters: {},
-  lock: (run, { organizationId }) => lockExistingOrganization(run, organizationId),
+  lock: (queries, { organizationId }) => lockExistingOrganization(queries, organizationId),
   dependants: [{ type: 'AcquirerContract', table: acquirerContracts, column: 'acquirer_link_id' }],
   toView: (row) =>
     toResourceView(row, {
@@ -158,9 +158,9 @@ const createLinkDefinition = (
       approval: row['approval'],
       ...(isHttpLink(row) ? httpViewMembers(row, signingKeys) : hostViewMembers(row)),
     }),
-  async toColumns({ run }, _scope, input, current) {
+  async toColumns({ queries }, _scope, input, current) {
     if (current !== undefined && current['institution_id'] !== input['institutionId']) {
-      await requireNoContract(run, current);
+      await requireNoContract(queries, current);
     }
     const tls = input['tls'] ?? true;
     if (tls !== true && !keepsClearAddress(input, current)) requireClearProxy(input, proxies);

@@ -1,13 +1,17 @@
 // SQL for acquirer links and contracts: the links to open, and terminals that contracts share.
-import type { Row, SqlRunner } from '../resources/resource-sql.ts';
+import type { Queries } from '../../platform/index.ts';
+import type { Row } from '../resources/resource-sql.ts';
 
 /** One process cannot keep more links open. */
 const linksMax = 1000;
 
 /** Reads links of every organisation, which no API caller can do. */
-export function selectLinksToOpen(run: SqlRunner, alsoLinkIds: readonly string[]): Promise<Row[]> {
+export function selectLinksToOpen(
+  queries: Queries,
+  alsoLinkIds: readonly string[],
+): Promise<Row[]> {
   const isInUseSql = "status = 'Enabled' AND removed_at IS NULL";
-  return run(
+  return queries.query(
     `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
        client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
        zone_master_key, http_json, NOT (${isInUseSql}) AS is_finishing
@@ -20,11 +24,11 @@ export function selectLinksToOpen(run: SqlRunner, alsoLinkIds: readonly string[]
 
 /** Finds a link even if it was disabled or removed, because its transactions must be finished. */
 export async function selectInstitutionId(
-  run: SqlRunner,
+  queries: Queries,
   organizationId: string,
   linkId: string,
 ): Promise<string | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT institution_id FROM acquirer_links
      WHERE organization_id = $1 AND acquirer_link_id = $2`,
     [organizationId, linkId],
@@ -37,7 +41,7 @@ export async function selectInstitutionId(
  * count too, because a reversal may still be in progress.
  */
 export async function sharesTerminals(
-  run: SqlRunner,
+  queries: Queries,
   contract: {
     organizationId: string;
     linkId: string;
@@ -52,7 +56,7 @@ export async function sharesTerminals(
      WHERE organization_id = $1 AND acquirer_link_id = $2 AND removed_at IS ${removed}
        AND terminal_id_from COLLATE "C" <= $4 AND terminal_id_to COLLATE "C" >= $3
        AND contract_id IS DISTINCT FROM $5`;
-  const rows = await run(`${sharing('NULL')} UNION ALL ${sharing('NOT NULL')} LIMIT 1`, [
+  const rows = await queries.query(`${sharing('NULL')} UNION ALL ${sharing('NOT NULL')} LIMIT 1`, [
     organizationId,
     linkId,
     from,

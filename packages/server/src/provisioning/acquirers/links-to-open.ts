@@ -1,6 +1,6 @@
 // Reads the settings with which the acquiring module opens links, and the institutions of links.
 import type { Database } from '../../platform/index.ts';
-import { createDatabaseRunner, type Row } from '../resources/resource-sql.ts';
+import type { Row } from '../resources/resource-sql.ts';
 import { selectInstitutionId, selectLinksToOpen } from './acquirer-sql.ts';
 import { isHttpLink, readHttpSettings } from './http-link-settings.ts';
 
@@ -96,14 +96,12 @@ function toLinkToOpen(row: Row): LinkToOpen {
 export function createListLinksToOpen(
   database: Database,
 ): (also?: readonly string[]) => Promise<LinkToOpen[]> {
-  return async (also = []) =>
-    (await selectLinksToOpen(createDatabaseRunner(database), also)).map(toLinkToOpen);
+  return async (also = []) => (await selectLinksToOpen(database, also)).map(toLinkToOpen);
 }
 
 /** Reads the institution identifier of a link, even of a removed one. */
 export function createFindInstitutionId(
   database: Database,
 ): (organizationId: string, linkId: string) => Promise<string | undefined> {
-  return (organizationId, linkId) =>
-    selectInstitutionId(createDatabaseRunner(database), organizationId, linkId);
+  return (organizationId, linkId) => selectInstitutionId(database, organizationId, linkId);
 }

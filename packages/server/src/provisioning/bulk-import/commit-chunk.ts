@@ -4,7 +4,6 @@ import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../p
 import type { PosClients } from '../devices/points-of-sale.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
-import { createDatabaseRunner, createTransactionRunner } from '../resources/resource-sql.ts';
 import { type AppliedChunk, applyChunk } from './apply/apply-chunk.ts';
 import { createPointOfSaleCredentials } from './apply/point-of-sale-credentials.ts';
 import { createRowCache } from './apply/row-cache.ts';
@@ -58,14 +57,13 @@ export function createChunkCommit({
     storeProgress: StoreProgress,
   ): Promise<AppliedChunk> =>
     database.transaction(async (trx) => {
-      const run = createTransactionRunner(trx);
-      const lockedRows = await run(lockOrganizationText, [scope.organizationId]);
+      const lockedRows = await trx.query(lockOrganizationText, [scope.organizationId]);
       if (lockedRows.length === 0) throwNotFound('organization_not_found');
       const now = isoTime(clock.now());
       const rowCache = createRowCache();
       const writeRelatedData = credentials.createWriter(trx, rowCache);
       const applied = await applyChunk(
-        { run, scope, rowCache, ids, now, isWriting: true, writeRelatedData },
+        { queries: trx, scope, rowCache, ids, now, isWriting: true, writeRelatedData },
         lines,
       );
       await storeProgress(trx, applied);
@@ -94,10 +92,9 @@ export function createChunkCommit({
     /** Processes lines without a write; later lines see the results of earlier lines in memory. */
     createDryRun(scope: CallerScope): (lines: readonly ParsedLine[]) => Promise<AppliedChunk> {
       const rowCache = createRowCache();
-      const run = createDatabaseRunner(database);
       return async (lines) => {
         const now = isoTime(clock.now());
-        const options = { run, scope, rowCache, ids, now, isWriting: false };
+        const options = { queries: database, scope, rowCache, ids, now, isWriting: false };
         const { results, entries } = await applyChunk(options, lines);
         // An entity that was not created has no identifier and no credentials.
         const visibleResults = results.map(

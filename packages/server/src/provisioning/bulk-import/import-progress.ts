@@ -1,13 +1,8 @@
 // Stores the progress of an import in the same transaction as the changes of its lines.
 import type { BulkImport, BulkResult } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, type Database, isoTime } from '../../platform/index.ts';
-import {
-  createDatabaseRunner,
-  createTransactionRunner,
-  type Row,
-} from '../resources/resource-sql.ts';
+import { type Clock, type Database, isoTime, type Queries } from '../../platform/index.ts';
+import type { Row } from '../resources/resource-sql.ts';
 import type { ImportFormat } from './body/import-body.ts';
 
 /** The owner of an import, and the owner's name for it. */
@@ -120,7 +115,7 @@ function viewOf(row: Row): BulkImport {
 type BeginOptions = {
   readonly format: ImportFormat;
   readonly leaseId: string;
-  onNew(trx: Kysely<unknown>): Promise<void>;
+  onNew(trx: Queries): Promise<void>;
 };
 
 /** The results of a chunk, and the position at which it ended. */
@@ -141,7 +136,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
     ): Promise<LeasedImport | undefined> =>
       database.transaction(async (trx) => {
         const now = isoTime(clock.now());
-        const [row] = await createTransactionRunner(trx)(beginImportText, [
+        const [row] = await trx.query(beginImportText, [
           ...valuesOf(importKey),
           format,
           JSON.stringify(noCounts),
@@ -159,16 +154,10 @@ export function createImportProgress({ database, clock }: { database: Database; 
       }),
 
     /** @throws LeaseLostError if another process has taken over the import */
-    async storeChunk(
-      trx: Kysely<unknown>,
-      importKey: ImportKey,
-      leaseId: string,
-      chunk: ProcessedChunk,
-    ) {
-      const run = createTransactionRunner(trx);
+    async storeChunk(trx: Queries, importKey: ImportKey, leaseId: string, chunk: ProcessedChunk) {
       const now = isoTime(clock.now());
       const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
-      const advanced = await run(storeProgressText, [
+      const advanced = await trx.query(storeProgressText, [
         ...valuesOf(importKey),
         leaseId,
         lines,
@@ -181,7 +170,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
       if (advanced.length === 0) throw new LeaseLostError();
       const [first, last] = [results.at(0), results.at(-1)];
       if (first === undefined || last === undefined) return;
-      await run(insertResultsText, [...valuesOf(importKey), first.line, last.line, answers]);
+      await trx.query(insertResultsText, [...valuesOf(importKey), first.line, last.line, answers]);
     },
 
     async renew(importKey: ImportKey, leaseId: string): Promise<void> {
@@ -208,7 +197,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
       { limit, after }: PageRequest,
     ): Promise<FoundPage<BulkImport>> {
       const { at, bulkId } = importCursorPattern.exec(after ?? '')?.groups ?? {};
-      const rows = await createDatabaseRunner(database)(listText, [
+      const rows = await database.query(listText, [
         organizationId,
         ownerId,
         limit + 1,
@@ -226,7 +215,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
 
     /** The results of the chunks that end after a line, in order, up to a number of chunks. */
     async listResultsAfter(importKey: ImportKey, line: number, chunks: number): Promise<string[]> {
-      const rows = await createDatabaseRunner(database)(
+      const rows = await database.query(
         `SELECT answers FROM bulk_import_results WHERE ${importKeySql} AND last_line > $4
          ORDER BY first_line LIMIT $5`,
         [...valuesOf(importKey), line, chunks],
@@ -247,9 +236,11 @@ export function createImportProgress({ database, clock }: { database: Database; 
       );
       if (touched + retentionMs > clock.now()) return touched + retentionMs;
       await database.transaction(async (trx) => {
-        const run = createTransactionRunner(trx);
-        await run(`DELETE FROM bulk_import_results WHERE ${importKeySql}`, valuesOf(importKey));
-        await run(`DELETE FROM bulk_imports WHERE ${importKeySql}`, valuesOf(importKey));
+        await trx.query(
+          `DELETE FROM bulk_import_results WHERE ${importKeySql}`,
+          valuesOf(importKey),
+        );
+        await trx.query(`DELETE FROM bulk_imports WHERE ${importKeySql}`, valuesOf(importKey));
       });
       return undefined;
     },

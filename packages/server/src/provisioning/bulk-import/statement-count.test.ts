@@ -20,15 +20,12 @@ function counting(database: Database, onStatement: () => void): Database {
     ...database,
     transaction: (work) =>
       database.transaction((trx) =>
-        work(
-          new Proxy(trx, {
-            get(target, name) {
-              if (name === 'executeQuery') onStatement();
-              const value: unknown = Reflect.get(target, name, target);
-              return typeof value === 'function' ? value.bind(target) : value;
-            },
-          }),
-        ),
+        work({
+          query(statement, values) {
+            onStatement();
+            return trx.query(statement, values);
+          },
+        }),
       ),
   };
 }

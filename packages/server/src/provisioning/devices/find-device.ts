@@ -1,6 +1,6 @@
 // Finds a logical device by identifier or serial number, with the hardware that is linked to it.
 import { defined } from '@switchyard/contract';
-import { type Clock, createStatementRunner, type Database } from '../../platform/index.ts';
+import { type Clock, createPreparedQueries, type Database } from '../../platform/index.ts';
 import { isUuid } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
@@ -104,13 +104,13 @@ export function createDeviceFinder({
 }): DeviceFinder {
   const cache = createShortLivedCache<FoundDevice | undefined>(clock);
   // Planning this many joins takes longer than running them, so the statement is prepared.
-  const run = createStatementRunner(database, 'provisioning');
+  const queries = createPreparedQueries(database, 'provisioning');
 
   async function load(
     organizationId: string,
     name: ParsedDeviceName,
   ): Promise<FoundDevice | undefined> {
-    const [row] = await run(findDeviceText, [
+    const [row] = await queries.query(findDeviceText, [
       organizationId,
       name.id ?? null,
       name.serialNumber ?? null,

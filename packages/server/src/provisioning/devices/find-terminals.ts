@@ -1,5 +1,5 @@
 // Finds terminals by name, enabled or not, for code that explains why a terminal is unusable.
-import { type Clock, createStatementRunner, type Database } from '../../platform/index.ts';
+import { type Clock, createPreparedQueries, type Database } from '../../platform/index.ts';
 import { formatTsn } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
@@ -101,7 +101,7 @@ function toTerminal(row: Row): Terminal {
 /** @example const terminals = createTerminalFinder({ database, clock }); await terminals.find(organizationId, tsn); */
 export function createTerminalFinder({ database, clock }: { database: Database; clock: Clock }) {
   const cache = createShortLivedCache<Terminal | undefined>(clock);
-  const run = createStatementRunner(database, 'provisioning');
+  const queries = createPreparedQueries(database, 'provisioning');
 
   const terminals: TerminalFinder = {
     async find(organizationId, nameOrId) {
@@ -111,7 +111,7 @@ export function createTerminalFinder({ database, clock }: { database: Database; 
       const load = async () => {
         const { id, serialNumber, makeAndModel } = name;
         const values = [organizationId, id ?? null, serialNumber ?? null, makeAndModel ?? null];
-        const [row] = await run(findText, values);
+        const [row] = await queries.query(findText, values);
         return row === undefined ? undefined : toTerminal(row);
       };
       // A device registers with its name, and connects with its identifier.
@@ -119,14 +119,14 @@ export function createTerminalFinder({ database, clock }: { database: Database; 
       return cache.get(organizationId, keyOf(nameOrId), load, otherKeyOf);
     },
     async findMany(hardware) {
-      const rows = await run(findManyText, [
+      const rows = await queries.query(findManyText, [
         hardware.map(({ organizationId }) => organizationId),
         hardware.map(({ physicalDeviceId }) => physicalDeviceId),
       ]);
       return rows.map(toTerminal);
     },
     async listInStore(organizationId, storeId, { limit, after = lowestId }) {
-      const rows = await run(inStoreText, [organizationId, storeId, after, limit]);
+      const rows = await queries.query(inStoreText, [organizationId, storeId, after, limit]);
       return rows.map(toTerminal);
     },
   };

@@ -1,9 +1,10 @@
 // SQL that links physical devices to a logical device.
-import type { Row, SqlRunner } from '../resources/resource-sql.ts';
+import type { Queries } from '../../platform/index.ts';
+import type { Row } from '../resources/resource-sql.ts';
 
 /** Links exactly these physical devices to a logical device, and assigns them to its merchant. */
 export async function replaceLinkedDevices(
-  run: SqlRunner,
+  queries: Queries,
   logicalDevice: Row,
   physicalDeviceIds: readonly string[],
   now: string,
@@ -11,7 +12,7 @@ export async function replaceLinkedDevices(
   const organizationId = logicalDevice['organization_id'];
   const id = logicalDevice['logical_device_id'];
   const [first = null, second = null] = physicalDeviceIds;
-  await run(
+  await queries.query(
     `UPDATE physical_devices
      SET logical_device_id = NULL, version = version + 1, updated_at = $3
      WHERE organization_id = $1 AND logical_device_id = $2
@@ -19,7 +20,7 @@ export async function replaceLinkedDevices(
     [organizationId, id, now, first, second],
   );
   for (const physicalDeviceId of physicalDeviceIds) {
-    await run(
+    await queries.query(
       `UPDATE physical_devices
        SET logical_device_id = $3, merchant_id = $4, version = version + 1, updated_at = $5
        WHERE organization_id = $1 AND physical_device_id = $2

@@ -1,6 +1,6 @@
 // Logical devices: positions in a store, and the physical devices that are linked to them.
 import type { LogicalDevice } from '@switchyard/contract';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ReferencedRows } from '../resources/referenced-rows.ts';
@@ -11,7 +11,7 @@ import {
   type ResourceOperations,
   type Versioned,
 } from '../resources/resource-operations.ts';
-import { createRowRepository, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { logicalDevices, physicalDevices, stores } from '../resources/tables.ts';
 import { replaceLinkedDevices } from './link-devices-sql.ts';
@@ -56,7 +56,7 @@ export const logicalDeviceDefinition: ResourceDefinition<LogicalDevice> = {
 
 /** The hardware must be in scope, not linked elsewhere, and in stock or with this merchant. */
 async function requireLinkable(
-  run: SqlRunner,
+  queries: Queries,
   scope: CallerScope,
   logicalDevice: Row,
   ids: readonly string[],
@@ -64,7 +64,7 @@ async function requireLinkable(
   // Sorted, so that two callers that link the same pair take the locks in the same order.
   for (const id of [...ids].sort()) {
     const pointer = `/physicalDeviceIds/${ids.indexOf(id)}`;
-    const device = await physicalRecords.find(run, scope, id, 'update');
+    const device = await physicalRecords.find(queries, scope, id, 'update');
     if (device === undefined) throwNotFound('device_not_found');
     const linked = device['logical_device_id'];
     if (linked !== null && linked !== logicalDevice['logical_device_id']) {
@@ -96,10 +96,10 @@ export function createLogicalDevices(deps: ResourceDeps): LogicalDevices {
         scope,
         id,
         ifMatch,
-        async (run, logicalDevice) => {
-          await requireLinkable(run, scope, logicalDevice, physicalDeviceIds);
+        async (queries, logicalDevice) => {
+          await requireLinkable(queries, scope, logicalDevice, physicalDeviceIds);
           await replaceLinkedDevices(
-            run,
+            queries,
             logicalDevice,
             physicalDeviceIds,
             isoTime(deps.clock.now()),

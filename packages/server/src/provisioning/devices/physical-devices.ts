@@ -1,7 +1,6 @@
 // Physical devices: the hardware in the organisation's stock or with a merchant.
 import type { PhysicalDevice } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import { requireMerchant } from '../merchants/merchants.ts';
 import { lockExistingOrganization } from '../organizations/organization-tree.ts';
 import { formatTsn } from '../resources/format-rules.ts';
@@ -12,7 +11,7 @@ import {
   type ResourceDeps,
   type ResourceOperations,
 } from '../resources/resource-operations.ts';
-import { createTransactionRunner, type Row } from '../resources/resource-sql.ts';
+import type { Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { physicalDevices } from '../resources/tables.ts';
 import { releaseClaims, terminalKey } from './terminal-claims-sql.ts';
@@ -25,8 +24,8 @@ function formatRowTsn(row: Row): string {
   });
 }
 
-const releaseClaim = (trx: Kysely<unknown>, row: Row) =>
-  releaseClaims(createTransactionRunner(trx), String(row['organization_id']), [row]);
+const releaseClaim = (trx: Queries, row: Row) =>
+  releaseClaims(trx, String(row['organization_id']), [row]);
 
 /** The claim comes with a row from the database; a new row has none. */
 type ClaimColumn = { readonly method: string; readonly at: string; readonly terminal: string };
@@ -62,7 +61,7 @@ export const physicalDeviceDefinition: ResourceDefinition<PhysicalDevice> = {
     }),
   },
   dependants: [],
-  lock: (run, { organizationId }) => lockExistingOrganization(run, organizationId),
+  lock: (trx, { organizationId }) => lockExistingOrganization(trx, organizationId),
   relatedData: {
     async onReplaced(trx, row, before) {
       if (terminalKey(row) !== terminalKey(before)) await releaseClaim(trx, before);

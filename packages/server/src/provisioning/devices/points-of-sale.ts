@@ -1,6 +1,6 @@
 // Points of sale: the cash registers of a store, each with credentials for that store only.
 import type { NewPointOfSale, PointOfSale, RenewedSecret } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { posClientId } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
@@ -27,12 +27,12 @@ export type PosClient = {
 
 /** Identity implements this: the OAuth client of a point of sale, changed in the same transaction. */
 export type PosClients = {
-  create(trx: Kysely<unknown>, client: PosClient, clientSecret: string): Promise<void>;
+  create(trx: Queries, client: PosClient, clientSecret: string): Promise<void>;
   /** Applies the name and the status; disabling a point of sale also invalidates its tokens. */
-  change(trx: Kysely<unknown>, client: PosClient): Promise<void>;
+  change(trx: Queries, client: PosClient): Promise<void>;
   /** Invalidates the old secret; issued tokens stay valid. */
-  rotateSecret(trx: Kysely<unknown>, client: PosClient, clientSecret: string): Promise<void>;
-  remove(trx: Kysely<unknown>, client: PosClient): Promise<void>;
+  rotateSecret(trx: Queries, client: PosClient, clientSecret: string): Promise<void>;
+  remove(trx: Queries, client: PosClient): Promise<void>;
   /** Call this after the commit, so that this process sees the change at once. */
   invalidate(client: Pick<PosClient, 'organizationId' | 'clientId'>): void;
 };
@@ -144,7 +144,7 @@ export function createPointsOfSale(deps: ResourceDeps, posClients: () => PosClie
 
     async rotateSecret(scope, id, ifMatch) {
       const clientSecret = deps.ids.secret();
-      const renew: Parameters<typeof resource.change>[3] = async (_run, row, trx) => {
+      const renew: Parameters<typeof resource.change>[3] = async (trx, row) => {
         await posClients().rotateSecret(trx, toPosClient(row), clientSecret);
         return {};
       };

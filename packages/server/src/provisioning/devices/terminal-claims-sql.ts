@@ -1,6 +1,7 @@
 // SQL for terminal claims: the organisation that has a terminal, claim codes and conflicts.
 import type { ClaimMethod } from '@switchyard/contract';
-import type { Row, SqlRunner } from '../resources/resource-sql.ts';
+import type { Queries } from '../../platform/index.ts';
+import type { Row } from '../resources/resource-sql.ts';
 
 /** The names that are printed on the housing of a terminal. */
 export type TerminalIdentity = {
@@ -32,13 +33,13 @@ export function terminalKey(row: Row): string {
 
 /** Ends the claims, codes and open conflicts of devices that no longer have the terminal. */
 export async function releaseClaims(
-  run: SqlRunner,
+  queries: Queries,
   organizationId: string,
   rows: readonly Row[],
 ): Promise<void> {
   const values = [organizationId, rows.map((row) => row['physical_device_id'])];
   const isDeviceSql = 'organization_id = $1 AND physical_device_id = ANY($2::uuid[])';
-  await run(
+  await queries.query(
     `DELETE FROM terminal_claims c
      USING unnest($2::uuid[], $3::text[], $4::text[], $5::text[])
        AS t (physical_device_id, serial_number, make, model)
@@ -51,8 +52,8 @@ export async function releaseClaims(
       rows.map((row) => row['model']),
     ],
   );
-  await run(`DELETE FROM terminal_claim_codes WHERE ${isDeviceSql}`, values);
-  await run(
+  await queries.query(`DELETE FROM terminal_claim_codes WHERE ${isDeviceSql}`, values);
+  await queries.query(
     `UPDATE terminal_claim_conflicts SET status = 'Withdrawn'
      WHERE claimant_organization_id = $1 AND claimant_physical_device_id = ANY($2::uuid[])
        AND status = 'Open'`,
@@ -70,10 +71,10 @@ const toClaimParty = (row: Row): ClaimParty => ({
 
 /** Locks the claim until the transaction ends; undefined if the terminal is unclaimed. */
 export async function lockClaim(
-  run: SqlRunner,
+  queries: Queries,
   { serialNumber, make, model }: TerminalIdentity,
 ): Promise<ClaimParty | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT organization_id, physical_device_id, method FROM terminal_claims
      WHERE ${isTerminalSql} FOR UPDATE`,
     [serialNumber, make, model],
@@ -83,12 +84,12 @@ export async function lockClaim(
 
 /** Returns false if another transaction inserted the claim first. */
 export async function insertClaim(
-  run: SqlRunner,
+  queries: Queries,
   { serialNumber, make, model }: TerminalIdentity,
   { organizationId, physicalDeviceId, method }: ClaimParty,
   now: string,
 ): Promise<boolean> {
-  const made = await run(
+  const made = await queries.query(
     `INSERT INTO terminal_claims
        (serial_number, make, model, organization_id, physical_device_id, method, claimed_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -100,12 +101,12 @@ export async function insertClaim(
 
 /** The caller has locked the claim. */
 export async function moveClaim(
-  run: SqlRunner,
+  queries: Queries,
   { serialNumber, make, model }: TerminalIdentity,
   { organizationId, physicalDeviceId, method }: ClaimParty,
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE terminal_claims SET organization_id = $4, physical_device_id = $5, method = $6,
        claimed_at = $7
      WHERE ${isTerminalSql}`,
@@ -115,12 +116,12 @@ export async function moveClaim(
 
 /** Storing the same code again keeps the count of wrong entries. */
 export async function storeClaimCode(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
   codeHash: Buffer,
   expiresAt: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `INSERT INTO terminal_claim_codes
        (organization_id, physical_device_id, code_hash, attempts, expires_at)
      VALUES ($1, $2, $3, 0, $4)
@@ -134,12 +135,12 @@ export async function storeClaimCode(
 
 /** Counts the entry as wrong first; the caller deletes the code of an accepted entry. */
 export async function checkClaimCode(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
   codeHash: Buffer,
   { now, attemptsMax }: { readonly now: string; readonly attemptsMax: number },
 ): Promise<boolean> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `UPDATE terminal_claim_codes SET attempts = attempts + 1
      WHERE organization_id = $1 AND physical_device_id = $2
      RETURNING code_hash = $3 AND attempts <= $4 AND expires_at > $5::timestamptz AS matches`,
@@ -149,10 +150,10 @@ export async function checkClaimCode(
 }
 
 export async function deleteClaimCode(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
 ): Promise<void> {
-  await run(
+  await queries.query(
     'DELETE FROM terminal_claim_codes WHERE organization_id = $1 AND physical_device_id = $2',
     [organizationId, physicalDeviceId],
   );
@@ -162,15 +163,18 @@ export async function deleteClaimCode(
  * Counts the conflicts of the whole organisation tree, because an organisation can create others.
  * The lock on the top organisation makes concurrent entries count one after the other.
  */
-export async function countOpenConflicts(run: SqlRunner, organizationId: string): Promise<number> {
-  const [top] = await run(
+export async function countOpenConflicts(
+  queries: Queries,
+  organizationId: string,
+): Promise<number> {
+  const [top] = await queries.query(
     `SELECT organization_id FROM organizations WHERE organization_id =
        (SELECT coalesce(ancestor_ids[1], organization_id) FROM organizations
         WHERE organization_id = $1)
      FOR NO KEY UPDATE`,
     [organizationId],
   );
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT count(*) AS open FROM terminal_claim_conflicts c
      JOIN organizations o ON o.organization_id = c.claimant_organization_id
      WHERE c.status = 'Open' AND coalesce(o.ancestor_ids[1], o.organization_id) = $1`,
@@ -181,13 +185,13 @@ export async function countOpenConflicts(run: SqlRunner, organizationId: string)
 
 /** A device has at most one open conflict; a second proof adds none. */
 export async function insertConflict(
-  run: SqlRunner,
+  queries: Queries,
   conflictId: string,
   { serialNumber, make, model }: TerminalIdentity,
   { holder, claimant }: { readonly holder: ClaimParty; readonly claimant: ClaimParty },
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `INSERT INTO terminal_claim_conflicts (conflict_id, serial_number, make, model,
        holder_organization_id, holder_physical_device_id, holder_method,
        claimant_organization_id, claimant_physical_device_id, claimant_method, status, created_at)
@@ -212,10 +216,10 @@ export async function insertConflict(
 
 /** Ends the open conflicts of a device that now has the claim. */
 export async function withdrawConflicts(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, physicalDeviceId }: Omit<ClaimParty, 'method'>,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE terminal_claim_conflicts SET status = 'Withdrawn'
      WHERE claimant_organization_id = $1 AND claimant_physical_device_id = $2
        AND status = 'Open'`,
@@ -231,10 +235,10 @@ const selectConflictText = `SELECT c.*, h.name AS holder_name, m.name AS claiman
 const lowestId = '00000000-0000-0000-0000-000000000000';
 
 export function listConflicts(
-  run: SqlRunner,
+  queries: Queries,
   { status, limit, after }: { status?: string | undefined; limit: number; after?: string },
 ): Promise<Row[]> {
-  return run(
+  return queries.query(
     `${selectConflictText} WHERE c.conflict_id > $1 AND ($2::text IS NULL OR c.status = $2)
      ORDER BY c.conflict_id LIMIT $3`,
     [after ?? lowestId, status ?? null, limit],
@@ -242,21 +246,23 @@ export function listConflicts(
 }
 
 export async function findConflict(
-  run: SqlRunner,
+  queries: Queries,
   conflictId: string,
   lock = '',
 ): Promise<Row | undefined> {
-  const [row] = await run(`${selectConflictText} WHERE c.conflict_id = $1 ${lock}`, [conflictId]);
+  const [row] = await queries.query(`${selectConflictText} WHERE c.conflict_id = $1 ${lock}`, [
+    conflictId,
+  ]);
   return row;
 }
 
 export async function settleConflict(
-  run: SqlRunner,
+  queries: Queries,
   conflictId: string,
   decision: string,
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE terminal_claim_conflicts SET status = 'Settled', decision = $2, settled_at = $3
      WHERE conflict_id = $1`,
     [conflictId, decision, now],

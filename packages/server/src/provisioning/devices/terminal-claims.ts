@@ -9,21 +9,14 @@ import {
   type PhysicalDevice,
   throwProblem,
 } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import { type AuditEntry, type Author, actorOf, platformAuthor } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { formatTsn, isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ResourceDeps, ResourcePage, Versioned } from '../resources/resource-operations.ts';
-import {
-  createDatabaseRunner,
-  createRowRepository,
-  createTransactionRunner,
-  type Row,
-  type SqlRunner,
-} from '../resources/resource-sql.ts';
+import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { buildAuditEntry } from '../resources/row-and-audit-entry.ts';
 import { physicalDevices } from '../resources/tables.ts';
 import { parseDeviceName } from './find-device.ts';
@@ -169,10 +162,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
   const now = () => isoTime(clock.now());
 
   /** Writes entries in the order of the organisations, so that two transactions cannot deadlock. */
-  async function recordAuditEntries(
-    trx: Kysely<unknown>,
-    entries: readonly AuditEntry[],
-  ): Promise<void> {
+  async function recordAuditEntries(trx: Queries, entries: readonly AuditEntry[]): Promise<void> {
     const sorted = entries.toSorted((one, other) =>
       one.organizationId < other.organizationId ? -1 : 1,
     );
@@ -181,7 +171,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
 
   /** A certificate replaces a claim by code; every other second proof is a conflict. */
   async function claimOrRecordConflict(
-    run: SqlRunner,
+    queries: Queries,
     row: Row,
     method: ClaimMethod,
   ): Promise<ClaimResult> {
@@ -192,22 +182,22 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
       method,
     };
     for (let tries = 0; tries < claimTriesMax; tries += 1) {
-      if (await insertClaim(run, identity, claimant, now())) {
-        await withdrawConflicts(run, claimant);
+      if (await insertClaim(queries, identity, claimant, now())) {
+        await withdrawConflicts(queries, claimant);
         return { isClaimed: true };
       }
-      const holder = await lockClaim(run, identity);
+      const holder = await lockClaim(queries, identity);
       if (holder === undefined) continue;
       const isHeldByClaimant =
         holder.organizationId === claimant.organizationId &&
         holder.physicalDeviceId === claimant.physicalDeviceId;
       const isStronger = method === 'Certificate' && holder.method === 'Code';
       if (isHeldByClaimant || isStronger) {
-        if (isStronger) await moveClaim(run, identity, claimant, now());
+        if (isStronger) await moveClaim(queries, identity, claimant, now());
         if (isHeldByClaimant) return { isClaimed: true };
-        await withdrawConflicts(run, claimant);
+        await withdrawConflicts(queries, claimant);
         await insertConflict(
-          run,
+          queries,
           ids.uuid(),
           identity,
           { holder: claimant, claimant: holder },
@@ -215,7 +205,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         );
         return { isClaimed: true, loser: holder };
       }
-      await insertConflict(run, ids.uuid(), identity, { holder, claimant }, now());
+      await insertConflict(queries, ids.uuid(), identity, { holder, claimant }, now());
       return { isClaimed: false };
     }
     throw new Error('the claim of a terminal changed too often');
@@ -225,15 +215,14 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
    * Returns the device with its new version, and writes the audit entries of both organisations.
    */
   async function recordClaim(
-    trx: Kysely<unknown>,
+    trx: Queries,
     scope: CallerScope,
     before: Row,
     { loser }: ClaimResult,
   ): Promise<Row> {
-    const run = createTransactionRunner(trx);
     const id = String(before['physical_device_id']);
-    const after = await records.replace(run, scope.organizationId, id, { updated_at: now() });
-    await deleteClaimCode(run, { organizationId: scope.organizationId, physicalDeviceId: id });
+    const after = await records.replace(trx, scope.organizationId, id, { updated_at: now() });
+    await deleteClaimCode(trx, { organizationId: scope.organizationId, physicalDeviceId: id });
     await recordAuditEntries(trx, [
       buildAuditEntry(physicalDeviceDefinition, scope, 'claimed', { before, after }),
       ...(loser === undefined ? [] : [buildMoveAuditEntry(loser, 'claimEnded')]),
@@ -248,16 +237,15 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
 
   async function claimTerminal(
     organizationId: string,
-    find: (run: SqlRunner) => Promise<Row | undefined>,
+    find: (queries: Queries) => Promise<Row | undefined>,
     method: ClaimMethod,
   ): Promise<ClaimedTerminal | undefined> {
     const scope = { organizationId };
     const claimed = await database.transaction(async (trx) => {
-      const run = createTransactionRunner(trx);
-      const row = await find(run);
+      const row = await find(trx);
       if (row === undefined) return undefined;
       const claim = row['claim'] as { method: string } | null;
-      const proof = await claimOrRecordConflict(run, row, method);
+      const proof = await claimOrRecordConflict(trx, row, method);
       if (proof.isClaimed && claim?.method !== method) await recordClaim(trx, scope, row, proof);
       return { row, proof };
     });
@@ -274,12 +262,12 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     if (entityType !== 'tenant' || !(await isOperator(organizationId))) throwConflictNotFound();
   }
 
-  async function transferClaim(run: SqlRunner, row: Row): Promise<AuditEntry[]> {
+  async function transferClaim(queries: Queries, row: Row): Promise<AuditEntry[]> {
     const identity = readTerminalIdentity(row);
     const claimant = readClaimParty(row, 'claimant');
-    const holder = await lockClaim(run, identity);
-    if (holder === undefined) await insertClaim(run, identity, claimant, now());
-    else await moveClaim(run, identity, claimant, now());
+    const holder = await lockClaim(queries, identity);
+    if (holder === undefined) await insertClaim(queries, identity, claimant, now());
+    else await moveClaim(queries, identity, claimant, now());
     const gained = buildMoveAuditEntry(claimant, 'claimed');
     return holder === undefined ? [gained] : [buildMoveAuditEntry(holder, 'claimEnded'), gained];
   }
@@ -288,8 +276,8 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     claimByCertificate: async (organizationId, name) => {
       const { serialNumber, makeAndModel } = parseDeviceName(name) ?? {};
       if (serialNumber === undefined) return undefined;
-      const find = async (run: SqlRunner) => {
-        const [row] = await run(
+      const find = async (queries: Queries) => {
+        const [row] = await queries.query(
           `SELECT ${records.selected} FROM physical_devices
            WHERE organization_id = $1 AND serial_number = $2 AND removed_at IS NULL
              AND make || '_' || model = coalesce($3, make || '_' || model) FOR UPDATE`,
@@ -301,8 +289,8 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     },
 
     async claimByOperator(organizationId, physicalDeviceId) {
-      const find = (run: SqlRunner) =>
-        records.find(run, { organizationId }, physicalDeviceId, 'update');
+      const find = (queries: Queries) =>
+        records.find(queries, { organizationId }, physicalDeviceId, 'update');
       await claimTerminal(organizationId, find, 'Operator');
     },
 
@@ -310,10 +298,9 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
       const { organizationId } = scope;
       const device = { organizationId, physicalDeviceId };
       const claimed = await database.transaction(async (trx) => {
-        const run = createTransactionRunner(trx);
-        const openConflicts = await countOpenConflicts(run, organizationId);
+        const openConflicts = await countOpenConflicts(trx, organizationId);
         const row = isUuid(physicalDeviceId)
-          ? await records.find(run, scope, physicalDeviceId, 'update')
+          ? await records.find(trx, scope, physicalDeviceId, 'update')
           : undefined;
         if (row === undefined) return throwNotFound('device_not_found');
         if (row['claim'] !== null) return { row, proof: { isClaimed: true } };
@@ -326,13 +313,13 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         }
         const limits = { now: now(), attemptsMax: claimCodeAttemptsMax };
         const matches = await checkClaimCode(
-          run,
+          trx,
           device,
           hashClaimCode(physicalDeviceId, code),
           limits,
         );
         const proof = matches
-          ? await claimOrRecordConflict(run, row, 'Code')
+          ? await claimOrRecordConflict(trx, row, 'Code')
           : { isClaimed: false };
         if (proof.isClaimed) return { row: await recordClaim(trx, scope, row, proof), proof };
         await audit.record(
@@ -365,7 +352,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
 
     async storeClaimCode(organizationId, physicalDeviceId, code) {
       await storeClaimCode(
-        createDatabaseRunner(database),
+        database,
         { organizationId, physicalDeviceId },
         hashClaimCode(physicalDeviceId, code),
         isoTime(clock.now() + claimCodeLifetimeMs),
@@ -377,7 +364,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         if (entityType !== 'tenant' || !(await isOperator(organizationId))) {
           return { items: [], next: undefined };
         }
-        const rows = await listConflicts(createDatabaseRunner(database), {
+        const rows = await listConflicts(database, {
           ...page,
           limit: limit + 1,
         });
@@ -387,9 +374,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
 
       async get(caller, conflictId) {
         await requireOperator(caller);
-        const row = isUuid(conflictId)
-          ? await findConflict(createDatabaseRunner(database), conflictId)
-          : undefined;
+        const row = isUuid(conflictId) ? await findConflict(database, conflictId) : undefined;
         return row === undefined ? throwConflictNotFound() : toClaimConflict(row);
       },
 
@@ -397,12 +382,11 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
         await requireOperator(caller);
         if (!isUuid(conflictId)) throwConflictNotFound();
         const { after, changed } = await database.transaction(async (trx) => {
-          const run = createTransactionRunner(trx);
           // Locks the claim before the conflict, in the same order as a concurrent proof.
-          const unlocked = (await findConflict(run, conflictId)) ?? throwConflictNotFound();
-          await lockClaim(run, readTerminalIdentity(unlocked));
+          const unlocked = (await findConflict(trx, conflictId)) ?? throwConflictNotFound();
+          await lockClaim(trx, readTerminalIdentity(unlocked));
           const before =
-            (await findConflict(run, conflictId, 'FOR UPDATE OF c')) ?? throwConflictNotFound();
+            (await findConflict(trx, conflictId, 'FOR UPDATE OF c')) ?? throwConflictNotFound();
           if (before['decision'] === decision) return { after: before, changed: [] };
           if (before['status'] !== 'Open') {
             throwProblem(
@@ -410,9 +394,9 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
               `The conflict is already ${String(before['status'])}; read it again.`,
             );
           }
-          const moves = decision === 'GiveToClaimant' ? await transferClaim(run, before) : [];
-          await settleConflict(run, conflictId, decision, now());
-          const settled = (await findConflict(run, conflictId)) ?? throwConflictNotFound();
+          const moves = decision === 'GiveToClaimant' ? await transferClaim(trx, before) : [];
+          await settleConflict(trx, conflictId, decision, now());
+          const settled = (await findConflict(trx, conflictId)) ?? throwConflictNotFound();
           await recordAuditEntries(trx, [
             ...moves,
             {

@@ -29,7 +29,7 @@ export const merchantDefinition: ResourceDefinition<Merchant> = {
   notFoundCode: 'merchant_not_found',
   idMember: 'merchantId',
   filters: {},
-  lock: (run, { organizationId }) => lockExistingOrganization(run, organizationId),
+  lock: (trx, { organizationId }) => lockExistingOrganization(trx, organizationId),
   dependants: [
     { type: 'Store', table: stores, column: 'merchant_id' },
     { type: 'PointOfSale', table: pointsOfSale, column: 'merchant_id' },

@@ -1,9 +1,9 @@
 // Finds the position of an organisation in its tree, with a cache of a few seconds.
 import { defined } from '@switchyard/contract';
-import type { Clock, Database } from '../../platform/index.ts';
+import type { Clock, Database, Queries } from '../../platform/index.ts';
 import { isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
-import { createDatabaseRunner, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
 import type { UserDomains } from './user-domains.ts';
 
@@ -35,10 +35,9 @@ export function createOrganizationCache({
   userDomains: Pick<UserDomains, 'findByOrganization'>;
 }) {
   const cache = createShortLivedCache<CachedOrganization | undefined>(clock);
-  const run = createDatabaseRunner(database);
 
   async function load(organizationId: string): Promise<CachedOrganization | undefined> {
-    const [row] = await run(findOrganizationText, [organizationId]);
+    const [row] = await database.query(findOrganizationText, [organizationId]);
     if (row === undefined) return undefined;
     const userDomainId = await userDomains.findByOrganization(organizationId);
     return {
@@ -68,8 +67,11 @@ export function createOrganizationCache({
 export const ancestorIdsOf = (row: Row): string[] => row['ancestor_ids'] as string[];
 
 /** Locks the top organisation, which never moves, so that changes of a tree run one by one. */
-export async function lockOrganizationTree(run: SqlRunner, organizationId: string): Promise<void> {
-  await run(
+export async function lockOrganizationTree(
+  queries: Queries,
+  organizationId: string,
+): Promise<void> {
+  await queries.query(
     `SELECT 1 FROM organizations
      WHERE organization_id = (SELECT coalesce(ancestor_ids[1], organization_id)
        FROM organizations WHERE organization_id = $1)
@@ -83,10 +85,10 @@ export async function lockOrganizationTree(run: SqlRunner, organizationId: strin
  * the new entity would not be visible to any caller.
  */
 export async function lockExistingOrganization(
-  run: SqlRunner,
+  queries: Queries,
   organizationId: string,
 ): Promise<void> {
-  const lockedRows = await run(
+  const lockedRows = await queries.query(
     `SELECT 1 AS held FROM organizations
      WHERE organization_id = $1 AND removed_at IS NULL FOR KEY SHARE`,
     [organizationId],
@@ -95,8 +97,8 @@ export async function lockExistingOrganization(
 }
 
 /** Counts the levels below an organisation. */
-export async function countLevelsBelow(run: SqlRunner, row: Row): Promise<number> {
-  const [found] = await run(
+export async function countLevelsBelow(queries: Queries, row: Row): Promise<number> {
+  const [found] = await queries.query(
     `SELECT coalesce(max(cardinality(ancestor_ids)), $2) - $2 AS levels FROM organizations
      WHERE ancestor_ids @> ARRAY[$1]::uuid[] AND removed_at IS NULL`,
     [row['organization_id'], ancestorIdsOf(row).length],
@@ -106,11 +108,11 @@ export async function countLevelsBelow(run: SqlRunner, row: Row): Promise<number
 
 /** Updates the ancestors of all organisations below one that moves. */
 export async function moveSubtree(
-  run: SqlRunner,
+  queries: Queries,
   row: Row,
   ancestorIds: readonly string[],
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE organizations SET ancestor_ids = $2::uuid[] || ancestor_ids[$3::int + 1:]
      WHERE ancestor_ids @> ARRAY[$1]::uuid[]`,
     [row['organization_id'], formatUuidArray(ancestorIds), ancestorIdsOf(row).length],

@@ -1,8 +1,7 @@
 // Organisations: each is a tenant, and an organisation manages those below it.
 import { type Organization, throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import { platformAuthor } from '../../audit/index.ts';
-import { withUnknownOutcome } from '../../platform/index.ts';
+import { type Queries, withUnknownOutcome } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ReferencedRows } from '../resources/referenced-rows.ts';
@@ -16,7 +15,7 @@ import {
   type ResourceDeps,
   type ResourceOperations,
 } from '../resources/resource-operations.ts';
-import { createRowRepository, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { acquirerLinks, merchants, organizations, physicalDevices } from '../resources/tables.ts';
 import {
@@ -68,13 +67,13 @@ const mayBeRequiredByParent = (current: Row): boolean =>
 
 /** The columns for a position below an organisation in the caller's scope. */
 async function treeColumns(
-  run: SqlRunner,
+  queries: Queries,
   scope: CallerScope,
   parentId: string,
   current: Row | undefined,
 ): Promise<Row> {
   const parent =
-    (await records.find(run, scope, parentId)) ?? throwNotFound('organization_not_found');
+    (await records.find(queries, scope, parentId)) ?? throwNotFound('organization_not_found');
   const ancestorIds = [...ancestorIdsOf(parent), parentId];
   if (current !== undefined && ancestorIds.includes(organizationIdOf(current))) {
     throwFieldProblem(
@@ -82,19 +81,19 @@ async function treeColumns(
       'must not be the organisation itself or an organisation below it',
     );
   }
-  const below = current === undefined ? 0 : await countLevelsBelow(run, current);
+  const below = current === undefined ? 0 : await countLevelsBelow(queries, current);
   if (ancestorIds.length + 1 + below > organizationLevelsMax) {
     throwFieldProblem(
       '/parentOrganizationId',
       `would create more than ${organizationLevelsMax} levels`,
     );
   }
-  if (current !== undefined) await moveSubtree(run, current, ancestorIds);
+  if (current !== undefined) await moveSubtree(queries, current, ancestorIds);
   return { parent_organization_id: parentId, ancestor_ids: formatUuidArray(ancestorIds) };
 }
 
 async function toOrganizationColumns(
-  { run }: ReferencedRows,
+  { queries }: ReferencedRows,
   scope: CallerScope,
   input: ResourceInput,
   current: Row | undefined,
@@ -103,7 +102,7 @@ async function toOrganizationColumns(
   if (isOwn) requireNoOwnChange(input, current);
   const parentId = newParentId(input, current);
   const treePosition =
-    parentId === undefined ? {} : await treeColumns(run, scope, parentId, current);
+    parentId === undefined ? {} : await treeColumns(queries, scope, parentId, current);
   return {
     approval_code_required:
       input['approvalCodeRequired'] ?? (isOwn && mayBeRequiredByParent(current)),
@@ -115,7 +114,7 @@ async function toOrganizationColumns(
 /** Creates and closes the user domain of an organisation, and records both in its audit. */
 function createUserDomainHooks({ userDomains, audit }: OrganizationDeps): RelatedDataHooks {
   const recordDomainAudit = (
-    trx: Kysely<unknown>,
+    trx: Queries,
     row: Row,
     done: string,
     id: string,
@@ -166,7 +165,7 @@ const createOrganizationDefinition = (
     { type: 'PhysicalDevice', table: physicalDevices, column: 'organization_id' },
     { type: 'AcquirerLink', table: acquirerLinks, column: 'organization_id' },
   ],
-  lock: (run, { organizationId }) => lockOrganizationTree(run, organizationId),
+  lock: (queries, { organizationId }) => lockOrganizationTree(queries, organizationId),
   relatedData: createUserDomainHooks(deps),
   toView: (row) =>
     toResourceView(row, {

@@ -1,6 +1,6 @@
 // The interface to identity for the user domains of organisations.
 import { ProblemError } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import { throwAlreadyExists } from '../resources/provisioning-errors.ts';
 
 /** Identity implements this interface. */
@@ -10,9 +10,9 @@ export type UserDomains = {
   /** Maps the organisations that have a domain to that domain. */
   findByOrganizations(organizationIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Rejects with `already_exists` if the name is in use, or belongs to the platform. */
-  open(organizationId: string, userDomainId: string, trx: Kysely<unknown>): Promise<void>;
+  open(organizationId: string, userDomainId: string, trx: Queries): Promise<void>;
   /** Blocks all sign-ins; the name stays reserved. Returns the name if there was a domain. */
-  close(organizationId: string, trx: Kysely<unknown>): Promise<string | undefined>;
+  close(organizationId: string, trx: Queries): Promise<string | undefined>;
   /** Call this after the commit, so that this process sees the change at once. */
   invalidate(organizationId: string): Promise<void>;
 };
@@ -34,7 +34,7 @@ export async function openUserDomain(
   userDomains: UserDomains,
   organizationId: string,
   userDomainId: string,
-  trx: Kysely<unknown>,
+  trx: Queries,
 ): Promise<void> {
   try {
     await userDomains.open(organizationId, userDomainId, trx);

@@ -1,6 +1,7 @@
 // Finds the entities that depend on another one, so that a deletion leaves no broken reference.
+import type { Queries } from '../../platform/index.ts';
 import type { DependantGroup } from './provisioning-errors.ts';
-import type { EntityTable, SqlRunner } from './resource-sql.ts';
+import type { EntityTable } from './resource-sql.ts';
 
 /** The number of dependants of one kind that an error names. */
 export const listedDependantsMax = 20;
@@ -17,14 +18,14 @@ export type DependantType = {
 };
 
 export async function findDependants(
-  run: SqlRunner,
+  queries: Queries,
   organizationId: string,
   id: string,
   kinds: readonly DependantType[],
 ): Promise<DependantGroup[]> {
   const groups: DependantGroup[] = [];
   for (const { type, table, column, crossesTenants = false } of kinds) {
-    const rows = await run(
+    const rows = await queries.query(
       `SELECT ${table.id} AS id, name, count(*) OVER () AS total FROM ${table.name}
        WHERE ${column} = $1 ${crossesTenants ? '' : 'AND organization_id = $2'}
          AND removed_at IS NULL

@@ -1,10 +1,10 @@
 // Defines the differences between provisioned entities: the table, the members and the rules.
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import type { CallerScope } from './caller-scope.ts';
 import type { DependantType } from './find-dependants.ts';
 import type { NotFoundCode } from './provisioning-errors.ts';
 import type { ReferencedRows } from './referenced-rows.ts';
-import type { EntityTable, Row, SqlCondition, SqlRunner } from './resource-sql.ts';
+import type { EntityTable, Row, SqlCondition } from './resource-sql.ts';
 
 /** The client's input: validated against its schema, without defaults. */
 export type ResourceInput = Readonly<Record<string, unknown>>;
@@ -13,14 +13,9 @@ export type ResourceFilter = (value: unknown) => SqlCondition;
 
 /** Related data elsewhere, changed in the same transaction, after the row and before the audit. */
 export type RelatedDataHooks = {
-  onCreated?(
-    trx: Kysely<unknown>,
-    row: Row,
-    input: ResourceInput,
-    scope?: CallerScope,
-  ): Promise<void>;
-  onReplaced?(trx: Kysely<unknown>, row: Row, before: Row): Promise<void>;
-  onRemoved?(trx: Kysely<unknown>, row: Row, scope?: CallerScope): Promise<void>;
+  onCreated?(trx: Queries, row: Row, input: ResourceInput, scope?: CallerScope): Promise<void>;
+  onReplaced?(trx: Queries, row: Row, before: Row): Promise<void>;
+  onRemoved?(trx: Queries, row: Row, scope?: CallerScope): Promise<void>;
 };
 
 export type ResourceDefinition<View> = {
@@ -44,5 +39,5 @@ export type ResourceDefinition<View> = {
   /** The members that cannot change, with their current values. */
   readOnlyMembers(row: Row): ResourceInput;
   /** Takes a lock before each write, so that conflicting writers run one after the other. */
-  readonly lock?: (run: SqlRunner, scope: CallerScope) => Promise<void>;
+  readonly lock?: (queries: Queries, scope: CallerScope) => Promise<void>;
 };

@@ -1,13 +1,13 @@
 // The five operations of every provisioned entity: create, list, get, replace and remove.
-import type { Kysely } from 'kysely';
 import type { AuditRecorder } from '../../audit/index.ts';
 import { requireVersion } from '../../http/index.ts';
 import {
   type Clock,
-  createStatementRunner,
+  createPreparedQueries,
   type Database,
   type Ids,
   isoTime,
+  type Queries,
 } from '../../platform/index.ts';
 import type { CallerScope } from './caller-scope.ts';
 import { findDependants } from './find-dependants.ts';
@@ -15,15 +15,7 @@ import { isUuid } from './format-rules.ts';
 import { throwAlreadyExists, throwHasDependants, throwNotFound } from './provisioning-errors.ts';
 import { createReferencedRows } from './referenced-rows.ts';
 import type { ResourceDefinition, ResourceFilter, ResourceInput } from './resource-definition.ts';
-import {
-  createDatabaseRunner,
-  createRowRepository,
-  createTransactionRunner,
-  type EntityTable,
-  nameStartsWith,
-  type Row,
-  type SqlRunner,
-} from './resource-sql.ts';
+import { createRowRepository, type EntityTable, nameStartsWith, type Row } from './resource-sql.ts';
 import {
   buildAuditEntry,
   buildNewRow,
@@ -70,7 +62,7 @@ export type ResourceOperations<View> = {
     scope: CallerScope,
     id: string,
     ifMatch: string | undefined,
-    change: (run: SqlRunner, row: Row, trx: Kysely<unknown>) => Promise<Row>,
+    change: (trx: Queries, row: Row) => Promise<Row>,
     /** The verb of the action in the audit; by default `updated`. */
     auditVerb?: string,
   ): Promise<Versioned<View>>;
@@ -114,10 +106,10 @@ export function createResourceOperations<View>(
 ): ResourceOperations<View> {
   const { database, clock, ids, audit } = deps;
   /** Lookups by identifier have few different texts, so they use prepared statements. */
-  const findRun = createStatementRunner(database, 'provisioning');
+  const preparedQueries = createPreparedQueries(database, 'provisioning');
   const records = createRowRepository(definition.table);
   const recordAudit = async (
-    trx: Kysely<unknown>,
+    trx: Queries,
     scope: CallerScope,
     auditVerb: string,
     changed: ChangedRows,
@@ -132,12 +124,12 @@ export function createResourceOperations<View>(
   };
 
   async function lockRow(
-    run: SqlRunner,
+    queries: Queries,
     scope: CallerScope,
     id: string,
     ifMatch?: string,
   ): Promise<Row> {
-    const row = isUuid(id) ? await records.find(run, scope, id, 'update') : undefined;
+    const row = isUuid(id) ? await records.find(queries, scope, id, 'update') : undefined;
     if (row === undefined) return throwNotFound(definition.notFoundCode);
     requireVersion(ifMatch, Number(row['version']));
     return row;
@@ -145,12 +137,12 @@ export function createResourceOperations<View>(
 
   async function writeInTransaction<Result>(
     scope: CallerScope,
-    write: (run: SqlRunner, trx: Kysely<unknown>) => Promise<Result>,
+    write: (trx: Queries) => Promise<Result>,
   ): Promise<Result> {
     const result = await reportUniqueViolation(definition.table, () =>
       database.transaction(async (trx) => {
-        await definition.lock?.(createTransactionRunner(trx), scope);
-        return write(createTransactionRunner(trx), trx);
+        await definition.lock?.(trx, scope);
+        return write(trx);
       }),
     );
     deps.onWrite(scope.organizationId);
@@ -158,16 +150,15 @@ export function createResourceOperations<View>(
   }
 
   async function insertRow(
-    trx: Kysely<unknown>,
+    trx: Queries,
     scope: CallerScope,
     input: ResourceInput,
     id: string,
   ): Promise<Versioned<View> | undefined> {
-    const run = createTransactionRunner(trx);
     const created = { id, now: isoTime(clock.now()) };
     const row = await records.insert(
-      run,
-      await buildNewRow(definition, createReferencedRows(run), scope, input, created),
+      trx,
+      await buildNewRow(definition, createReferencedRows(trx), scope, input, created),
     );
     if (row === undefined) return undefined;
     await definition.relatedData?.onCreated?.(trx, row, input, scope);
@@ -182,13 +173,13 @@ export function createResourceOperations<View>(
     computeColumns,
     auditVerb = 'updated',
   ) =>
-    writeInTransaction(scope, async (run, trx) => {
-      const row = await lockRow(run, scope, id, ifMatch);
+    writeInTransaction(scope, async (trx) => {
+      const row = await lockRow(trx, scope, id, ifMatch);
       const columns = {
-        ...(await computeColumns(run, row, trx)),
+        ...(await computeColumns(trx, row)),
         updated_at: isoTime(clock.now()),
       };
-      const changed = await records.replace(run, String(row['organization_id']), id, columns);
+      const changed = await records.replace(trx, String(row['organization_id']), id, columns);
       await definition.relatedData?.onReplaced?.(trx, changed, row);
       await recordAudit(trx, scope, auditVerb, { before: row, after: changed });
       return toVersioned(definition, changed);
@@ -196,16 +187,14 @@ export function createResourceOperations<View>(
 
   return {
     async create(scope, input, id = ids.uuid()) {
-      const created = await writeInTransaction(scope, (_run, trx) =>
-        insertRow(trx, scope, input, id),
-      );
+      const created = await writeInTransaction(scope, (trx) => insertRow(trx, scope, input, id));
       if (created === undefined) throw new Error(`${definition.idMember} ${id} was used before`);
       return created;
     },
 
     createIfNew: (scope, input, id) =>
-      writeInTransaction(scope, async (run, trx) => {
-        if (await records.isIdUsed(run, scope.organizationId, id)) return false;
+      writeInTransaction(scope, async (trx) => {
+        if (await records.isIdUsed(trx, scope.organizationId, id)) return false;
         return (await insertRow(trx, scope, input, id)) !== undefined;
       }),
 
@@ -214,7 +203,7 @@ export function createResourceOperations<View>(
         .filter(([name]) => query[name] !== undefined)
         .map(([name, filter]) => filter(query[name]));
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await records.list(createDatabaseRunner(database), scope, conditions, read);
+      const rows = await records.list(database, scope, conditions, read);
       const items = rows.slice(0, page.limit);
       const last = rows.length > page.limit ? items.at(-1) : undefined;
       const next = last === undefined ? undefined : String(last[definition.table.id]);
@@ -222,24 +211,24 @@ export function createResourceOperations<View>(
     },
 
     async get(scope, id) {
-      const row = isUuid(id) ? await records.find(findRun, scope, id) : undefined;
+      const row = isUuid(id) ? await records.find(preparedQueries, scope, id) : undefined;
       return row === undefined
         ? throwNotFound(definition.notFoundCode)
         : toVersioned(definition, row);
     },
 
     replace: (scope, id, input, ifMatch) =>
-      change(scope, id, ifMatch, (run, row) =>
-        buildReplacementColumns(definition, createReferencedRows(run), scope, input, row),
+      change(scope, id, ifMatch, (trx, row) =>
+        buildReplacementColumns(definition, createReferencedRows(trx), scope, input, row),
       ),
 
     remove: (scope, id, ifMatch) =>
-      writeInTransaction(scope, async (run, trx) => {
-        const row = await lockRow(run, scope, id, ifMatch);
+      writeInTransaction(scope, async (trx) => {
+        const row = await lockRow(trx, scope, id, ifMatch);
         const organizationId = String(row['organization_id']);
-        const dependants = await findDependants(run, organizationId, id, definition.dependants);
+        const dependants = await findDependants(trx, organizationId, id, definition.dependants);
         if (dependants.length > 0) throwHasDependants(dependants);
-        await records.remove(run, organizationId, id, isoTime(clock.now()));
+        await records.remove(trx, organizationId, id, isoTime(clock.now()));
         await definition.relatedData?.onRemoved?.(trx, row, scope);
         await recordAudit(trx, scope, 'removed', { before: row });
       }),

@@ -1,12 +1,9 @@
 // SQL for provisioning: the same statements for every table of named, versioned entities.
 
-import { CompiledQuery, type Kysely } from 'kysely';
-import type { Database } from '../../platform/index.ts';
+import type { Queries } from '../../platform/index.ts';
 import type { CallerScope } from './caller-scope.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
-export type SqlRunner = (text: string, values: readonly unknown[]) => Promise<Row[]>;
-
 /** `toSql` receives the placeholder of the value: `(n) => 'store_id = ' + n`. */
 export type SqlCondition = {
   readonly toSql: (placeholder: string) => string;
@@ -36,16 +33,6 @@ const locks: Readonly<Record<RowLock, string>> = { share: 'FOR SHARE', update: '
 
 const commonColumns = ['name', 'external_id', 'status', 'labels'] as const;
 const versionColumns = ['version', 'created_at', 'updated_at'] as const;
-
-export const createDatabaseRunner =
-  (database: Database): SqlRunner =>
-  (text, values) =>
-    database.query<Row>(text, values);
-
-export const createTransactionRunner =
-  (trx: Kysely<unknown>): SqlRunner =>
-  async (text, values) =>
-    (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 
 /**
  * Objects are sent as JSON text, because the driver converts a bare array to a PostgreSQL array.
@@ -110,12 +97,12 @@ export function createRowRepository(table: EntityTable) {
     read: readColumns,
 
     /** Returns undefined if the identifier was used before, even by a removed row. */
-    async insert(run: SqlRunner, row: Row): Promise<Row | undefined> {
+    async insert(queries: Queries, row: Row): Promise<Row | undefined> {
       const values: unknown[] = [];
       const columns = readColumns.filter((column) => column in row);
       const placeholders = columns.map((column) => addParameter(values, row[column]));
       const key = [...new Set(['organization_id', table.id])].join(', ');
-      const [inserted] = await run(
+      const [inserted] = await queries.query(
         `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${placeholders.join(', ')})
          ON CONFLICT (${key}) DO NOTHING RETURNING ${selectedColumns}`,
         values,
@@ -123,8 +110,8 @@ export function createRowRepository(table: EntityTable) {
       return inserted;
     },
 
-    async isIdUsed(run: SqlRunner, organizationId: string, id: string): Promise<boolean> {
-      const rows = await run(
+    async isIdUsed(queries: Queries, organizationId: string, id: string): Promise<boolean> {
+      const rows = await queries.query(
         `SELECT 1 FROM ${table.name} WHERE organization_id = $1 AND ${table.id} = $2`,
         [organizationId, id],
       );
@@ -135,13 +122,13 @@ export function createRowRepository(table: EntityTable) {
      * `share` prevents changes of a row until the transaction ends; `update` locks it for a change.
      */
     async find(
-      run: SqlRunner,
+      queries: Queries,
       scope: CallerScope,
       id: string,
       lock?: RowLock,
     ): Promise<Row | undefined> {
       const values: unknown[] = [];
-      const [row] = await run(
+      const [row] = await queries.query(
         `SELECT ${selectedColumns} FROM ${table.name}
          WHERE ${scopeCondition(table, scope, values)} AND ${table.id} = ${addParameter(values, id)}
          ${lock === undefined ? '' : locks[lock]}`,
@@ -152,7 +139,7 @@ export function createRowRepository(table: EntityTable) {
 
     /** In the order of creation, because UUIDs of version 7 sort by time. */
     async list(
-      run: SqlRunner,
+      queries: Queries,
       scope: CallerScope,
       conditions: readonly SqlCondition[],
       page: { limit: number; after?: string },
@@ -162,7 +149,7 @@ export function createRowRepository(table: EntityTable) {
       for (const { toSql, value } of conditions) clauses.push(toSql(addParameter(values, value)));
       if (page.after !== undefined)
         clauses.push(`${table.id} > ${addParameter(values, page.after)}`);
-      return run(
+      return queries.query(
         `SELECT ${selectedColumns} FROM ${table.name} WHERE ${clauses.join(' AND ')}
          ORDER BY ${table.id} LIMIT ${addParameter(values, page.limit)}`,
         values,
@@ -170,11 +157,11 @@ export function createRowRepository(table: EntityTable) {
     },
 
     /** The caller has locked the row, and has checked its scope. */
-    async replace(run: SqlRunner, organizationId: string, id: string, row: Row): Promise<Row> {
+    async replace(queries: Queries, organizationId: string, id: string, row: Row): Promise<Row> {
       const values: unknown[] = [];
       const columns = [...writtenColumns, 'updated_at'].filter((column) => column in row);
       const set = columns.map((column) => `${column} = ${addParameter(values, row[column])}`);
-      const [updated] = await run(
+      const [updated] = await queries.query(
         `UPDATE ${table.name} SET ${set.join(', ')}, version = version + 1
          WHERE organization_id = ${addParameter(values, organizationId)}
            AND ${table.id} = ${addParameter(values, id)}
@@ -185,8 +172,8 @@ export function createRowRepository(table: EntityTable) {
       return updated;
     },
 
-    async remove(run: SqlRunner, organizationId: string, id: string, now: string): Promise<void> {
-      await run(
+    async remove(queries: Queries, organizationId: string, id: string, now: string): Promise<void> {
+      await queries.query(
         `UPDATE ${table.name} SET removed_at = $3
          WHERE organization_id = $1 AND ${table.id} = $2`,
         [organizationId, id, now],

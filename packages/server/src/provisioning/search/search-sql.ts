@@ -211,5 +211,5 @@ export async function findSearchRows(
     ORDER BY ${order} LIMIT ${addParameter(values, page.limit)}`;
   if (!isFrequentSearch(search, scope, page)) return database.query<Row>(text, values);
   const name = `provisioning-search-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
-  return database.prepared<Row>({ name, text }, values);
+  return database.query<Row>({ name, text }, values);
 }

@@ -1,6 +1,5 @@
 // Selects the QR payment events for publication and reads their facts.
 import { defined, type QrEventType } from '@switchyard/contract';
-import { CompiledQuery } from 'kysely';
 import type { OutboxEventData, OutboxEventMapper } from '../../platform/index.ts';
 import type { QrEventData, QrFacts } from '../transaction/records.ts';
 
@@ -80,7 +79,7 @@ export const qrEvents: OutboxEventMapper = {
       rows.map((row) => row.outboxId),
       rows.map((row) => row.sequence),
     ];
-    const result = await trx.executeQuery<Row>(CompiledQuery.raw(readEventDataText, values));
-    return new Map(result.rows.map((row) => [row.outbox_id, eventDataOf(row)]));
+    const result = await trx.query<Row>(readEventDataText, values);
+    return new Map(result.map((row) => [row.outbox_id, eventDataOf(row)]));
   },
 };

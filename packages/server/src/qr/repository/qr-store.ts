@@ -1,5 +1,4 @@
 // Stores QR payments: each write is one guarded statement in a batch.
-import { CompiledQuery, type Kysely } from 'kysely';
 import {
   createGroupCommit,
   type Database,
@@ -7,6 +6,7 @@ import {
   type Ids,
   isoTime,
   type Numbering,
+  type Queries,
 } from '../../platform/index.ts';
 import type {
   LoadedPayment,
@@ -27,10 +27,7 @@ export type QrStore = {
   /** Stores one change. Returns false after a concurrent change. @throws OperationIdTakenError */
   commit(change: PaymentChange): Promise<boolean>;
   /** Stores the change and runs `work` in one transaction. */
-  commitWith(
-    change: PaymentChange,
-    work: (trx: Kysely<unknown>) => Promise<void>,
-  ): Promise<boolean>;
+  commitWith(change: PaymentChange, work: (trx: Queries) => Promise<void>): Promise<boolean>;
   find(key: QrKey): Promise<LoadedPayment | undefined>;
   /** Returns a few payments at most: each merchant can use a client identifier once. */
   findByClientId(
@@ -199,10 +196,8 @@ export function createQrStore({
     commitWith: (change, work) =>
       database.transaction(async (trx) => {
         const values = [JSON.stringify([toChangeRow(change, 0)])];
-        const done = await trx.executeQuery(
-          CompiledQuery.raw(statements.commitChange.text, values),
-        );
-        if (done.rows.length === 0) return false;
+        const done = await trx.query(statements.commitChange.text, values);
+        if (done.length === 0) return false;
         await work(trx);
         return true;
       }),

@@ -1,11 +1,9 @@
 // Reads whole QR payments for reports, also in processes that accept no payments.
 import type { QrTransactionWithEvents } from '@switchyard/contract';
-import { encodeSimpleArray, isoTime } from '../../platform/index.ts';
+import { encodeSimpleArray, isoTime, type Queries } from '../../platform/index.ts';
 import { viewWithEvents } from '../transaction/payment-views.ts';
 import type { LoadedPayment, StoredEvent } from '../transaction/records.ts';
 import { loadedColumns, type PaymentRow, toLoadedPayment } from './qr-rows.ts';
-
-type RunQuery = <Of extends object>(text: string, values: readonly unknown[]) => Promise<Of[]>;
 
 /** A payment with its events and the time zone of its store, or else of its merchant. */
 export type ReportedQrPayment = {
@@ -38,14 +36,14 @@ type Row = PaymentRow & { time_zone: string | null; events: EventJson[] | null }
 
 /** Returns the payments in no defined order, and leaves out unknown identifiers. */
 export async function readQrPayments(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   transactionIds: readonly string[],
   options: { isWhole?: boolean } = {},
 ): Promise<ReportedQrPayment[]> {
   if (transactionIds.length === 0) return [];
   const text = options.isWhole === true ? readWholeText : readQrPaymentsText;
-  const rows = await run<Row>(text, [organizationId, encodeSimpleArray(transactionIds)]);
+  const rows = await queries.query<Row>(text, [organizationId, encodeSimpleArray(transactionIds)]);
   return rows.map((row) => ({
     loaded: toLoadedPayment(row),
     events: (row.events ?? []).map((event) => ({
@@ -61,12 +59,12 @@ export const listQrPaymentIdsText = `SELECT transaction_id FROM qr_transactions
 
 /** Returns identifiers after a given one, in order of time. */
 export async function listQrPaymentIds(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   after: string,
   limit: number,
 ): Promise<string[]> {
-  const rows = await run<{ transaction_id: string }>(listQrPaymentIdsText, [
+  const rows = await queries.query<{ transaction_id: string }>(listQrPaymentIdsText, [
     organizationId,
     after,
     limit,
@@ -89,13 +87,13 @@ const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * The payments that an identifier can mean: one per merchant by the client's, one by the server's.
  */
 export async function findQrPaymentsByIdentifier(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   name: string,
 ): Promise<{ paymentId: string; createdAt: string }[]> {
   const id = uuidForm.test(name) ? name.toLowerCase() : null;
   type Row = { transaction_id: string; created_at: Date };
-  const rows = await run<Row>(findQrPaymentsText, [organizationId, name, id]);
+  const rows = await queries.query<Row>(findQrPaymentsText, [organizationId, name, id]);
   return rows.map((row) => ({
     paymentId: row.transaction_id,
     createdAt: isoTime(row.created_at.getTime()),

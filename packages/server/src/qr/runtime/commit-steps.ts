@@ -1,6 +1,6 @@
 // Commits a step despite concurrent changes of the payment, and notifies subscribers.
 import { throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../platform/index.ts';
 import {
   type PaymentReport,
   paymentReportStep,
@@ -27,7 +27,7 @@ export function publishChange(deps: QrDeps, change: PaymentChange): void {
 }
 
 /** Work in the same transaction as the change: the audit record of the decision. */
-export type WorkInTransaction = (trx: Kysely<unknown>, change: PaymentChange) => Promise<void>;
+export type WorkInTransaction = (trx: Queries, change: PaymentChange) => Promise<void>;
 
 /** Commits one step on the state that was read. @returns undefined after a concurrent change */
 export async function commitStep(

@@ -1,5 +1,4 @@
 // Defines the dependencies of the QR payments module.
-import type { Kysely } from 'kysely';
 import type { Caller } from '../../http/index.ts';
 import type {
   ChangeNotifier,
@@ -9,6 +8,7 @@ import type {
   Ids,
   Log,
   Numbering,
+  Queries,
 } from '../../platform/index.ts';
 import type { Providers } from '../providers/index.ts';
 import type { QrStore } from '../repository/qr-store.ts';
@@ -20,7 +20,7 @@ export type RequestIdentity = { readonly caller: Caller; readonly id: string };
 
 /** Writes a decision to the audit log, in the transaction of the change. */
 export type RecordAudit = (
-  trx: Kysely<unknown>,
+  trx: Queries,
   change: {
     request: RequestIdentity;
     organizationId: string;

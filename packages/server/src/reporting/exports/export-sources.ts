@@ -61,8 +61,8 @@ function createPaymentSource({
         deviceId: requested.deviceId?.toLowerCase(),
       };
       const search = parsePaymentSearch(scope, { ...requested, to });
-      const page = await queries.run((run) =>
-        scanPayments(run, paymentClasses, search, { after, limit }),
+      const page = await queries.run((trx) =>
+        scanPayments(trx, paymentClasses, search, { after, limit }),
       );
       return { items: page.rows, next: page.next };
     },
@@ -92,7 +92,7 @@ function createSettlementSource({ queries }: ExportSourceDeps): ExportSource<Set
         to,
         acquirerLinkId: acquirerLinkId?.toLowerCase(),
       };
-      return queries.run((run) => readSettlementPage(run, filter, page));
+      return queries.run((trx) => readSettlementPage(trx, filter, page));
     },
   };
 }

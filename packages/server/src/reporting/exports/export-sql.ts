@@ -1,7 +1,6 @@
 // SQL for exports: the requests, their progress, and their parts.
 import type { ExportFormat, ExportReport, ExportState } from '@switchyard/contract';
-import { CompiledQuery, type Kysely } from 'kysely';
-import type { Database, Row } from '../../platform/index.ts';
+import type { Queries } from '../../platform/index.ts';
 
 /** The merchant and store of exports of the whole organisation. */
 export const wholeOrganizationId = '00000000-0000-0000-0000-000000000000';
@@ -54,14 +53,6 @@ const ownerValues = ({ organizationId, merchantId, storeId }: ExportOwner) => [
   storeId ?? null,
 ];
 
-async function runQuery<Of = Row>(
-  trx: Kysely<unknown>,
-  text: string,
-  values: readonly unknown[],
-): Promise<Of[]> {
-  return (await trx.executeQuery(CompiledQuery.raw(text, [...values]))).rows as Of[];
-}
-
 export type NewExport = Pick<
   ExportRow,
   'organizationId' | 'exportId' | 'clientOperationId' | 'report' | 'format' | 'filters'
@@ -69,24 +60,24 @@ export type NewExport = Pick<
 
 export type ExportStore = ReturnType<typeof createExportStore>;
 
-export function createExportStore(database: Pick<Database, 'query'>) {
+export function createExportStore(database: Queries) {
   return {
-    async countOpen(trx: Kysely<unknown>, organizationId: string): Promise<number> {
+    async countOpen(trx: Queries, organizationId: string): Promise<number> {
       const text = `SELECT count(*) AS open FROM report_exports
         WHERE organization_id = $1 AND state IN ('Pending', 'Running')`;
-      const [row] = await runQuery<{ open: number }>(trx, text, [organizationId]);
+      const [row] = await trx.query<{ open: number }>(text, [organizationId]);
       return Number(row?.open ?? 0);
     },
 
     /** Returns false if the client's identifier is in use. */
-    async insert(trx: Kysely<unknown>, made: NewExport): Promise<boolean> {
+    async insert(trx: Queries, made: NewExport): Promise<boolean> {
       const text = `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
           client_operation_id, report, format, filters, state, rows, bytes, parts, created_at,
           updated_at, expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'Pending', 0, 0, 0, $9, $9, $10)
         ON CONFLICT (organization_id, client_operation_id, merchant_id, store_id) DO NOTHING
         RETURNING export_id`;
-      const rows = await runQuery(trx, text, [
+      const rows = await trx.query(text, [
         made.organizationId,
         made.exportId,
         made.merchantId,
@@ -165,7 +156,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
 
     /** Returns false if the export had ended before. */
     async end(
-      trx: Kysely<unknown>,
+      trx: Queries,
       { organizationId, exportId }: Pick<ExportRow, 'organizationId' | 'exportId'>,
       to: { state: ExportState; at: string; failure?: string },
     ): Promise<boolean> {
@@ -174,7 +165,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
         WHERE organization_id = $1 AND export_id = $2 AND state IN ('Pending', 'Running')
         RETURNING export_id`;
       const values = [organizationId, exportId, to.state, to.at, to.failure ?? null];
-      return (await runQuery(trx, text, values)).length === 1;
+      return (await trx.query(text, values)).length === 1;
     },
 
     /** Reads the parts after the number `after`, from the part that contains `firstByte`. */
@@ -195,9 +186,9 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return (await database.query(text, [organizationId, exportId, limit])).length;
     },
 
-    async delete(trx: Kysely<unknown>, organizationId: string, exportId: string): Promise<void> {
+    async delete(trx: Queries, organizationId: string, exportId: string): Promise<void> {
       const text = 'DELETE FROM report_exports WHERE organization_id = $1 AND export_id = $2';
-      await runQuery(trx, text, [organizationId, exportId]);
+      await trx.query(text, [organizationId, exportId]);
     },
   };
 }

@@ -1,8 +1,6 @@
 // Runs report queries: few at once and with a timeout, so that payments keep the database.
 import { ProblemError } from '@switchyard/contract';
-import { CompiledQuery } from 'kysely';
-import type { Database } from '../../platform/index.ts';
-import { type RunQuery, runInTransaction } from './run-query.ts';
+import type { Database, Queries } from '../../platform/index.ts';
 
 /** Most connections of the process stay available for other work. */
 const maxConcurrentQueries = 3;
@@ -12,10 +10,10 @@ const retryAfterMs = 2_000;
 
 export type ReportQueries = {
   /** The queries of one call see one snapshot of the database, and time out after some seconds. */
-  run<Result>(work: (run: RunQuery) => Promise<Result>): Promise<Result>;
+  run<Result>(work: (trx: Queries) => Promise<Result>): Promise<Result>;
 };
 
-/** @example const page = await queries.run((run) => findPayments(run, paymentClasses, search, page)); */
+/** @example const page = await queries.run((trx) => findPayments(trx, paymentClasses, search, page)); */
 export function createReportQueries(database: Pick<Database, 'transaction'>): ReportQueries {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -49,13 +47,11 @@ export function createReportQueries(database: Pick<Database, 'transaction'>): Re
       await acquireSlot();
       try {
         return await database.transaction(async (trx) => {
-          await trx.executeQuery(
-            CompiledQuery.raw(
-              `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
-              SET LOCAL statement_timeout = ${statementTimeoutMs}`,
-            ),
+          await trx.query(
+            `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+            SET LOCAL statement_timeout = ${statementTimeoutMs}`,
           );
-          return work(runInTransaction(trx));
+          return work(trx);
         });
       } finally {
         releaseSlot();

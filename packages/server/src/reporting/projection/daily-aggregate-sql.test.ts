@@ -4,7 +4,8 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { createSeededRandom } from '../../../test/support/seeded-random.ts';
-import { nilUuid, type RunQuery } from '../infrastructure/run-query.ts';
+import type { Queries } from '../../platform/index.ts';
+import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import { addAggregates, toStoredAggregate } from './daily-aggregate-sql.ts';
 import { addSumEntry, aggregateKeyText, type DailyAggregates } from './daily-aggregates.ts';
 import type { SumEntry } from './reported-payment-types.ts';
@@ -16,8 +17,8 @@ const storedText = `SELECT level, day::text, merchant_id AS "merchantId", store_
 
 type Row = Parameters<typeof toStoredAggregate>[0] & Parameters<typeof aggregateKeyText>[0];
 
-async function stored(run: RunQuery, organizationId: string) {
-  const rows = await run<Row>(storedText, [organizationId]);
+async function stored(queries: Queries, organizationId: string) {
+  const rows = await queries.query<Row>(storedText, [organizationId]);
   return new Map(rows.map((row) => [aggregateKeyText(row), toStoredAggregate(row)]));
 }
 
@@ -53,9 +54,9 @@ test(`the stored sum of partial aggregates equals the sum of all entries (seed $
       const groupIds = { groupId: 1 + below(3), currencyGroupId: 9 };
       for (const to of [cells, whole]) addSumEntry(to, entry, entity, groupIds);
     }
-    await addAggregates(database.query, organizationId, [...cells.values()]);
+    await addAggregates(database, organizationId, [...cells.values()]);
   }
-  assert.deepEqual(await stored(database.query, organizationId), contents(whole));
+  assert.deepEqual(await stored(database, organizationId), contents(whole));
 });
 
 test('the database stores sums above MAX_SAFE_INTEGER exactly', async () => {
@@ -70,10 +71,10 @@ test('the database stores sums above MAX_SAFE_INTEGER exactly', async () => {
   const entity = { merchantId: nilUuid, storeId: undefined, deviceId: undefined };
   addSumEntry(cells, entry, entity, { groupId: 1, currencyGroupId: 2 });
   for (let time = 0; time < 3; time += 1) {
-    await addAggregates(database.query, organizationId, [...cells.values()]);
+    await addAggregates(database, organizationId, [...cells.values()]);
   }
   const expectedSum = 3n * BigInt(Number.MAX_SAFE_INTEGER);
-  for (const cell of (await stored(database.query, organizationId)).values()) {
+  for (const cell of (await stored(database, organizationId)).values()) {
     assert.equal(cell.figures.captured, expectedSum);
     for (const hour of cell.hours.values()) assert.equal(hour.captured, expectedSum);
   }

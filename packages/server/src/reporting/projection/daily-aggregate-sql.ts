@@ -1,6 +1,10 @@
 // SQL for the daily sums: the database adds new values to stored ones.
-import { encodeLines, encodeSimpleArray, withStatementName } from '../../platform/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import {
+  encodeLines,
+  encodeSimpleArray,
+  type PreparedStatement,
+  type Queries,
+} from '../../platform/index.ts';
 import {
   type AggregateKey,
   type DailyAggregate,
@@ -34,9 +38,9 @@ const addedHourSql = figureColumns.map((_, i) => {
   return i < paymentOutcomes.length ? sum : `(${sum})::text`;
 });
 
-export const addAggregatesSql = withStatementName(
-  'report-cells',
-  `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id, device_id, group_id,
+export const addAggregatesSql: PreparedStatement = {
+  name: 'report-cells',
+  text: `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id, device_id, group_id,
     ${figureColumns.join(', ')}, hours, latency)
   SELECT $1, r."level", r."day", r."merchantId", r."storeId", r."deviceId", r."groupId",
     ${figureColumns.map((name) => `r.${name}`).join(', ')}, r.hours::jsonb, r.latency::jsonb
@@ -53,15 +57,15 @@ export const addAggregatesSql = withStatementName(
     latency = coalesce(c.latency || (
       SELECT jsonb_object_agg(e.key, e.value::bigint + coalesce((c.latency ->> e.key)::bigint, 0))
       FROM jsonb_each_text(excluded.latency) e), c.latency)`,
-);
+};
 
 /** `cells` contains each key only once. */
 export async function addAggregates(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   aggregates: readonly DailyAggregate[],
 ): Promise<void> {
-  await run(addAggregatesSql, [
+  await queries.query(addAggregatesSql, [
     organizationId,
     ...keyColumns.map(([name]) =>
       encodeSimpleArray(aggregates.map((aggregate) => aggregate[name])),

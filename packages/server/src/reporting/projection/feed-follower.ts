@@ -8,7 +8,7 @@ import {
   type Metrics,
   pause,
 } from '../../platform/index.ts';
-import { nilUuid } from '../infrastructure/run-query.ts';
+import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import type { GroupDictionaries } from './group-dictionary.ts';
 import { type BatchResult, createReportPosition, runProjectionBatch } from './projection-batch.ts';
 import { organizationsBehindSql } from './projection-sql.ts';

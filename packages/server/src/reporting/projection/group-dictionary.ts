@@ -1,5 +1,5 @@
 // Assigns small numbers to the groups and classes of an organisation; numbers are never reused.
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { Queries } from '../../platform/index.ts';
 import type { PaymentGroup } from './reported-payment-types.ts';
 
 export type NumberedGroup = PaymentGroup & { readonly groupId: number };
@@ -45,12 +45,12 @@ const insertClassesSql = `INSERT INTO report_classes (organization_id, class_id,
   SELECT $1, r."classId", r."groupId", r.state, 0 FROM jsonb_to_recordset($2::jsonb)
     AS r("classId" integer, "groupId" integer, state text)`;
 
-export const readGroups = (run: RunQuery, organizationId: string): Promise<NumberedGroup[]> =>
-  run<NumberedGroup>(groupsSql, [organizationId]);
+export const readGroups = (queries: Queries, organizationId: string): Promise<NumberedGroup[]> =>
+  queries.query<NumberedGroup>(groupsSql, [organizationId]);
 
-async function readDictionary(run: RunQuery, organizationId: string): Promise<GroupDictionary> {
-  const groups = await readGroups(run, organizationId);
-  const classes = await run<NumberedClass>(classesSql, [organizationId]);
+async function readDictionary(queries: Queries, organizationId: string): Promise<GroupDictionary> {
+  const groups = await readGroups(queries, organizationId);
+  const classes = await queries.query<NumberedClass>(classesSql, [organizationId]);
   return {
     groups: new Map(groups.map((group) => [groupKey(group), group.groupId])),
     classes: new Map(
@@ -74,7 +74,7 @@ function findNumbers(
 const maxNumber = (numbers: Iterable<number>): number => Math.max(0, ...numbers);
 
 async function addMissing(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   { groups, classes }: GroupDictionary,
   groupsAndStates: readonly GroupAndState[],
@@ -97,10 +97,10 @@ async function addMissing(
     newClasses.push({ classId, groupId: ownGroupId, state });
   }
   if (newGroups.length > 0) {
-    await run(insertGroupsSql, [organizationId, JSON.stringify(newGroups)]);
+    await queries.query(insertGroupsSql, [organizationId, JSON.stringify(newGroups)]);
   }
   if (newClasses.length > 0) {
-    await run(insertClassesSql, [organizationId, JSON.stringify(newClasses)]);
+    await queries.query(insertClassesSql, [organizationId, JSON.stringify(newClasses)]);
   }
 }
 
@@ -114,7 +114,7 @@ export type DictionarySession = {
    * Returns numbers in the order of `groups`, and creates missing ones. The caller must hold the
    * lock of the organisation.
    */
-  assignNumbers(run: RunQuery, groups: readonly GroupAndState[]): Promise<GroupAndClassIds[]>;
+  assignNumbers(queries: Queries, groups: readonly GroupAndState[]): Promise<GroupAndClassIds[]>;
   /** Call this after the commit, so that the new numbers may be cached. */
   cacheAfterCommit(): void;
 };
@@ -137,17 +137,17 @@ export function createGroupDictionaries() {
     open(organizationId: string): DictionarySession {
       let newDictionary: GroupDictionary | undefined;
       return {
-        async assignNumbers(run, groupsAndStates) {
+        async assignNumbers(queries, groupsAndStates) {
           const cached = cache.get(organizationId);
           const cachedNumbers = groupsAndStates.map((each) => cached && findNumbers(cached, each));
           if (cachedNumbers.every((each) => each !== undefined)) return cachedNumbers;
           // Another process may have added numbers while it held the lock.
-          const dictionary = await readDictionary(run, organizationId);
+          const dictionary = await readDictionary(queries, organizationId);
           const limited = groupsAndStates.map((each) => ({
             ...each,
             group: limitGroups(dictionary, each.group),
           }));
-          await addMissing(run, organizationId, dictionary, limited);
+          await addMissing(queries, organizationId, dictionary, limited);
           newDictionary = dictionary;
           return limited.map((each) => findNumbers(dictionary, each) ?? { groupId: 0, classId: 0 });
         },

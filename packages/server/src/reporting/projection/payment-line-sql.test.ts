@@ -69,17 +69,19 @@ const movesStored = `SELECT number, amount, payment_id AS id, link_id AS link, m
   FROM report_movements WHERE organization_id = $1 ORDER BY number`;
 
 test('a line is stored with its exact texts, and the write returns the earlier state of the payment', async () => {
-  const { query } = await testDatabase();
+  const database = await testDatabase();
   const organizationId = randomUUID();
   const line = lineOf({});
   const moves = new Map([[2, [moveOf(0, 5)]]]);
-  const first = await writeLines(query, organizationId, [{ line, movements: moves, classId: 7 }]);
+  const first = await writeLines(database, organizationId, [
+    { line, movements: moves, classId: 7 },
+  ]);
   assert.equal(first.size, 0);
 
   const later = { ...line, captured: 9, version: 4, authorizationCode: 'ABC' };
   const more = new Map([...moves, [4, [moveOf(1, 4)]]]);
   const other = lineOf({ linkId: undefined, maskedNumber: undefined, version: 9 });
-  const earlierStates = await writeLines(query, organizationId, [
+  const earlierStates = await writeLines(database, organizationId, [
     { line: other, movements: new Map(), classId: 8 },
     { line: later, movements: more, classId: 8 },
   ]);
@@ -89,7 +91,7 @@ test('a line is stored with its exact texts, and the write returns the earlier s
   );
 
   const shared = { client: clientName, reference: 'null', order: null, amount: 999_999_999_999 };
-  assert.deepEqual(await query(linesStored, [organizationId]), [
+  assert.deepEqual(await database.query(linesStored, [organizationId]), [
     {
       id: line.paymentId,
       counted: 4,
@@ -113,26 +115,26 @@ test('a line is stored with its exact texts, and the write returns the earlier s
   ]);
   const ofLine = { id: line.paymentId, link: line.linkId, merchant: line.merchantId };
   const alike = { ...ofLine, card: '411111******1111', terminal: 'T,1', theirs: 'M "1"' };
-  assert.deepEqual(await query(movesStored, [organizationId]), [
+  assert.deepEqual(await database.query(movesStored, [organizationId]), [
     { number: 0, amount: 5, code: '', ...alike },
     { number: 1, amount: 4, code: 'ABC', ...alike },
   ]);
 });
 
 test('a repeated or older version of a line changes nothing', async () => {
-  const { query } = await testDatabase();
+  const database = await testDatabase();
   const organizationId = randomUUID();
   const line = lineOf({ version: 3 });
-  await writeLines(query, organizationId, [{ line, movements: new Map(), classId: 1 }]);
-  const before = await query(linesStored, [organizationId]);
+  await writeLines(database, organizationId, [{ line, movements: new Map(), classId: 1 }]);
+  const before = await database.query(linesStored, [organizationId]);
   for (const version of [3, 2]) {
     const old = { ...line, version, captured: 1 };
     const moves = new Map([[2, [moveOf(0, 1)]]]);
-    const earlierStates = await writeLines(query, organizationId, [
+    const earlierStates = await writeLines(database, organizationId, [
       { line: old, movements: moves, classId: 2 },
     ]);
     assert.equal(earlierStates.get(line.paymentId)?.counted, 3);
   }
-  assert.deepEqual(await query(linesStored, [organizationId]), before);
-  assert.deepEqual(await query(movesStored, [organizationId]), []);
+  assert.deepEqual(await database.query(linesStored, [organizationId]), before);
+  assert.deepEqual(await database.query(movesStored, [organizationId]), []);
 });

@@ -1,6 +1,10 @@
 // SQL for the lines of payments and their movements: some payments in one statement.
-import { encodeSimpleArray, encodeTextArray, withStatementName } from '../../platform/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import {
+  encodeSimpleArray,
+  encodeTextArray,
+  type PreparedStatement,
+  type Queries,
+} from '../../platform/index.ts';
 import type { PaymentLine, ProjectedPayment } from './reported-payment-types.ts';
 
 export type StoredPayment = { paymentId: string; classId: number; counted: number };
@@ -125,10 +129,9 @@ const lineValueSql = (name: string) => `(${parameterOf(name)})[m."at"]`;
 /**
  * Returns the written lines. The statement scans no table, so its plan is good at any table size.
  */
-const buildLinesSql = (name: string, onConflict: string) =>
-  withStatementName(
-    name,
-    `WITH kept AS (
+const buildLinesSql = (name: string, onConflict: string): PreparedStatement => ({
+  name,
+  text: `WITH kept AS (
     INSERT INTO report_payments AS p (organization_id, last_four, ${columnNames.join(', ')})
     SELECT $1, right(r.masked_number, 4), ${columnNames.map((name) => `r.${name}`).join(', ')}
     FROM unnest(${columnNames.map(parameterOf).join(', ')}) AS r(${columnNames.join(', ')})
@@ -147,7 +150,7 @@ const buildLinesSql = (name: string, onConflict: string) =>
     ON CONFLICT (organization_id, link_id, settlement_date, payment_id, number) DO NOTHING
   )
   SELECT payment_id AS "paymentId" FROM kept`,
-  );
+});
 
 const changingColumnNames = columns.filter(({ changes }) => changes).map(({ name }) => name);
 
@@ -187,24 +190,27 @@ function buildLinesValues(
 
 /** Writes the current lines, and returns the earlier state of those that existed. */
 export async function writeLines(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   lines: readonly NumberedLine[],
 ): Promise<StoredPayments> {
   type WrittenLine = Pick<StoredPayment, 'paymentId'>;
-  const written = await run<WrittenLine>(
+  const written = await queries.query<WrittenLine>(
     insertLinesSql,
     buildLinesValues(organizationId, lines, new Map()),
   );
   if (written.length === lines.length) return new Map();
   const newIds = new Set(written.map(({ paymentId }) => paymentId));
   const existingLines = lines.filter(({ line }) => !newIds.has(line.paymentId));
-  const storedRows = await run<StoredPayment>(storedPaymentsSql, [
+  const storedRows = await queries.query<StoredPayment>(storedPaymentsSql, [
     organizationId,
     encodeSimpleArray(existingLines.map(({ line }) => line.createdAt)),
     encodeSimpleArray(existingLines.map(({ line }) => line.paymentId)),
   ]);
   const stored = new Map(storedRows.map((each) => [each.paymentId, each]));
-  await run<WrittenLine>(updateLinesSql, buildLinesValues(organizationId, existingLines, stored));
+  await queries.query<WrittenLine>(
+    updateLinesSql,
+    buildLinesValues(organizationId, existingLines, stored),
+  );
   return stored;
 }

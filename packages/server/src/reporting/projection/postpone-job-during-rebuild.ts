@@ -1,11 +1,11 @@
 // Postpones jobs on reports while the reports of their organisation are being rebuilt.
-import type { Clock, Database, Job, Reschedule } from '../../platform/index.ts';
+import type { Clock, Job, Queries, Reschedule } from '../../platform/index.ts';
 import { isCompleteSql } from './projection-sql.ts';
 
 const retryMs = 5_000;
 
 export type RebuildCheckDeps = {
-  readonly database: Pick<Database, 'query'>;
+  readonly database: Queries;
   readonly clock: Clock;
 };
 

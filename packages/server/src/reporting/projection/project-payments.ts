@@ -4,9 +4,8 @@ import {
   readTransactions,
   type TransactionRecord,
 } from '../../payments/index.ts';
-import { encodeSimpleArray } from '../../platform/index.ts';
+import { encodeSimpleArray, type Queries } from '../../platform/index.ts';
 import { readQrPayments } from '../../qr/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
 import { addAggregates } from './daily-aggregate-sql.ts';
 import { addSumEntry, type DailyAggregates } from './daily-aggregates.ts';
 import {
@@ -44,7 +43,7 @@ type NumberedPayment = ProjectedPayment &
 
 /** The server does not read sales again that this process has committed. */
 async function readCards(
-  run: RunQuery,
+  queries: Queries,
   { organizationId, recent }: Pick<ProjectionContext, 'organizationId' | 'recent'>,
   cards: PaymentsToProject['cards'],
 ): Promise<TransactionRecord[]> {
@@ -57,16 +56,16 @@ async function readCards(
     if (recentRecord === undefined) missingIds.push(id);
     else recentRecords.push(recentRecord);
   }
-  return [...recentRecords, ...(await readTransactions(run, organizationId, missingIds))];
+  return [...recentRecords, ...(await readTransactions(queries, organizationId, missingIds))];
 }
 
 async function readProjectedPayments(
-  run: RunQuery,
+  queries: Queries,
   context: Pick<ProjectionContext, 'organizationId' | 'recent'>,
   { cards, qr }: PaymentsToProject,
 ): Promise<ProjectedPayment[]> {
-  const transactions = await readCards(run, context, cards);
-  const payments = await readQrPayments(run, context.organizationId, qr);
+  const transactions = await readCards(queries, context, cards);
+  const payments = await readQrPayments(queries, context.organizationId, qr);
   return [...transactions.map(projectCardPayment), ...payments.map(projectQrPayment)];
 }
 
@@ -140,7 +139,7 @@ function addSettlements(all: SettlementsByKey, movements: readonly NewMovement[]
 const aggregatesPerStatement = 100;
 
 async function writeAggregates(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   aggregates: DailyAggregates,
 ): Promise<void> {
@@ -148,7 +147,7 @@ async function writeAggregates(
   const sorted = [...aggregates].sort(([one], [other]) => (one < other ? -1 : 1));
   for (let from = 0; from < sorted.length; from += aggregatesPerStatement) {
     const part = sorted.slice(from, from + aggregatesPerStatement).map(([, cell]) => cell);
-    await addAggregates(run, organizationId, part);
+    await addAggregates(queries, organizationId, part);
   }
 }
 
@@ -161,14 +160,14 @@ type ProjectionContext = {
 
 /** Writes the lines of some payments, and returns their data for the sums. */
 async function projectPart(
-  run: RunQuery,
+  queries: Queries,
   context: Omit<ProjectionContext, 'at'>,
   payments: PaymentsToProject,
 ): Promise<NumberedPayment[]> {
   const { organizationId, numbering } = context;
-  const reported = await readProjectedPayments(run, context, payments);
+  const reported = await readProjectedPayments(queries, context, payments);
   if (reported.length === 0) return [];
-  const numbers = await numbering.assignNumbers(run, [
+  const numbers = await numbering.assignNumbers(queries, [
     ...reported.map(({ line }) => line),
     ...reported.map(({ line }) => ({ group: currencyGroup(line.group.currency), state: '' })),
   ]);
@@ -177,7 +176,7 @@ async function projectPart(
     ...(numbers[index] ?? { groupId: 0, classId: 0 }),
     currencyGroupId: numbers[reported.length + index]?.groupId ?? 0,
   }));
-  const existingById = await writeLines(run, organizationId, numbered);
+  const existingById = await writeLines(queries, organizationId, numbered);
   return numbered
     .map((each): NumberedPayment => ({ ...each, existing: existingById.get(each.line.paymentId) }))
     .filter(({ line, existing }) => line.version > (existing?.counted ?? 0));
@@ -202,7 +201,7 @@ function* splitIntoParts({ cards, qr }: PaymentsToProject): Generator<PaymentsTo
  * and commits. Each sum is written once for all payments.
  */
 export async function projectPayments(
-  run: RunQuery,
+  queries: Queries,
   context: ProjectionContext,
   payments: PaymentsToProject,
 ): Promise<void> {
@@ -211,21 +210,21 @@ export async function projectPayments(
   const changes = new Map<number, number>();
   const settlements: SettlementsByKey = new Map();
   for (const part of splitIntoParts(payments)) {
-    const numbered = await projectPart(run, context, part);
+    const numbered = await projectPart(queries, context, part);
     addSumEntries(aggregates, numbered);
     countClassChanges(changes, numbered);
     addSettlements(settlements, listNewMovements(numbered));
   }
   const changed = [...changes].filter(([, delta]) => delta !== 0);
   if (changed.length > 0) {
-    await run(updateClassCountsSql, [
+    await queries.query(updateClassCountsSql, [
       organizationId,
       encodeSimpleArray(changed.map(([classId]) => classId)),
       encodeSimpleArray(changed.map(([, delta]) => delta)),
     ]);
   }
-  await writeAggregates(run, organizationId, aggregates);
+  await writeAggregates(queries, organizationId, aggregates);
   if (settlements.size > 0) {
-    await writeSettlements(run, organizationId, [...settlements.values()], at);
+    await writeSettlements(queries, organizationId, [...settlements.values()], at);
   }
 }

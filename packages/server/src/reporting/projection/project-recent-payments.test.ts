@@ -6,7 +6,7 @@ import {
   selectTransactionsText,
   type TransactionRecord,
 } from '../../payments/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { Queries } from '../../platform/index.ts';
 import { insertLinesSql } from './payment-line-sql.ts';
 import { projectPayments, withoutFeedEvents } from './project-payments.ts';
 
@@ -57,23 +57,25 @@ function captured(transactionId: string): TransactionRecord {
 /** Returns the payments that were read and those that were written. */
 async function projected(cards: ReadonlyMap<string, number>, recentIds: readonly string[]) {
   const valuesByText: Record<string, unknown> = {};
-  const run: RunQuery = async (text, values) => {
-    valuesByText[text] ??= values;
-    return [];
+  const queries: Queries = {
+    async query(statement, values) {
+      valuesByText[typeof statement === 'string' ? statement : statement.text] ??= values;
+      return [];
+    },
   };
   const recent = createRecentTransactions();
   for (const id of recentIds) recent.add(captured(id));
   const numbering = {
-    assignNumbers: async (_run: RunQuery, all: readonly unknown[]) =>
+    assignNumbers: async (_queries: Queries, all: readonly unknown[]) =>
       all.map(() => ({ groupId: 1, classId: 1 })),
     cacheAfterCommit: () => {},
   };
-  await projectPayments(run, { organizationId, numbering, at, recent }, { cards, qr: [] });
+  await projectPayments(queries, { organizationId, numbering, at, recent }, { cards, qr: [] });
   const idsIn = (text: string, index: number) => {
     const values = valuesByText[text];
     return Array.isArray(values) ? String(values[index]) : undefined;
   };
-  return { read: idsIn(selectTransactionsText, 1), written: idsIn(insertLinesSql, 2), recent };
+  return { read: idsIn(selectTransactionsText, 1), written: idsIn(insertLinesSql.text, 2), recent };
 }
 
 test('a sale that this process has committed is not read again, and forgotten then', async () => {

@@ -5,9 +5,9 @@ import {
   type RecentTransactions,
   readClearingTotals,
 } from '../../payments/index.ts';
-import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import { type Clock, type Database, isoTime, type Queries } from '../../platform/index.ts';
 import { listQrPaymentIds } from '../../qr/index.ts';
-import { nilUuid, type RunQuery, runInTransaction } from '../infrastructure/run-query.ts';
+import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import type { DictionarySession, GroupDictionaries } from './group-dictionary.ts';
 import { type PaymentsToProject, projectPayments, withoutFeedEvents } from './project-payments.ts';
 import {
@@ -28,7 +28,7 @@ const eventsAtOnce = 2000;
 const filesAtOnce = 20;
 
 type BatchContext = {
-  readonly run: RunQuery;
+  readonly queries: Queries;
   readonly organizationId: string;
   readonly numbering: DictionarySession;
   readonly at: string;
@@ -52,14 +52,14 @@ function groupEvents(events: readonly FeedEvent[]): PaymentsToProject & { files:
 }
 
 async function recordClearingFiles(
-  { run, organizationId }: BatchContext,
+  { queries, organizationId }: BatchContext,
   fileIds: readonly string[],
 ): Promise<void> {
   for (const fileId of fileIds) {
-    const sums = await readClearingTotals(run, organizationId, fileId);
+    const sums = await readClearingTotals(queries, organizationId, fileId);
     const rows = sums.map(({ lines, amount, ...key }) => ({ ...key, fileId, lines, amount }));
     if (rows.length > 0)
-      await run(insertSettlementFilesSql, [organizationId, JSON.stringify(rows)]);
+      await queries.query(insertSettlementFilesSql, [organizationId, JSON.stringify(rows)]);
   }
 }
 
@@ -82,28 +82,28 @@ async function projectStage(
   context: BatchContext,
   { stage, place }: ProjectionPosition,
 ): Promise<StageResult> {
-  const { run, organizationId } = context;
+  const { queries, organizationId } = context;
   const toResult = (ids: readonly string[], limit: number): StageResult =>
     ids.length === limit
       ? { stage, place: ids.at(-1) ?? nilUuid, isFull: true }
       : { stage: nextStages[stage], place: nilUuid, isFull: stage !== 'Files' };
   switch (stage) {
     case 'Wiping': {
-      const hasMore = await deleteReportPart(run, organizationId);
+      const hasMore = await deleteReportPart(queries, organizationId);
       return { stage: hasMore ? 'Wiping' : 'Cards', place: nilUuid, isFull: true };
     }
     case 'Cards': {
-      const cards = await listTransactionIds(run, organizationId, place, eventsAtOnce);
-      await projectPayments(run, context, { cards: withoutFeedEvents(cards), qr: [] });
+      const cards = await listTransactionIds(queries, organizationId, place, eventsAtOnce);
+      await projectPayments(queries, context, { cards: withoutFeedEvents(cards), qr: [] });
       return toResult(cards, eventsAtOnce);
     }
     case 'Qr': {
-      const qr = await listQrPaymentIds(run, organizationId, place, eventsAtOnce);
-      await projectPayments(run, context, { cards: withoutFeedEvents([]), qr });
+      const qr = await listQrPaymentIds(queries, organizationId, place, eventsAtOnce);
+      await projectPayments(queries, context, { cards: withoutFeedEvents([]), qr });
       return toResult(qr, eventsAtOnce);
     }
     case 'Files': {
-      const files = await listClearingFileIds(run, organizationId, place, filesAtOnce);
+      const files = await listClearingFileIds(queries, organizationId, place, filesAtOnce);
       await recordClearingFiles(context, files);
       return toResult(files, filesAtOnce);
     }
@@ -130,10 +130,14 @@ function restartAfterOlderVersion({ isForeign, ...position }: LockedPosition): P
 }
 
 async function projectFeedEvents(context: BatchContext, position: number): Promise<FeedEvent[]> {
-  const { run, organizationId } = context;
-  const events = await run<FeedEvent>(feedEventsSql, [organizationId, position, eventsAtOnce]);
+  const { queries, organizationId } = context;
+  const events = await queries.query<FeedEvent>(feedEventsSql, [
+    organizationId,
+    position,
+    eventsAtOnce,
+  ]);
   const { files, ...payments } = groupEvents(events);
-  await projectPayments(run, context, payments);
+  await projectPayments(queries, context, payments);
   await recordClearingFiles(context, files);
   return events;
 }
@@ -162,13 +166,15 @@ export type ProjectionBatchDeps = {
 /**
  * Pauses after each statement, because a batch without pauses would delay sales for half a second.
  */
-function withPauses(run: RunQuery, pauseAfter: ProjectionBatchDeps['pauseAfter']): RunQuery {
+function withPauses(queries: Queries, pauseAfter: ProjectionBatchDeps['pauseAfter']): Queries {
   let startedMs = performance.now();
-  return async (text, values) => {
-    const rows = await run<never>(text, values);
-    await pauseAfter(performance.now() - startedMs);
-    startedMs = performance.now();
-    return rows;
+  return {
+    async query(statement, values) {
+      const rows = await queries.query<never>(statement, values);
+      await pauseAfter(performance.now() - startedMs);
+      startedMs = performance.now();
+      return rows;
+    },
   };
 }
 
@@ -181,12 +187,12 @@ export async function runProjectionBatch(
   let numbering: DictionarySession | undefined;
   const now = clock.now();
   const result = await database.transaction(async (trx): Promise<BatchResult> => {
-    const run = withPauses(runInTransaction(trx), deps.pauseAfter);
+    const queries = withPauses(trx, deps.pauseAfter);
     // Created with the transaction, because numbers of a rolled-back transaction are not valid.
     numbering = dictionaries.open(organizationId);
     const at = isoTime(now);
-    const context: BatchContext = { run, organizationId, numbering, at, recent: deps.recent };
-    const [locked] = await run<LockedPosition>(lockPositionSql, [organizationId]);
+    const context: BatchContext = { queries, organizationId, numbering, at, recent: deps.recent };
+    const [locked] = await queries.query<LockedPosition>(lockPositionSql, [organizationId]);
     if (locked === undefined) return { events: 0, isFull: false, isLockedElsewhere: true };
     const position = restartAfterDeletedEvents(restartAfterOlderVersion(locked));
     const stageResult = await projectStage(context, position);
@@ -200,7 +206,7 @@ export async function runProjectionBatch(
     const reached = isFull || isWiping ? lastSeen : Math.max(lastSeen, position.head);
     const asOf = isFull && last !== undefined ? last.createdAt.getTime() : now;
     const place = stageResult.stage === 'Following' ? null : stageResult.place;
-    await run(updatePositionSql, [
+    await queries.query(updatePositionSql, [
       organizationId,
       reached,
       isoTime(asOf),

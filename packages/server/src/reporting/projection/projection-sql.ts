@@ -1,5 +1,6 @@
 // SQL that updates reports, one organisation at a time, with a lock on the row of its position.
-import { nilUuid, type RunQuery } from '../infrastructure/run-query.ts';
+import type { Queries } from '../../platform/index.ts';
+import { nilUuid } from '../infrastructure/nil-uuid.ts';
 
 /** `Wiping` starts a new walk over all payments; after the walk the stage is `Following`. */
 export type ProjectionStage = 'Wiping' | 'Cards' | 'Qr' | 'Files' | 'Following';
@@ -100,7 +101,7 @@ export const addSettlementsSql = `INSERT INTO report_settlements AS s (organizat
     updated_at = excluded.updated_at`;
 
 export async function writeSettlements(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   settlements: readonly SettlementSums[],
   at: string,
@@ -109,7 +110,7 @@ export async function writeSettlements(
     ...key,
     ...Object.fromEntries(settlementColumns.map((name) => [name, String(sums.get(name) ?? 0n)])),
   }));
-  await run(addSettlementsSql, [organizationId, JSON.stringify(rows), at]);
+  await queries.query(addSettlementsSql, [organizationId, JSON.stringify(rows), at]);
 }
 
 /** Reading a file again adds no row; a refused file keeps its recorded lines. */
@@ -132,9 +133,9 @@ const reportTables = [
 ] as const;
 
 /** Deletes a part of the reports of an organisation; returns false when nothing is left. */
-export async function deleteReportPart(run: RunQuery, organizationId: string): Promise<boolean> {
+export async function deleteReportPart(queries: Queries, organizationId: string): Promise<boolean> {
   for (const [table, key] of reportTables) {
-    const [row] = await run<{ count: number }>(
+    const [row] = await queries.query<{ count: number }>(
       `WITH gone AS (DELETE FROM ${table} WHERE organization_id = $1 AND (${key}) IN (
          SELECT ${key} FROM ${table} WHERE organization_id = $1 ORDER BY ${key} LIMIT ${deletedRowsPerPart})
          RETURNING 1)
@@ -143,6 +144,8 @@ export async function deleteReportPart(run: RunQuery, organizationId: string): P
     );
     if ((row?.count ?? 0) > 0) return true;
   }
-  await run('UPDATE report_classes SET payments = 0 WHERE organization_id = $1', [organizationId]);
+  await queries.query('UPDATE report_classes SET payments = 0 WHERE organization_id = $1', [
+    organizationId,
+  ]);
   return false;
 }

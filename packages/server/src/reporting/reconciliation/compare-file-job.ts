@@ -1,13 +1,13 @@
 // Compares in the background: first the lines of the file, then movements that the file lacks.
-import type { Kysely } from 'kysely';
 import {
   type Clock,
   type Database,
   isoTime,
   type Job,
+  type Queries,
   type Reschedule,
 } from '../../platform/index.ts';
-import { nilUuid, type RunQuery, runInTransaction } from '../infrastructure/run-query.ts';
+import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import { matchMovements } from './match-movements.ts';
 import type {
   Counts,
@@ -51,18 +51,26 @@ const referenceRepeated = 'reference_repeated';
 
 export function createCompareFileJob({ database, clock, store }: CompareFileDeps) {
   async function compareLines(
-    run: RunQuery,
+    queries: Queries,
     row: ReconciliationRow,
     after: string,
   ): Promise<StepResult | typeof referenceRepeated> {
     const rowAtPosition = { ...row, place: after };
-    const pageEnd = await store.findPageEnd(run, rowAtPosition, linesPerStep);
+    const pageEnd = await store.findPageEnd(queries, rowAtPosition, linesPerStep);
     const linesMax = linesPerStep + linesPerReferenceMax;
-    const acquirerLines = await store.readAcquirerLines(run, rowAtPosition, pageEnd, linesMax + 1);
+    const acquirerLines = await store.readAcquirerLines(
+      queries,
+      rowAtPosition,
+      pageEnd,
+      linesMax + 1,
+    );
     if (acquirerLines.length > linesMax) return referenceRepeated;
     const references = [...new Set(acquirerLines.map((line) => line.retrievalReferenceNumber))];
-    const matches = matchMovements(acquirerLines, await store.readMovements(run, row, references));
-    await store.recordMatches(run, row, matches, isoTime(clock.now()));
+    const matches = matchMovements(
+      acquirerLines,
+      await store.readMovements(queries, row, references),
+    );
+    await store.recordMatches(queries, row, matches, isoTime(clock.now()));
     const count = (outcome: string) => matches.filter((each) => each.outcome === outcome).length;
     return {
       counts: {
@@ -77,11 +85,11 @@ export function createCompareFileJob({ database, clock, store }: CompareFileDeps
   }
 
   async function findMissingOfDay(
-    run: RunQuery,
+    queries: Queries,
     row: ReconciliationRow,
     from: { readonly day: string; readonly behind: MovementKey },
   ): Promise<StepResult> {
-    const { missed, count, last } = await store.recordMissing(run, row, from, movementsPerStep);
+    const { missed, count, last } = await store.recordMissing(queries, row, from, movementsPerStep);
     const counts = { ...zeroCounts, missingThere: missed };
     if (count === movementsPerStep && last !== undefined) {
       const { paymentId, sequence } = last;
@@ -99,15 +107,14 @@ export function createCompareFileJob({ database, clock, store }: CompareFileDeps
    *
    * @returns true if this process has more steps to do
    */
-  async function runStep(trx: Kysely<unknown>, row: ReconciliationRow): Promise<boolean> {
-    const run = runInTransaction(trx);
+  async function runStep(trx: Queries, row: ReconciliationRow): Promise<boolean> {
     const position = parsePosition(row);
     const result =
       'reference' in position
-        ? await compareLines(run, row, position.reference)
-        : await findMissingOfDay(run, row, position);
+        ? await compareLines(trx, row, position.reference)
+        : await findMissingOfDay(trx, row, position);
     if (result === referenceRepeated) {
-      await store.changeState(run, row, {
+      await store.changeState(trx, row, {
         from: 'Matching',
         to: 'Failed',
         failure: referenceRepeated,
@@ -117,7 +124,7 @@ export function createCompareFileJob({ database, clock, store }: CompareFileDeps
     const { counts, next } = result;
     if (
       !(await store.updateProgress(
-        run,
+        trx,
         row,
         next === undefined ? 'end' : JSON.stringify(next),
         counts,
@@ -126,7 +133,7 @@ export function createCompareFileJob({ database, clock, store }: CompareFileDeps
       // Another process did this step, so this transaction must be rolled back.
       throw new ConcurrentComparisonError();
     }
-    if (next === undefined) await store.complete(run, row, isoTime(clock.now()));
+    if (next === undefined) await store.complete(trx, row, isoTime(clock.now()));
     return next !== undefined;
   }
 

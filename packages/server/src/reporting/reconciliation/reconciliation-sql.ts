@@ -5,8 +5,7 @@ import type {
   ReconciliationState,
   SettlementLine,
 } from '@switchyard/contract';
-import type { Database } from '../../platform/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { Queries } from '../../platform/index.ts';
 import type {
   AcquirerLine,
   ComparedLine,
@@ -184,7 +183,7 @@ const balancesSql = `WITH file AS (
 
 export type ReconciliationStore = ReturnType<typeof createReconciliationStore>;
 
-export function createReconciliationStore(database: Pick<Database, 'query'>) {
+export function createReconciliationStore(database: Queries) {
   return {
     async addLines(
       { organizationId, reconciliationId }: ReconciliationKey,
@@ -265,19 +264,19 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
 
     /** Returns false if the item was already resolved. */
     async resolveItem(
-      run: RunQuery,
+      queries: Queries,
       { organizationId, reconciliationId }: ReconciliationKey,
       number: number,
       to: { resolution: string; note: string | null; resolvedBy: string; at: string },
     ): Promise<boolean> {
-      const rows = await run<{ number: number }>(
+      const rows = await queries.query<{ number: number }>(
         `UPDATE reconciliation_items SET resolution = $4, note = $5, resolved_by = $6, resolved_at = $7
          WHERE organization_id = $1 AND reconciliation_id = $2 AND number = $3 AND resolution IS NULL
          RETURNING number`,
         [organizationId, reconciliationId, number, to.resolution, to.note, to.resolvedBy, to.at],
       );
       if (rows.length === 0) return false;
-      await run(
+      await queries.query(
         `UPDATE reconciliations SET open = open - 1
          WHERE organization_id = $1 AND reconciliation_id = $2`,
         [organizationId, reconciliationId],
@@ -287,7 +286,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
 
     /** Returns false if the reconciliation was not in the state `from`. */
     async changeState(
-      run: RunQuery,
+      queries: Queries,
       { organizationId, reconciliationId }: ReconciliationKey,
       {
         from,
@@ -295,7 +294,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
         failure,
       }: { from: ReconciliationState; to: ReconciliationState; failure?: string },
     ): Promise<boolean> {
-      const rows = await run<{ state: string }>(
+      const rows = await queries.query<{ state: string }>(
         `UPDATE reconciliations SET state = $4, failure = $5
          WHERE organization_id = $1 AND reconciliation_id = $2 AND state = $3 RETURNING state`,
         [organizationId, reconciliationId, from, to, failure ?? null],
@@ -304,23 +303,23 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     async findPageEnd(
-      run: RunQuery,
+      queries: Queries,
       row: ReconciliationRow,
       lines: number,
     ): Promise<string | undefined> {
       const values = [row.organizationId, row.reconciliationId, row.place, lines];
-      const [pageEnd] = await run<{ bound: string }>(pageEndSql, values);
+      const [pageEnd] = await queries.query<{ bound: string }>(pageEndSql, values);
       return pageEnd?.bound;
     },
 
     async readAcquirerLines(
-      run: RunQuery,
+      queries: Queries,
       row: ReconciliationRow,
       bound: string | undefined,
       limit: number,
     ) {
       const values = [row.organizationId, row.reconciliationId, row.place, bound ?? null, limit];
-      const rows = await run<{ number: number; theirs: StoredAcquirerLine }>(
+      const rows = await queries.query<{ number: number; theirs: StoredAcquirerLine }>(
         acquirerLinesSql,
         values,
       );
@@ -328,11 +327,11 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     readMovements: (
-      run: RunQuery,
+      queries: Queries,
       row: ReconciliationRow,
       references: readonly string[],
     ): Promise<PlatformMovement[]> =>
-      run<PlatformMovement>(movementsSql, [
+      queries.query<PlatformMovement>(movementsSql, [
         row.organizationId,
         row.linkId,
         [...references],
@@ -342,7 +341,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
 
     /** Stores the results of some lines. */
     async recordMatches(
-      run: RunQuery,
+      queries: Queries,
       row: ReconciliationKey,
       comparedLines: readonly ComparedLine[],
       at: string,
@@ -363,8 +362,12 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
         ];
       });
       if (paired.length === 0) return;
-      await run(recordMatchesSql, [organizationId, reconciliationId, JSON.stringify(paired)]);
-      await run(resolveEarlierItemsSql, [
+      await queries.query(recordMatchesSql, [
+        organizationId,
+        reconciliationId,
+        JSON.stringify(paired),
+      ]);
+      await queries.query(resolveEarlierItemsSql, [
         organizationId,
         reconciliationId,
         at,
@@ -374,12 +377,12 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
 
     /** Stores the movements of a day that the file lacks, after a given movement. */
     async recordMissing(
-      run: RunQuery,
+      queries: Queries,
       row: ReconciliationRow,
       from: { day: string; behind: MovementKey },
       limit: number,
     ): Promise<{ missed: number; count: number; last: MovementKey | undefined }> {
-      const rows = await run<MovementKey & { missed: number }>(recordMissingSql, [
+      const rows = await queries.query<MovementKey & { missed: number }>(recordMissingSql, [
         row.organizationId,
         row.reconciliationId,
         row.linkId,
@@ -393,8 +396,8 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     /** Stores the progress; returns false if another process was faster. */
-    async updateProgress(run: RunQuery, row: ReconciliationRow, place: string, counts: Counts) {
-      const moved = await run(updateProgressSql, [
+    async updateProgress(queries: Queries, row: ReconciliationRow, place: string, counts: Counts) {
+      const moved = await queries.query(updateProgressSql, [
         row.organizationId,
         row.reconciliationId,
         place,
@@ -408,16 +411,16 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       return moved.length === 1;
     },
 
-    async complete(run: RunQuery, row: ReconciliationRow, at: string): Promise<void> {
+    async complete(queries: Queries, row: ReconciliationRow, at: string): Promise<void> {
       const { organizationId, reconciliationId, linkId, fromDay, toDay } = row;
-      const balances = await run<Balance>(balancesSql, [
+      const balances = await queries.query<Balance>(balancesSql, [
         organizationId,
         reconciliationId,
         linkId,
         fromDay,
         toDay,
       ]);
-      await run(
+      await queries.query(
         `UPDATE reconciliations SET state = 'Completed', balances = $3, completed_at = $4
          WHERE organization_id = $1 AND reconciliation_id = $2 AND state = 'Matching'`,
         [organizationId, reconciliationId, JSON.stringify(balances), at],
@@ -437,10 +440,10 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     async delete(
-      run: RunQuery,
+      queries: Queries,
       { organizationId, reconciliationId }: ReconciliationKey,
     ): Promise<void> {
-      await run(
+      await queries.query(
         'DELETE FROM reconciliations WHERE organization_id = $1 AND reconciliation_id = $2',
         [organizationId, reconciliationId],
       );

@@ -17,9 +17,9 @@ import {
   type Ids,
   isoTime,
   type Jobs,
+  type Queries,
   withUnknownOutcome,
 } from '../../platform/index.ts';
-import { type RunQuery, runInTransaction } from '../infrastructure/run-query.ts';
 import { compareFileJobKind } from './compare-file-job.ts';
 import { type FileLine, readSettlementFile } from './read-settlement-file.ts';
 import {
@@ -223,7 +223,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
     const now = clock.now();
     await database.transaction(async (trx) => {
       const { acquirerLinkId, from, to, name } = request;
-      await runInTransaction(trx)(insertReconciliationSql, [
+      await trx.query(insertReconciliationSql, [
         organizationId,
         id,
         acquirerLinkId,
@@ -263,12 +263,12 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       try {
         await storeLines(key, body);
       } catch (error) {
-        await database.transaction((trx) => store.delete(runInTransaction(trx), key));
+        await database.transaction((trx) => store.delete(trx, key));
         await deleteItems(organizationId, id);
         throw error;
       }
       await database.transaction(async (trx) => {
-        await store.changeState(runInTransaction(trx), key, { from: 'Receiving', to: 'Matching' });
+        await store.changeState(trx, key, { from: 'Receiving', to: 'Matching' });
         const payload = { reconciliationId: id };
         await jobs.enqueue({ organizationId, kind: compareFileJobKind, payload }, trx);
       });
@@ -343,7 +343,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
           resolvedBy: caller.userId ?? caller.clientId,
           at: isoTime(clock.now()),
         };
-        if (!(await store.resolveItem(runInTransaction(trx), row, at.number, to))) {
+        if (!(await store.resolveItem(trx, row, at.number, to))) {
           throwProblem('resolution_not_allowed', 'Another request has resolved this item.');
         }
         await audit.record(trx, {
@@ -362,7 +362,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
     async deleteReconciliation(caller: Caller, requestId: string, id: string): Promise<void> {
       const row = await requireReconciliation(caller, id);
       await database.transaction(async (trx) => {
-        await store.delete(runInTransaction(trx), row);
+        await store.delete(trx, row);
         await audit.record(trx, {
           organizationId: row.organizationId,
           action: 'reconciliation.deleted',
@@ -385,8 +385,8 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       const id = String(Reflect.get(payload, 'reconciliationId'));
       const key = toKey(organizationId, id);
       const failed = { from: 'Receiving', to: 'Failed', failure: 'file_incomplete' } as const;
-      const markFailed = (run: RunQuery) => store.changeState(run, key, failed);
-      if (await database.transaction((trx) => markFailed(runInTransaction(trx))))
+      const markFailed = (queries: Queries) => store.changeState(queries, key, failed);
+      if (await database.transaction((trx) => markFailed(trx)))
         await deleteItems(organizationId, id);
     },
   };

@@ -1,7 +1,7 @@
 // Finds one page of payments, with the fastest statement for the filters.
 import { findTransactionsByIdentifier } from '../../payments/index.ts';
+import type { Queries } from '../../platform/index.ts';
 import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
 import type { PagePosition, SearchPage } from './page-position.ts';
 import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
 import {
@@ -50,7 +50,7 @@ const fewPaymentsInRange = 40_000;
 const mergedRowsMax = 60_000;
 
 type SearchTask = {
-  readonly run: RunQuery;
+  readonly queries: Queries;
   readonly search: PaymentSearchCriteria;
   readonly page: SearchPage;
   readonly classIds: readonly number[] | undefined;
@@ -69,10 +69,11 @@ const toPosition = (row: Pick<PaymentRow, 'created_at' | 'payment_id'>): PagePos
 /** One more row than the page shows whether further rows exist. */
 const withOneMore = (page: SearchPage): SearchPage => ({ ...page, limit: page.limit + 1 });
 
-const runStatement = (run: RunQuery, { text, values }: Statement) => run<PaymentRow>(text, values);
+const runStatement = (queries: Queries, { text, values }: Statement) =>
+  queries.query<PaymentRow>(text, values);
 
-async function readPage({ run, page }: SearchTask, statement: Statement): Promise<PageRows> {
-  const rows = await runStatement(run, statement);
+async function readPage({ queries, page }: SearchTask, statement: Statement): Promise<PageRows> {
+  const rows = await runStatement(queries, statement);
   return rows.length > page.limit
     ? { rows: rows.slice(0, page.limit), next: toPosition(rows[page.limit - 1] as PaymentRow) }
     : { rows };
@@ -83,13 +84,13 @@ async function scanIndex(
   index: SearchIndex,
   scannedMax: number,
 ): Promise<PageRows> {
-  const { run, search, classIds, page } = task;
+  const { queries, search, classIds, page } = task;
   const scan = { search, classIds, page: withOneMore(page) };
   const pageRows = await readPage(task, indexScanStatement(index, scan, scannedMax));
   const wantsAll = classIds === undefined && search.amountMin === undefined;
   if (pageRows.next !== undefined || (wantsAll && search.amountMax === undefined)) return pageRows;
   const end = indexScanEndStatement(index, scan, scannedMax);
-  const [last] = await run<PaymentRow>(end.text, end.values);
+  const [last] = await queries.query<PaymentRow>(end.text, end.values);
   return last === undefined ? pageRows : { ...pageRows, next: toPosition(last) };
 }
 
@@ -140,11 +141,11 @@ export function listReferenceColumns(text: string): (readonly [ReferenceColumn, 
 }
 
 async function findByText(task: SearchTask, text: string): Promise<PageRows> {
-  const { run, search, classIds, page } = task;
+  const { queries, search, classIds, page } = task;
   const { organizationId } = search;
   const foundByIdentifier = [
-    ...(await findTransactionsByIdentifier(run, organizationId, text)),
-    ...(await findQrPaymentsByIdentifier(run, organizationId, text)),
+    ...(await findTransactionsByIdentifier(queries, organizationId, text)),
+    ...(await findQrPaymentsByIdentifier(queries, organizationId, text)),
   ];
   const scan = { search, classIds, page: withOneMore(page) };
   return readPage(task, referenceStatement(scan, listReferenceColumns(text), foundByIdentifier));
@@ -161,9 +162,9 @@ export function chooseEntityIndex({
   return merchantId === undefined ? undefined : 'merchant';
 }
 
-async function countAmounts({ run, search }: SearchTask, limit: number): Promise<number> {
+async function countAmounts({ queries, search }: SearchTask, limit: number): Promise<number> {
   const { text, values } = amountCountStatement(search, limit);
-  const [row] = await run<{ count: number }>(text, values);
+  const [row] = await queries.query<{ count: number }>(text, values);
   return row?.count ?? 0;
 }
 
@@ -181,13 +182,13 @@ async function findByEntity(task: SearchTask, index: SearchIndex): Promise<PageR
  * results are possible. The walk along the store then needs no filter by merchant.
  */
 async function dropRedundantMerchant(
-  run: RunQuery,
+  queries: Queries,
   search: PaymentSearchCriteria,
 ): Promise<PaymentSearchCriteria | undefined> {
   const { organizationId, merchantId, storeId, deviceId } = search;
   if (merchantId === undefined || storeId === undefined || deviceId !== undefined) return search;
   const values = [organizationId, storeId, merchantId];
-  const [owner] = await run<{ isOwn: boolean }>(isStoreOfMerchantSql, values);
+  const [owner] = await queries.query<{ isOwn: boolean }>(isStoreOfMerchantSql, values);
   return owner?.isOwn === true ? { ...search, merchantId: undefined } : undefined;
 }
 
@@ -209,22 +210,22 @@ async function findRows(task: SearchTask): Promise<PageRows> {
  * @example const { payments, next } = await findPayments(run, paymentClasses, search, { limit: 50, isAscending: false, after });
  */
 export async function findPayments(
-  run: RunQuery,
+  queries: Queries,
   paymentClasses: PaymentClassCache,
   requested: PaymentSearchCriteria,
   page: SearchPage,
 ): Promise<FoundPayments> {
-  const search = await dropRedundantMerchant(run, requested);
+  const search = await dropRedundantMerchant(queries, requested);
   if (search === undefined) return { payments: [], next: undefined };
   const { organizationId, groupFilters } = search;
-  let classesById = await paymentClasses.read(run, organizationId);
+  let classesById = await paymentClasses.read(queries, organizationId);
   const matching = [...classesById.values()].filter((each) => matchesFilters(groupFilters, each));
   if (hasGroupFilters(groupFilters) && matching.length === 0)
     return { payments: [], next: undefined };
   const count = (all: Iterable<PaymentClass>) =>
     [...all].reduce((sum, { payments }) => sum + payments, 0);
   const { rows, next } = await findRows({
-    run,
+    queries,
     search,
     page,
     classIds: hasGroupFilters(groupFilters) ? matching.map(({ classId }) => classId) : undefined,
@@ -233,7 +234,7 @@ export async function findPayments(
   });
   if (rows.some((row) => !classesById.has(row.class_id))) {
     paymentClasses.clear(organizationId);
-    classesById = await paymentClasses.read(run, organizationId);
+    classesById = await paymentClasses.read(queries, organizationId);
   }
   const payments = rows.flatMap((row) => {
     const paymentClass = classesById.get(row.class_id);

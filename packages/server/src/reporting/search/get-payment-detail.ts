@@ -2,9 +2,9 @@
 import { type ReportedPaymentDetail, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { readTransactions, viewTransactionWithEvents } from '../../payments/index.ts';
+import type { Queries } from '../../platform/index.ts';
 import { readQrPayments, viewReportedQrPayment } from '../../qr/index.ts';
 import { readReportScope } from '../infrastructure/report-scope.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
 
 type PaymentEntities = {
   readonly merchantId: string;
@@ -14,7 +14,7 @@ type PaymentEntities = {
 
 /** @throws ProblemError transaction_not_found, also for a payment outside the caller's scope */
 export async function getPaymentDetail(
-  run: RunQuery,
+  queries: Queries,
   caller: Caller,
   transactionId: string,
 ): Promise<ReportedPaymentDetail> {
@@ -25,11 +25,11 @@ export async function getPaymentDetail(
     (scope.merchantId === undefined || row.merchantId === scope.merchantId) &&
     (scope.storeId === undefined || row.storeId === scope.storeId) &&
     (scope.deviceId === undefined || row.deviceId === scope.deviceId);
-  const [transaction] = await readTransactions(run, organizationId, [id]);
+  const [transaction] = await readTransactions(queries, organizationId, [id]);
   if (transaction !== undefined && isInScope(transaction.row)) {
     return { kind: 'Card', card: viewTransactionWithEvents(transaction) };
   }
-  const [payment] = await readQrPayments(run, organizationId, [id], { isWhole: true });
+  const [payment] = await readQrPayments(queries, organizationId, [id], { isWhole: true });
   if (payment !== undefined && isInScope(payment.loaded.row)) {
     return { kind: 'Qr', qr: viewReportedQrPayment(payment) };
   }

@@ -1,6 +1,5 @@
 // Caches the classes of an organisation's payments; most filters select a set of classes.
-import type { Clock } from '../../platform/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { Clock, Queries } from '../../platform/index.ts';
 import type { PaymentGroup } from '../projection/reported-payment-types.ts';
 import type { GroupFilters } from './parse-search-filters.ts';
 
@@ -26,7 +25,7 @@ type CacheEntry = {
 };
 
 export type PaymentClassCache = {
-  read(run: RunQuery, organizationId: string): Promise<ReadonlyMap<number, PaymentClass>>;
+  read(queries: Queries, organizationId: string): Promise<ReadonlyMap<number, PaymentClass>>;
   clear(organizationId: string): void;
 };
 
@@ -34,17 +33,17 @@ export type PaymentClassCache = {
 export function createPaymentClassCache(clock: Clock): PaymentClassCache {
   const cache = new Map<string, CacheEntry>();
 
-  async function readClasses(run: RunQuery, organizationId: string) {
-    const rows = await run<PaymentClass>(paymentClassesSql, [organizationId]);
+  async function readClasses(queries: Queries, organizationId: string) {
+    const rows = await queries.query<PaymentClass>(paymentClassesSql, [organizationId]);
     return new Map(rows.map((row) => [row.classId, row]));
   }
 
   return {
-    read(run, organizationId) {
+    read(queries, organizationId) {
       const cached = cache.get(organizationId);
       const now = clock.now();
       if (cached !== undefined && cached.until > now) return cached.classes;
-      const classes = readClasses(run, organizationId);
+      const classes = readClasses(queries, organizationId);
       cache.delete(organizationId);
       cache.set(organizationId, { until: now + cacheTtlMs, classes });
       classes.catch(() => cache.delete(organizationId));

@@ -1,5 +1,5 @@
 // Reads payments in bulk for exports, oldest first, as plain records at low cost.
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { Queries } from '../../platform/index.ts';
 import { chooseEntityIndex, findPayments } from './find-payments.ts';
 import { formatPagePosition, parsePagePosition } from './page-position.ts';
 import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
@@ -103,13 +103,13 @@ function parseRow(fields: string, classesById: ReadonlyMap<number, PaymentClass>
 
 /** A text matches few payments, so the normal search finds them. */
 async function scanByText(
-  run: RunQuery,
+  queries: Queries,
   paymentClasses: PaymentClassCache,
   search: PaymentSearchCriteria,
   part: ScanPart,
 ) {
   const page = { isAscending: true, limit: part.limit, after: parsePagePosition(part.after) };
-  const { payments, next } = await findPayments(run, paymentClasses, search, page);
+  const { payments, next } = await findPayments(queries, paymentClasses, search, page);
   const rows = payments.map((payment): ScannedPayment => {
     const view = toPaymentView(payment);
     return {
@@ -136,15 +136,16 @@ export type ScanPart = { readonly after: string | undefined; readonly limit: num
 
 /** @example const { rows, next } = await scanPayments(run, paymentClasses, search, { after, limit: 2000 }); */
 export async function scanPayments(
-  run: RunQuery,
+  queries: Queries,
   paymentClasses: PaymentClassCache,
   search: PaymentSearchCriteria,
   part: ScanPart,
 ): Promise<ScannedPart> {
   const limit = Math.min(part.limit, scanLimitMax);
-  if (search.text !== undefined) return scanByText(run, paymentClasses, search, { ...part, limit });
+  if (search.text !== undefined)
+    return scanByText(queries, paymentClasses, search, { ...part, limit });
   const { organizationId, groupFilters } = search;
-  let classesById = await paymentClasses.read(run, organizationId);
+  let classesById = await paymentClasses.read(queries, organizationId);
   const classIds = hasGroupFilters(groupFilters)
     ? [...classesById.values()]
         .filter((each) => matchesFilters(groupFilters, each))
@@ -155,10 +156,10 @@ export async function scanPayments(
   const scan = { search, classIds, page };
   const index = chooseEntityIndex(search) ?? 'time';
   const { text, values } = exportScanStatement(index, scan, scannedMax);
-  const scannedRows = await run<{ fields: string; class_id: number }>(text, values);
+  const scannedRows = await queries.query<{ fields: string; class_id: number }>(text, values);
   if (scannedRows.some((row) => !classesById.has(row.class_id))) {
     paymentClasses.clear(organizationId);
-    classesById = await paymentClasses.read(run, organizationId);
+    classesById = await paymentClasses.read(queries, organizationId);
   }
   const rows = scannedRows.map(({ fields }) => parseRow(fields, classesById));
   const last = rows.at(-1);
@@ -166,7 +167,10 @@ export async function scanPayments(
     return { rows, next: `${last.createdAt}|${last.transactionId}` };
   }
   const end = indexScanEndStatement(index, scan, scannedMax);
-  const [scanEnd] = await run<{ created_at: Date; payment_id: string }>(end.text, end.values);
+  const [scanEnd] = await queries.query<{ created_at: Date; payment_id: string }>(
+    end.text,
+    end.values,
+  );
   if (scanEnd === undefined) return { rows, next: undefined };
   const { created_at: at, payment_id: paymentId } = scanEnd;
   return { rows, next: formatPagePosition({ createdAt: at.toISOString(), paymentId }) };

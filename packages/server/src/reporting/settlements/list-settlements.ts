@@ -2,8 +2,8 @@
 import { type Settlement, type SettlementDetail, throwProblem } from '@switchyard/contract';
 import type { Caller, FoundPage } from '../../http/index.ts';
 import { readClearingFiles } from '../../payments/index.ts';
+import type { Queries } from '../../platform/index.ts';
 import { readReportScope } from '../infrastructure/report-scope.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
 import { formatSettlementId, parseSettlementId } from './settlement-id.ts';
 import {
   findSettlement,
@@ -57,18 +57,21 @@ function requireMerchantScope(caller: Caller, requested: { merchantId?: string }
 
 /** Returns one page for a filter, last day first. */
 export async function readSettlementPage(
-  run: RunQuery,
+  queries: Queries,
   filter: SettlementFilter,
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<FoundPage<Settlement>> {
   const afterKey = after === undefined ? undefined : parseSettlementId(after);
-  const settlementRows = await listSettlements(run, filter, { after: afterKey, limit: limit + 1 });
+  const settlementRows = await listSettlements(queries, filter, {
+    after: afterKey,
+    limit: limit + 1,
+  });
   const items = settlementRows.slice(0, limit).map(toSettlementView);
   return { items, next: settlementRows.length > limit ? items.at(-1)?.settlementId : undefined };
 }
 
 export function listSettlementsInScope(
-  run: RunQuery,
+  queries: Queries,
   caller: Caller,
   query: SettlementQuery,
   page: { limit: number; after?: string },
@@ -82,27 +85,27 @@ export function listSettlementsInScope(
     from: query.from,
     to: query.to,
   };
-  return readSettlementPage(run, filter, page);
+  return readSettlementPage(queries, filter, page);
 }
 
 /**
  * @throws ProblemError settlement_not_found, also for a settlement of another merchant or organisation
  */
 export async function getSettlement(
-  run: RunQuery,
+  queries: Queries,
   caller: Caller,
   id: string,
 ): Promise<SettlementDetail> {
   const { organizationId, merchantId } = requireMerchantScope(caller, {});
   const key = parseSettlementId(id);
   const isOwn = key !== undefined && (merchantId === undefined || merchantId === key.merchantId);
-  const row = isOwn ? await findSettlement(run, organizationId, key) : undefined;
+  const row = isOwn ? await findSettlement(queries, organizationId, key) : undefined;
   if (key === undefined || row === undefined) {
     return throwProblem('settlement_not_found', 'There is no settlement with this identifier.');
   }
-  const fileParts = await listSettlementFiles(run, organizationId, key, filesMax);
+  const fileParts = await listSettlementFiles(queries, organizationId, key, filesMax);
   const clearingFiles = await readClearingFiles(
-    run,
+    queries,
     organizationId,
     fileParts.map(({ fileId }) => fileId),
   );

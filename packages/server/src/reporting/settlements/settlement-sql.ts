@@ -1,6 +1,5 @@
 // SQL for settlements: last day first, by primary key or by the index of the merchant.
-import { isoTime } from '../../platform/index.ts';
-import type { RunQuery } from '../infrastructure/run-query.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
 import type { SettlementKey } from './settlement-id.ts';
 
 export type SettlementRow = SettlementKey & {
@@ -64,7 +63,7 @@ const firstDay = '1970-01-01';
 const lastDay = '9999-12-31';
 
 export async function listSettlements(
-  run: RunQuery,
+  queries: Queries,
   filter: SettlementFilter,
   { after, limit }: { after: SettlementKey | undefined; limit: number },
 ): Promise<SettlementRow[]> {
@@ -72,7 +71,7 @@ export async function listSettlements(
   const from = filter.from === undefined || filter.from < firstDay ? firstDay : filter.from;
   const to = filter.to ?? lastDay;
   if (to < firstDay) return [];
-  const rows = await run<Row>(listSettlementsSql(filter.merchantId !== undefined), [
+  const rows = await queries.query<Row>(listSettlementsSql(filter.merchantId !== undefined), [
     filter.organizationId,
     filter.merchantId ?? null,
     // A page continues at the last day of the previous page; later days need no read.
@@ -93,12 +92,12 @@ export const findSettlementSql = `SELECT ${columns} FROM report_settlements WHER
   AND settlement_date = $2 AND link_id = $3 AND merchant_id = $4 AND currency = $5`;
 
 export async function findSettlement(
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   { day, acquirerLinkId, merchantId, currency }: SettlementKey,
 ): Promise<SettlementRow | undefined> {
   const values = [organizationId, day, acquirerLinkId, merchantId, currency];
-  const [row] = await run<Row>(findSettlementSql, values);
+  const [row] = await queries.query<Row>(findSettlementSql, values);
   return row === undefined ? undefined : toSettlementRow(row);
 }
 
@@ -109,12 +108,12 @@ export const settlementFilesSql = `SELECT file_id AS "fileId", lines, amount::te
     AND currency = $5 ORDER BY file_id LIMIT $6`;
 
 export const listSettlementFiles = (
-  run: RunQuery,
+  queries: Queries,
   organizationId: string,
   { day, acquirerLinkId, merchantId, currency }: SettlementKey,
   limit: number,
 ): Promise<SettlementFilePart[]> =>
-  run<SettlementFilePart>(settlementFilesSql, [
+  queries.query<SettlementFilePart>(settlementFilesSql, [
     organizationId,
     day,
     acquirerLinkId,

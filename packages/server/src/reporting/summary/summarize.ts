@@ -1,7 +1,7 @@
 // Builds a summary: its lines, their figures, and the total.
 import type { Summary, SummaryLine } from '@switchyard/contract';
-import { isoTime } from '../../platform/index.ts';
-import { nilUuid, type RunQuery } from '../infrastructure/run-query.ts';
+import { isoTime, type Queries } from '../../platform/index.ts';
+import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import { type AggregateLevel, type FiguresRow, toFigures } from '../projection/daily-aggregates.ts';
 import { addLatency } from '../projection/latency-histogram.ts';
 import {
@@ -47,28 +47,28 @@ type TimesRow = { key: string; bucket: number; count: number };
 export type SummaryPage = { readonly limit: number; readonly after: LineKey | undefined };
 export type SummaryResult = Omit<Summary, 'nextCursor'> & { readonly next: LineKey | undefined };
 
-const runStatement = <Of extends object>(run: RunQuery, { text, values }: Statement) =>
-  run<Of>(text, values);
+const runStatement = <Of extends object>(queries: Queries, { text, values }: Statement) =>
+  queries.query<Of>(text, values);
 
 /** The statements of lines; lines have no latency without `latency`. */
 type LineStatements = { sums: Statement; reasons: Statement; latency?: Statement };
 
 async function readLines(
-  run: RunQuery,
+  queries: Queries,
   { sums, reasons, latency }: LineStatements,
 ): Promise<Map<string, LineData>> {
   const lines = new Map<string, LineData>();
-  for (const row of await runStatement<SumsRow>(run, sums)) {
+  for (const row of await runStatement<SumsRow>(queries, sums)) {
     const line = lines.get(row.key) ?? emptyLineData();
     lines.set(row.key, line);
     addCurrencyFigures(line, row.currency, toFigures(row));
   }
-  for (const { key, reason, count } of await runStatement<ReasonRow>(run, reasons)) {
+  for (const { key, reason, count } of await runStatement<ReasonRow>(queries, reasons)) {
     const line = lines.get(key);
     if (line !== undefined) addReason(line, reason, count);
   }
   if (latency === undefined) return lines;
-  for (const { key, bucket, count } of await runStatement<TimesRow>(run, latency)) {
+  for (const { key, bucket, count } of await runStatement<TimesRow>(queries, latency)) {
     const line = lines.get(key);
     if (line !== undefined) addLatency(line.latency, [[bucket, count]]);
   }
@@ -77,7 +77,7 @@ async function readLines(
 
 type Page = { readonly lines: [string, LineData][]; readonly next: LineKey | undefined };
 type SummaryTask = {
-  readonly run: RunQuery;
+  readonly queries: Queries;
   readonly request: SummaryRequest;
   readonly filter: AggregateFilter;
 };
@@ -86,7 +86,7 @@ const entityColumns = { merchant: 'merchant_id', store: 'store_id', device: 'dev
 
 /** Builds one page of merchants, stores or devices, of which there may be many. */
 async function readEntityPage(
-  { run, request, filter }: SummaryTask,
+  { queries, request, filter }: SummaryTask,
   groupBy: keyof typeof entityColumns,
   { limit, after }: SummaryPage,
 ): Promise<Page> {
@@ -96,14 +96,14 @@ async function readEntityPage(
   const { sums: level, times: latencyLevel } = chooseSumLevels(levels, filter);
   const { order } = request;
   const keysQuery = entityKeysStatement(filter, level, column, { order, after, limit: limit + 1 });
-  const keyRows = await runStatement<EntityLine>(run, keysQuery);
+  const keyRows = await runStatement<EntityLine>(queries, keysQuery);
   const pageLines = keyRows.slice(0, limit);
   const linesByKey = new Map<string, LineData>();
   for (const isSpread of [false, true]) {
     const lines = pageLines.filter((line) => line.isSpread === isSpread);
     if (lines.length === 0) continue;
     const statementInput = { filter, column, lines };
-    const partLines = await readLines(run, {
+    const partLines = await readLines(queries, {
       sums: entitySumsStatement({ ...statementInput, level }),
       reasons: entityReasonsStatement({ ...statementInput, level: levels.byGroup }),
       latency: entityLatencyStatement({ ...statementInput, level: latencyLevel }),
@@ -159,21 +159,24 @@ function keyMembers(groupBy: SummaryRequest['groupBy'], key: string): Partial<Su
 }
 
 /** Finds the merchant of a store or device, because the merchant is a part of the key of cells. */
-async function findMerchantId(run: RunQuery, request: SummaryRequest): Promise<string | undefined> {
+async function findMerchantId(
+  queries: Queries,
+  request: SummaryRequest,
+): Promise<string | undefined> {
   const { organizationId, merchantId, storeId, deviceId } = request;
   const entityId = deviceId ?? storeId;
   if (merchantId !== undefined || entityId === undefined) return merchantId;
   const column = deviceId === undefined ? 'store_id' : 'device_id';
-  const [owner] = await run<{ merchantId: string }>(findMerchantSql(column), [
+  const [owner] = await queries.query<{ merchantId: string }>(findMerchantSql(column), [
     organizationId,
     entityId,
   ]);
   return owner?.merchantId ?? nilUuid;
 }
 
-async function readAsOf(run: RunQuery, organizationId: string, now: number): Promise<string> {
+async function readAsOf(queries: Queries, organizationId: string, now: number): Promise<string> {
   type Row = { asOf: Date; isNow: boolean };
-  const [row] = await run<Row>(asOfText, [organizationId]);
+  const [row] = await queries.query<Row>(asOfText, [organizationId]);
   return isoTime(row === undefined || row.isNow ? now : row.asOf.getTime());
 }
 
@@ -193,7 +196,7 @@ function chooseSumLevels(
  * Builds the lines for groupings with few lines: by day, scheme or response category, or one total.
  */
 function readGroupedLines(
-  { run, filter }: SummaryTask,
+  { queries, filter }: SummaryTask,
   grouping: LineGrouping,
 ): Promise<Map<string, LineData>> {
   const levels = chooseLevels(filter);
@@ -202,16 +205,16 @@ function readGroupedLines(
   const { sums, times: latencyLevel } = isByGroup
     ? { sums: byGroup, times: byGroup }
     : chooseSumLevels(levels, filter);
-  return readLines(run, {
+  return readLines(queries, {
     sums: sumsStatement({ filter, grouping, level: sums }),
     reasons: reasonsStatement({ filter, grouping, level: byGroup }),
     latency: latencyStatement({ filter, grouping, level: latencyLevel }),
   });
 }
 
-function readHourLines({ run, filter }: SummaryTask): Promise<Map<string, LineData>> {
+function readHourLines({ queries, filter }: SummaryTask): Promise<Map<string, LineData>> {
   const levels = chooseLevels(filter);
-  return readLines(run, {
+  return readLines(queries, {
     sums: hourSumsStatement(filter, chooseSumLevels(levels, filter).times),
     reasons: hourReasonsStatement(filter, levels.byGroup),
   });
@@ -231,16 +234,16 @@ async function readPage(task: SummaryTask, page: SummaryPage): Promise<Page & { 
 
 /** @example const summary = await summarize(run, parseSummaryRequest(scope, query), { limit: 50, after: undefined }, now); */
 export async function summarize(
-  run: RunQuery,
+  queries: Queries,
   request: SummaryRequest,
   page: SummaryPage,
   now: number,
 ): Promise<SummaryResult> {
   const { organizationId, days, groupBy, groupFilters, storeId, deviceId } = request;
-  const asOf = await readAsOf(run, organizationId, now);
-  const merchantId = await findMerchantId(run, request);
+  const asOf = await readAsOf(queries, organizationId, now);
+  const merchantId = await findMerchantId(queries, request);
   const filter = { organizationId, days, groupFilters, merchantId, storeId, deviceId };
-  const { lines, next, total } = await readPage({ run, request, filter }, page);
+  const { lines, next, total } = await readPage({ queries, request, filter }, page);
   return {
     from: days[0] ?? '',
     to: days.at(-1) ?? '',

@@ -1,6 +1,7 @@
 // Reads, resends and deletes deliveries in the delivery log by SQL.
 import type { WebhookDelivery } from '@switchyard/contract';
-import type { EndpointScope, SqlRunner } from '../endpoints/endpoint-sql.ts';
+import type { Queries } from '../../platform/index.ts';
+import type { EndpointScope } from '../endpoints/endpoint-sql.ts';
 import { deliveryIdOf } from './plan-deliveries.ts';
 
 export type DeliveryFilters = {
@@ -28,11 +29,11 @@ const columns = `d.delivery_id, d.endpoint_id, d.event_id, d.type, d.position, d
   d.due_at, d.log, d.created_at, d.updated_at`;
 
 export async function findDelivery(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, merchantId }: EndpointScope,
   deliveryId: string,
 ): Promise<DeliveryRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${columns}, coalesce(d.body, f.body) AS body FROM webhook_deliveries AS d
      LEFT JOIN feed_events AS f
        ON f.organization_id = d.organization_id AND f.position = d.position
@@ -45,10 +46,10 @@ export async function findDelivery(
 }
 
 async function findEndpointIds(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, merchantId }: EndpointScope,
 ): Promise<string[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT endpoint_id FROM webhook_endpoints
      WHERE organization_id = $1 AND ($2::uuid IS NULL OR owner_merchant_id = $2)`,
     [organizationId, merchantId ?? null],
@@ -58,36 +59,37 @@ async function findEndpointIds(
 
 /** The endpoints to search; undefined means all of them, including deleted ones. */
 async function filterEndpointIds(
-  run: SqlRunner,
+  queries: Queries,
   scope: EndpointScope,
   endpointId: string | undefined,
 ): Promise<string[] | undefined> {
   const requestedId = endpointId?.toLowerCase();
   if (scope.merchantId === undefined) return requestedId === undefined ? undefined : [requestedId];
-  const ownIds = await findEndpointIds(run, scope);
+  const ownIds = await findEndpointIds(queries, scope);
   return requestedId === undefined ? ownIds : ownIds.filter((id) => id === requestedId);
 }
 
 /** An event has one delivery per endpoint, and its identifier follows from both. */
 async function deliveryIdsOfEvent(
-  run: SqlRunner,
+  queries: Queries,
   scope: EndpointScope,
   eventId: string,
 ): Promise<string[]> {
-  const endpointIds = await findEndpointIds(run, scope);
+  const endpointIds = await findEndpointIds(queries, scope);
   return endpointIds.map((endpointId) => deliveryIdOf(eventId.toLowerCase(), endpointId));
 }
 
 /** Returns the newest deliveries first. */
 export async function listDeliveries(
-  run: SqlRunner,
+  queries: Queries,
   scope: EndpointScope,
   { endpointId, status, eventId }: DeliveryFilters,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<DeliveryRow[]> {
-  const deliveryIds = eventId === undefined ? null : await deliveryIdsOfEvent(run, scope, eventId);
-  const endpointIds = await filterEndpointIds(run, scope, endpointId);
-  const rows = await run(
+  const deliveryIds =
+    eventId === undefined ? null : await deliveryIdsOfEvent(queries, scope, eventId);
+  const endpointIds = await filterEndpointIds(queries, scope, endpointId);
+  const rows = await queries.query(
     `SELECT ${columns}, NULL AS body FROM webhook_deliveries AS d
      WHERE d.organization_id = $1 AND ($2::uuid[] IS NULL OR d.endpoint_id = ANY($2))
        AND ($3::text IS NULL OR d.status = $3) AND ($4::uuid[] IS NULL OR d.delivery_id = ANY($4))
@@ -107,12 +109,12 @@ export async function listDeliveries(
 
 /** Restarts the retry schedule; a pending delivery becomes due at once. */
 export async function restartDelivery(
-  run: SqlRunner,
+  queries: Queries,
   organizationId: string,
   deliveryId: string,
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE webhook_deliveries SET status = 'Pending', attempts = 0, due_at = $3, updated_at = $3
      WHERE organization_id = $1 AND delivery_id = $2`,
     [organizationId, deliveryId, now],
@@ -133,11 +135,11 @@ const endpointsPerStep = 100;
  * is undefined after the last endpoint.
  */
 export async function deleteOldDeliveries(
-  run: SqlRunner,
+  queries: Queries,
   before: number,
   after: { readonly organizationId: string; readonly endpointId: string } | undefined,
 ): Promise<{ deleted: number; last?: { organizationId: string; endpointId: string } }> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `WITH page AS (
        SELECT organization_id, endpoint_id FROM webhook_delivery_queues
        WHERE $1::uuid IS NULL OR (organization_id, endpoint_id) > ($1, $2::uuid)
@@ -171,11 +173,11 @@ const rowsPerDeletedEndpoint = 5_000;
 
 /** Deletes a part of the deliveries of a deleted endpoint. Returns whether more may remain. */
 export async function deleteDeliveriesOfEndpoint(
-  run: SqlRunner,
+  queries: Queries,
   organizationId: string,
   endpointId: string,
 ): Promise<boolean> {
-  const rows = await run(
+  const rows = await queries.query(
     `DELETE FROM webhook_deliveries AS d USING (
        SELECT delivery_id FROM webhook_deliveries
        WHERE organization_id = $1 AND endpoint_id = $2 LIMIT ${rowsPerDeletedEndpoint}) AS o

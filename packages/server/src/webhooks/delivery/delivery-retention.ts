@@ -7,7 +7,6 @@ import {
   type Log,
   type Poller,
 } from '../../platform/index.ts';
-import { createDatabaseRunner } from '../endpoints/endpoint-sql.ts';
 import { deleteDeliveriesOfEndpoint, deleteOldDeliveries } from './delivery-log-sql.ts';
 
 const everyMs = 60_000;
@@ -28,7 +27,7 @@ export function createDeliveryRetention(deps: RetentionDeps): Poller {
   let afterEndpoint: { organizationId: string; endpointId: string } | undefined;
   jobs.handle(deleteDeliveriesJobKind, async ({ organizationId, payload }) => {
     const isMore = await deleteDeliveriesOfEndpoint(
-      createDatabaseRunner(database),
+      database,
       organizationId,
       String(payload['endpointId']),
     );
@@ -38,11 +37,7 @@ export function createDeliveryRetention(deps: RetentionDeps): Poller {
     pollMs: everyMs,
     async poll() {
       const before = clock.now() - days * dayMs;
-      const { deleted, last } = await deleteOldDeliveries(
-        createDatabaseRunner(database),
-        before,
-        afterEndpoint,
-      );
+      const { deleted, last } = await deleteOldDeliveries(database, before, afterEndpoint);
       // The next step repeats the same endpoints while they have old deliveries.
       if (deleted === 0) afterEndpoint = last;
       return deleted > 0 || last !== undefined;

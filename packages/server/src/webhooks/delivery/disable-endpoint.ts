@@ -1,5 +1,4 @@
 // Disables a failing endpoint and publishes an event about it in one transaction.
-import { CompiledQuery } from 'kysely';
 import { type AuditRecorder, platformAuthor } from '../../audit/index.ts';
 import {
   type Clock,
@@ -9,7 +8,7 @@ import {
   type OutboxEventData,
   type OutboxEventMapper,
 } from '../../platform/index.ts';
-import { createTransactionRunner, disableEndpoint } from '../endpoints/endpoint-sql.ts';
+import { disableEndpoint } from '../endpoints/endpoint-sql.ts';
 import { auditEntityOf, stripUrlQuery, toAuditView } from '../endpoints/endpoint-view.ts';
 import type { DisabledCause } from './delivery-dispatcher.ts';
 import type { EndpointKey } from './send-deliveries-sql.ts';
@@ -40,10 +39,10 @@ export function createDisableEndpoint({ database, clock, ids, audit }: DisableDe
     database.transaction(async (trx): Promise<boolean> => {
       const now = isoTime(clock.now());
       const key = { organizationId, endpointId, url };
-      const row = await disableEndpoint(createTransactionRunner(trx), key, cause, now);
+      const row = await disableEndpoint(trx, key, cause, now);
       if (row === undefined) return false;
       const values = [organizationId, ids.uuid(), endpointId, row.version, now];
-      await trx.executeQuery(CompiledQuery.raw(insertOutboxText, values));
+      await trx.query(insertOutboxText, values);
       await audit.record(trx, {
         organizationId,
         ...platformAuthor,
@@ -59,7 +58,7 @@ export function createDisableEndpoint({ database, clock, ids, audit }: DisableDe
 export const endpointEventMapper: OutboxEventMapper = {
   prefix: 'endpoint.',
   async read(rows, trx): Promise<ReadonlyMap<string, OutboxEventData>> {
-    const endpointRows = await createTransactionRunner(trx)(
+    const endpointRows = await trx.query(
       `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.owner_merchant_id,
          l.succeeded_at
        FROM webhook_endpoints AS e JOIN webhook_delivery_queues AS l

@@ -15,12 +15,7 @@ import {
   isoTime,
   withUnknownOutcome,
 } from '../../platform/index.ts';
-import {
-  createDatabaseRunner,
-  createTransactionRunner,
-  type EndpointScope,
-  findEndpoint,
-} from '../endpoints/endpoint-sql.ts';
+import { type EndpointScope, findEndpoint } from '../endpoints/endpoint-sql.ts';
 import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
 import {
   type DeliveryFilters,
@@ -88,7 +83,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
 
   async function requireEnabledEndpoint(scope: EndpointScope, endpointId: string): Promise<string> {
     const row = uuidPattern.test(endpointId)
-      ? await findEndpoint(createDatabaseRunner(database), scope, endpointId)
+      ? await findEndpoint(database, scope, endpointId)
       : undefined;
     if (row === undefined) return throwEndpointNotFound();
     if (row.status !== 'Enabled') {
@@ -99,7 +94,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
 
   async function requireDelivery(scope: EndpointScope, deliveryId: string): Promise<DeliveryRow> {
     const row = uuidPattern.test(deliveryId)
-      ? await findDelivery(createDatabaseRunner(database), scope, deliveryId)
+      ? await findDelivery(database, scope, deliveryId)
       : undefined;
     return row ?? throwDeliveryNotFound();
   }
@@ -113,7 +108,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
   return {
     async list(scope, filters, page) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listDeliveries(createDatabaseRunner(database), scope, filters, read);
+      const rows = await listDeliveries(database, scope, filters, read);
       const items = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? items.at(-1)?.delivery_id : undefined;
       return { items: items.map(toView), next };
@@ -124,12 +119,12 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
     async resend(scope, deliveryId) {
       const { organizationId } = scope;
       const row = await requireDelivery(scope, deliveryId);
-      const endpoint = await findEndpoint(createDatabaseRunner(database), scope, row.endpoint_id);
+      const endpoint = await findEndpoint(database, scope, row.endpoint_id);
       if (endpoint === undefined) throwProblem('delivery_state', 'The endpoint was deleted.');
       await requireEnabledEndpoint(scope, row.endpoint_id);
       if (row.body === null) throwProblem('delivery_state', 'The event is no longer stored.');
       const now = isoTime(clock.now());
-      await restartDelivery(createDatabaseRunner(database), organizationId, row.delivery_id, now);
+      await restartDelivery(database, organizationId, row.delivery_id, now);
       return sendNowAndRead({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
     },
 
@@ -148,9 +143,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
       const timestamp = isoTime(clock.now());
       const body = JSON.stringify({ type, timestamp, data: { ...data, sequence: 1 } });
       const row = { organizationId, deliveryId, endpointId, eventId, type, position: null, body };
-      await database.transaction((trx) =>
-        insertDeliveries(createTransactionRunner(trx), [row], timestamp),
-      );
+      await database.transaction((trx) => insertDeliveries(trx, [row], timestamp));
       return sendNowAndRead({ organizationId, endpointId }, deliveryId);
     },
   };

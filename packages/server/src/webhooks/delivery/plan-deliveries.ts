@@ -1,9 +1,7 @@
 // Plans the deliveries of new events, within the transaction that publishes them.
 import { createHash } from 'node:crypto';
 import { matchesEventType } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import { type Clock, isoTime } from '../../platform/index.ts';
-import { createTransactionRunner } from '../endpoints/endpoint-sql.ts';
+import { type Clock, isoTime, type Queries } from '../../platform/index.ts';
 import type { FeedEvent } from '../feed/index.ts';
 import {
   type EndpointKey,
@@ -47,10 +45,9 @@ export function toNewDelivery(event: PlannedEvent, endpointId: string): NewDeliv
 
 /** Plans the deliveries and returns the endpoints that get one. */
 export function createDeliveryPlanner({ clock }: { readonly clock: Clock }) {
-  return async (events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<EndpointKey[]> => {
-    const run = createTransactionRunner(trx);
+  return async (events: readonly FeedEvent[], trx: Queries): Promise<EndpointKey[]> => {
     const endpoints = Map.groupBy(
-      await findSubscribedEndpoints(run, events),
+      await findSubscribedEndpoints(trx, events),
       ({ organizationId }) => organizationId,
     );
     const endpointKeys = new Map<string, EndpointKey>();
@@ -62,7 +59,7 @@ export function createDeliveryPlanner({ clock }: { readonly clock: Clock }) {
           return toNewDelivery(event, endpointId);
         }),
     );
-    if (rows.length > 0) await insertDeliveries(run, rows, isoTime(clock.now()));
+    if (rows.length > 0) await insertDeliveries(trx, rows, isoTime(clock.now()));
     return [...endpointKeys.values()];
   };
 }

@@ -6,14 +6,15 @@ import {
   type WebhookReplay,
 } from '@switchyard/contract';
 import { parseTimeRange } from '../../http/index.ts';
-import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
 import {
-  createTransactionRunner,
-  type EndpointRow,
-  type EndpointScope,
-  findEndpoint,
-  type SqlRunner,
-} from '../endpoints/endpoint-sql.ts';
+  type Clock,
+  type Database,
+  isoTime,
+  type Job,
+  type Jobs,
+  type Queries,
+} from '../../platform/index.ts';
+import { type EndpointRow, type EndpointScope, findEndpoint } from '../endpoints/endpoint-sql.ts';
 import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
 import { type PlannedEvent, subscribesTo, toNewDelivery } from './plan-deliveries.ts';
 import { type EndpointKey, insertDeliveries } from './send-deliveries-sql.ts';
@@ -50,8 +51,12 @@ const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * The last position before a time, by binary search: times rise nearly in the order of positions. A
  * skipped position has no event, so the event before it decides.
  */
-async function positionBefore(run: SqlRunner, organizationId: string, at: string): Promise<number> {
-  const [row] = await run(
+async function positionBefore(
+  queries: Queries,
+  organizationId: string,
+  at: string,
+): Promise<number> {
+  const [row] = await queries.query(
     `WITH RECURSIVE half AS (
        SELECT h.swept AS low, h.position + 1 AS high FROM feed_heads AS h
        WHERE h.organization_id = $1
@@ -71,8 +76,8 @@ async function positionBefore(run: SqlRunner, organizationId: string, at: string
   return Number(row?.['low'] ?? 0);
 }
 
-async function findFeedEnd(run: SqlRunner, organizationId: string): Promise<number> {
-  const [row] = await run('SELECT position FROM feed_heads WHERE organization_id = $1', [
+async function findFeedEnd(queries: Queries, organizationId: string): Promise<number> {
+  const [row] = await queries.query('SELECT position FROM feed_heads WHERE organization_id = $1', [
     organizationId,
   ]);
   return Number(row?.['position'] ?? 0);
@@ -83,11 +88,11 @@ async function findFeedEnd(run: SqlRunner, organizationId: string): Promise<numb
  * and before the events that it missed while it was disabled.
  */
 async function findLastAcknowledged(
-  run: SqlRunner,
+  queries: Queries,
   row: EndpointRow,
   head: number,
 ): Promise<number> {
-  const [failedRow] = await run(
+  const [failedRow] = await queries.query(
     `SELECT min(position) AS position FROM webhook_deliveries
      WHERE organization_id = $1 AND endpoint_id = $2 AND status = 'Failed'`,
     [row.organization_id, row.endpoint_id],
@@ -97,8 +102,8 @@ async function findLastAcknowledged(
   return Math.max(0, Math.min(firstFailed, row.gap_after ?? head));
 }
 
-async function findEventsOfStep(run: SqlRunner, organizationId: string, step: ReplayStep) {
-  const rows = await run(
+async function findEventsOfStep(queries: Queries, organizationId: string, step: ReplayStep) {
+  const rows = await queries.query(
     `SELECT organization_id AS "organizationId", event_id AS "eventId", type, position,
        merchant_id AS "merchantId",
        ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
@@ -141,11 +146,11 @@ function requireNoRunningReplay({
 
 /** Stores the bounds of the running replay; without bounds no replay runs. */
 async function storeReplayBounds(
-  run: SqlRunner,
+  queries: Queries,
   { organization_id, endpoint_id }: EndpointRow,
   span: { readonly after: number; readonly to: number } | undefined,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE webhook_endpoints SET replay_after = $3, replay_to = $4
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [organization_id, endpoint_id, span?.after ?? null, span?.to ?? null],
@@ -167,19 +172,18 @@ export function createReplays(deps: ReplayDeps): ReplayOperations {
     const step = payload as ReplayStep;
     const { endpointId, all } = step;
     await database.transaction(async (trx) => {
-      const run = createTransactionRunner(trx);
-      const row = await findEndpoint(run, { organizationId }, endpointId);
+      const row = await findEndpoint(trx, { organizationId }, endpointId);
       if (row === undefined) return;
       const subscription = { eventTypes: row.event_types, merchantId: row.merchant_id };
-      const events = await findEventsOfStep(run, organizationId, step);
+      const events = await findEventsOfStep(trx, organizationId, step);
       const planned = events.filter((event) => event.isWithin && subscribesTo(subscription, event));
       if (planned.length > 0) {
         const rows = planned.map((event) => toNewDelivery(event, endpointId));
-        await insertDeliveries(run, rows, isoTime(clock.now()), all ? 'ended' : 'failed');
+        await insertDeliveries(trx, rows, isoTime(clock.now()), all ? 'ended' : 'failed');
       }
       const last = events.at(-1);
       if (last === undefined || events.length < eventsPerStep)
-        return storeReplayBounds(run, row, undefined);
+        return storeReplayBounds(trx, row, undefined);
       return enqueue(organizationId, { ...step, after: last.position }, trx);
     });
     wake([{ organizationId, endpointId }]);
@@ -188,16 +192,16 @@ export function createReplays(deps: ReplayDeps): ReplayOperations {
   jobs.handle(replayJobKind, runStep);
 
   async function findPositions(
-    run: SqlRunner,
+    queries: Queries,
     organizationId: string,
     { from, to }: NonNullable<ReturnType<typeof parseReplayTimes>>,
     head: number,
   ) {
     const after = Math.max(
       0,
-      (await positionBefore(run, organizationId, from)) - positionTolerance,
+      (await positionBefore(queries, organizationId, from)) - positionTolerance,
     );
-    const end = to === undefined ? head : await positionBefore(run, organizationId, to);
+    const end = to === undefined ? head : await positionBefore(queries, organizationId, to);
     const before = defined({ before: to });
     return { after, to: Math.min(head, end + positionTolerance), all: true, from, ...before };
   }
@@ -207,26 +211,25 @@ export function createReplays(deps: ReplayDeps): ReplayOperations {
       const { organizationId } = scope;
       const times = parseReplayTimes(span);
       const firstStep = await database.transaction(async (trx) => {
-        const run = createTransactionRunner(trx);
         const row = uuidPattern.test(endpointIdText)
-          ? await findEndpoint(run, scope, endpointIdText, 'FOR UPDATE OF e')
+          ? await findEndpoint(trx, scope, endpointIdText, 'FOR UPDATE OF e')
           : undefined;
         if (row === undefined) return throwEndpointNotFound();
         if (row.status !== 'Enabled') throwProblem('endpoint_state', 'The endpoint is disabled.');
         requireNoRunningReplay(row);
         const endpointId = row.endpoint_id;
-        const head = await findFeedEnd(run, organizationId);
+        const head = await findFeedEnd(trx, organizationId);
         if (times !== undefined) {
-          const step = { endpointId, ...(await findPositions(run, organizationId, times, head)) };
-          await storeReplayBounds(run, row, step);
+          const step = { endpointId, ...(await findPositions(trx, organizationId, times, head)) };
+          await storeReplayBounds(trx, row, step);
           await enqueue(organizationId, step, trx);
           return step;
         }
-        const after = await findLastAcknowledged(run, row, head);
+        const after = await findLastAcknowledged(trx, row, head);
         const step = { endpointId, after, to: head, all: false };
-        await storeReplayBounds(run, row, step);
+        await storeReplayBounds(trx, row, step);
         await enqueue(organizationId, step, trx);
-        await run(
+        await trx.query(
           `UPDATE webhook_endpoints SET gap_after = NULL WHERE organization_id = $1
            AND endpoint_id = $2`,
           [organizationId, endpointId],

@@ -1,6 +1,5 @@
 // Plans, reads and marks deliveries by SQL, and leases endpoints to processes.
-import type { Database, OlderKeyJson } from '../../platform/index.ts';
-import type { SqlRunner } from '../endpoints/endpoint-sql.ts';
+import type { Database, OlderKeyJson, Queries } from '../../platform/index.ts';
 
 export type EndpointKey = { readonly organizationId: string; readonly endpointId: string };
 
@@ -12,11 +11,11 @@ export type SubscribedEndpoint = EndpointKey & {
 
 /** Leaves out endpoints of merchants without an event, because there may be thousands of them. */
 export async function findSubscribedEndpoints(
-  run: SqlRunner,
+  queries: Queries,
   events: readonly { readonly organizationId: string; readonly merchantId: string | null }[],
 ): Promise<SubscribedEndpoint[]> {
   const merchants = events.flatMap(({ merchantId }) => (merchantId === null ? [] : [merchantId]));
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT organization_id AS "organizationId", endpoint_id AS "endpointId",
        event_types AS "eventTypes", merchant_id AS "merchantId"
      FROM webhook_endpoints
@@ -55,12 +54,12 @@ const insertDeliveriesTexts = {
 
 /** @param again which existing deliveries the server sends again */
 export async function insertDeliveries(
-  run: SqlRunner,
+  queries: Queries,
   rows: readonly NewDelivery[],
   now: string,
   again: keyof typeof insertDeliveriesTexts = 'none',
 ): Promise<void> {
-  await run(insertDeliveriesTexts[again], [
+  await queries.query(insertDeliveriesTexts[again], [
     rows.map((row) => row.organizationId),
     rows.map((row) => row.deliveryId),
     rows.map((row) => row.endpointId),

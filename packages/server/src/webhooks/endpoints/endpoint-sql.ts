@@ -1,18 +1,5 @@
 // Stores endpoints, and the delivery state of each, by SQL.
-import { CompiledQuery, type Kysely } from 'kysely';
-import type { Database, OlderKeyJson, Row } from '../../platform/index.ts';
-
-export type SqlRunner = (text: string, values: readonly unknown[]) => Promise<Row[]>;
-
-export const createDatabaseRunner =
-  (database: Database): SqlRunner =>
-  (text, values) =>
-    database.query(text, values);
-
-export const createTransactionRunner =
-  (trx: Kysely<unknown>): SqlRunner =>
-  async (text, values) =>
-    (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+import type { OlderKeyJson, Queries } from '../../platform/index.ts';
 
 /**
  * The endpoints that a caller manages: all of the organisation, or those that one merchant created.
@@ -82,15 +69,15 @@ export type NewEndpoint = {
  * Returns undefined if the owner has reached its limit; the lock on the organisation's feed guards
  * the count.
  */
-export async function insertEndpoint(run: SqlRunner, row: NewEndpoint, most: number) {
-  await run(
+export async function insertEndpoint(queries: Queries, row: NewEndpoint, most: number) {
+  await queries.query(
     'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 0) ON CONFLICT DO NOTHING',
     [row.organizationId],
   );
-  await run('SELECT position FROM feed_heads WHERE organization_id = $1 FOR UPDATE', [
+  await queries.query('SELECT position FROM feed_heads WHERE organization_id = $1 FOR UPDATE', [
     row.organizationId,
   ]);
-  const [made] = await run(
+  const [made] = await queries.query(
     `INSERT INTO webhook_endpoints AS e (organization_id, endpoint_id, url, event_types, merchant_id,
        description, status, disabled_reason, disabled_at, public_key, keys_sealed, version,
        created_at, updated_at, owner_merchant_id)
@@ -116,7 +103,7 @@ export async function insertEndpoint(run: SqlRunner, row: NewEndpoint, most: num
     ],
   );
   if (made === undefined) return undefined;
-  await run(
+  await queries.query(
     `INSERT INTO webhook_delivery_queues (organization_id, endpoint_id, lease_until, resting_until, failures)
      VALUES ($1, $2, 'epoch', 'epoch', 0)`,
     [row.organizationId, row.endpointId],
@@ -125,12 +112,12 @@ export async function insertEndpoint(run: SqlRunner, row: NewEndpoint, most: num
 }
 
 export async function findEndpoint(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, merchantId }: EndpointScope,
   endpointId: string,
   lock: '' | 'FOR UPDATE OF e' = '',
 ): Promise<(EndpointRow & EndpointHealth) | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `SELECT ${columns}, ${healthColumns} FROM ${endpointsWithHealth}
      WHERE e.organization_id = $1 AND e.endpoint_id = $2
        AND ($3::uuid IS NULL OR e.owner_merchant_id = $3) ${lock}`,
@@ -140,11 +127,11 @@ export async function findEndpoint(
 }
 
 export async function listEndpoints(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, merchantId }: EndpointScope,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<(EndpointRow & EndpointHealth)[]> {
-  const rows = await run(
+  const rows = await queries.query(
     `SELECT ${columns}, ${healthColumns} FROM ${endpointsWithHealth}
      WHERE e.organization_id = $1 AND ($2::uuid IS NULL OR e.endpoint_id > $2)
        AND ($4::uuid IS NULL OR e.owner_merchant_id = $4)
@@ -167,12 +154,12 @@ export type EndpointChange = {
 
 /** The caller has locked the row. */
 export async function updateEndpoint(
-  run: SqlRunner,
+  queries: Queries,
   { organization_id, endpoint_id }: EndpointRow,
   change: EndpointChange,
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE webhook_endpoints SET url = $3, event_types = $4, merchant_id = $5, description = $6,
        verified_at = CASE WHEN url = $3 THEN verified_at END, version = version + 1, updated_at = $7
      WHERE organization_id = $1 AND endpoint_id = $2`,
@@ -189,18 +176,18 @@ export async function updateEndpoint(
 }
 
 export async function enableEndpoint(
-  run: SqlRunner,
+  queries: Queries,
   { organization_id, endpoint_id }: EndpointRow,
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE webhook_endpoints SET status = 'Enabled', disabled_reason = NULL, disabled_at = NULL,
        version = version + 1, updated_at = $3
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [organization_id, endpoint_id, now],
   );
   // Failures before the endpoint was disabled no longer count.
-  await run(
+  await queries.query(
     `UPDATE webhook_delivery_queues SET resting_until = 'epoch', failures = 0, failing_since = NULL
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [organization_id, endpoint_id],
@@ -209,12 +196,12 @@ export async function enableEndpoint(
 
 /** Returns undefined if the endpoint is already disabled or has another URL than `url`. */
 export async function disableEndpoint(
-  run: SqlRunner,
+  queries: Queries,
   { organizationId, endpointId, url }: { organizationId: string; endpointId: string; url?: string },
   reason: string,
   now: string,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await run(
+  const [row] = await queries.query(
     `UPDATE webhook_endpoints AS e SET ${disableText}, version = e.version + 1, updated_at = $4
      WHERE e.organization_id = $1 AND e.endpoint_id = $2 AND e.status = 'Enabled'
        AND e.url = coalesce($5, e.url)
@@ -224,15 +211,15 @@ export async function disableEndpoint(
   return row as EndpointRow | undefined;
 }
 
-export async function markVerified(run: SqlRunner, row: EndpointRow, now: string): Promise<void> {
-  await run(
+export async function markVerified(queries: Queries, row: EndpointRow, now: string): Promise<void> {
+  await queries.query(
     `UPDATE webhook_endpoints SET verified_at = $3 WHERE organization_id = $1 AND endpoint_id = $2`,
     [row.organization_id, row.endpoint_id, now],
   );
 }
 
 export async function replaceEndpointKeys(
-  run: SqlRunner,
+  queries: Queries,
   { organization_id, endpoint_id }: EndpointRow,
   keys: {
     readonly sealed: Buffer;
@@ -242,7 +229,7 @@ export async function replaceEndpointKeys(
   },
   now: string,
 ): Promise<void> {
-  await run(
+  await queries.query(
     `UPDATE webhook_endpoints SET previous_sealed = keys_sealed, previous_public_key = public_key,
        previous_until = $5, keys_sealed = $3, public_key = $4, version = version + 1, updated_at = $6,
        older_keys = $7
@@ -260,11 +247,14 @@ export async function replaceEndpointKeys(
 }
 
 /** Retention deletes the deliveries later. */
-export async function deleteEndpoint(run: SqlRunner, row: EndpointRow): Promise<void> {
+export async function deleteEndpoint(queries: Queries, row: EndpointRow): Promise<void> {
   const key = [row.organization_id, row.endpoint_id];
-  await run(
+  await queries.query(
     'DELETE FROM webhook_delivery_queues WHERE organization_id = $1 AND endpoint_id = $2',
     key,
   );
-  await run('DELETE FROM webhook_endpoints WHERE organization_id = $1 AND endpoint_id = $2', key);
+  await queries.query(
+    'DELETE FROM webhook_endpoints WHERE organization_id = $1 AND endpoint_id = $2',
+    key,
+  );
 }

@@ -7,7 +7,6 @@ import {
   type WebhookEndpointReplacement,
   type WebhookSecret,
 } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
 import type { AuditRecorder, Author } from '../../audit/index.ts';
 import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
 import {
@@ -17,12 +16,11 @@ import {
   isoTime,
   listOlderKeysAfterRotation,
   type OutgoingCalls,
+  type Queries,
 } from '../../platform/index.ts';
 import type { EndpointChallenge } from './endpoint-challenge.ts';
 import { type EndpointKeys, rotationOverlapMs } from './endpoint-keys.ts';
 import {
-  createDatabaseRunner,
-  createTransactionRunner,
   deleteEndpoint,
   disableEndpoint,
   type EndpointChange,
@@ -35,7 +33,6 @@ import {
   listEndpoints,
   markVerified,
   replaceEndpointKeys,
-  type SqlRunner,
   updateEndpoint,
 } from './endpoint-sql.ts';
 import { auditEntityOf, toAuditView, toEndpointView } from './endpoint-view.ts';
@@ -81,11 +78,7 @@ export type EndpointsDeps = {
   readonly challenge: EndpointChallenge;
   requireMerchant(organizationId: string, merchantId: string): Promise<void>;
   /** Orders the later deletion of the endpoint's deliveries. */
-  enqueueDeliveryDeletion(
-    organizationId: string,
-    endpointId: string,
-    trx: Kysely<unknown>,
-  ): Promise<void>;
+  enqueueDeliveryDeletion(organizationId: string, endpointId: string, trx: Queries): Promise<void>;
   /** Notifies the dispatcher of a change. */
   onChange(organizationId: string, endpointId: string): void;
 };
@@ -156,9 +149,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     }
   }
 
-  async function lockEndpoint(run: SqlRunner, scope: EndpointScope, endpointId: string) {
+  async function lockEndpoint(queries: Queries, scope: EndpointScope, endpointId: string) {
     const row = uuidPattern.test(endpointId)
-      ? await findEndpoint(run, scope, endpointId, 'FOR UPDATE OF e')
+      ? await findEndpoint(queries, scope, endpointId, 'FOR UPDATE OF e')
       : undefined;
     return row ?? throwEndpointNotFound();
   }
@@ -170,13 +163,12 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     caller: EndpointCaller,
     endpointId: string,
     action: string,
-    change: (run: SqlRunner, row: EndpointRow, now: string) => Promise<void>,
+    change: (queries: Queries, row: EndpointRow, now: string) => Promise<void>,
   ): Promise<VersionedEndpoint> {
     const after = await database.transaction(async (trx) => {
-      const run = createTransactionRunner(trx);
-      const before = await lockEndpoint(run, caller, endpointId);
-      await change(run, before, isoTime(clock.now()));
-      const row = await lockEndpoint(run, caller, endpointId);
+      const before = await lockEndpoint(trx, caller, endpointId);
+      await change(trx, before, isoTime(clock.now()));
+      const row = await lockEndpoint(trx, caller, endpointId);
       await audit.record(trx, {
         organizationId: caller.organizationId,
         ...caller.author,
@@ -201,7 +193,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       const stopped = input.status === 'Disabled' ? 'Requested' : null;
       const row = await database.transaction(async (trx) => {
         const made = await insertEndpoint(
-          createTransactionRunner(trx),
+          trx,
           {
             organizationId,
             endpointId,
@@ -235,7 +227,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
 
     async list(scope, page) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listEndpoints(createDatabaseRunner(database), scope, read);
+      const rows = await listEndpoints(database, scope, read);
       const items = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? items.at(-1)?.endpoint_id : undefined;
       return { items: items.map((row) => toVersioned(row).view), next };
@@ -243,7 +235,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
 
     async get(scope, endpointId) {
       const row = uuidPattern.test(endpointId)
-        ? await findEndpoint(createDatabaseRunner(database), scope, endpointId)
+        ? await findEndpoint(database, scope, endpointId)
         : undefined;
       return row === undefined ? throwEndpointNotFound() : toVersioned(row);
     },
@@ -251,13 +243,13 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     async replace(caller, endpointId, input, ifMatch) {
       const { organizationId } = caller;
       await requireValidInput(caller, input);
-      return changeWithAudit(caller, endpointId, 'endpoint.updated', async (run, row, now) => {
+      return changeWithAudit(caller, endpointId, 'endpoint.updated', async (queries, row, now) => {
         requireVersion(ifMatch, row.version);
         requireUnchanged(input, toEndpointView(row, clock.now()));
-        await updateEndpoint(run, row, toEndpointChange(input, row.owner_merchant_id), now);
+        await updateEndpoint(queries, row, toEndpointChange(input, row.owner_merchant_id), now);
         if (input.status === 'Disabled') {
           const key = { organizationId, endpointId: row.endpoint_id };
-          await disableEndpoint(run, key, 'Requested', now);
+          await disableEndpoint(queries, key, 'Requested', now);
         } else if (row.status === 'Disabled') {
           if (row.disabled_reason === 'Unverified') {
             throwProblem(
@@ -265,7 +257,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
               'The endpoint must answer its challenge first; call …/verify.',
             );
           }
-          await enableEndpoint(run, row, now);
+          await enableEndpoint(queries, row, now);
         }
       });
     },
@@ -273,10 +265,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     async remove(caller, endpointId, ifMatch) {
       const { organizationId } = caller;
       await database.transaction(async (trx) => {
-        const run = createTransactionRunner(trx);
-        const row = await lockEndpoint(run, caller, endpointId);
+        const row = await lockEndpoint(trx, caller, endpointId);
         requireVersion(ifMatch, row.version);
-        await deleteEndpoint(run, row);
+        await deleteEndpoint(trx, row);
         await deps.enqueueDeliveryDeletion(organizationId, row.endpoint_id, trx);
         await audit.record(trx, {
           organizationId,
@@ -296,9 +287,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         caller,
         endpointId,
         'endpoint.secret_renewed',
-        (run, row, now) => {
+        (queries, row, now) => {
           const older = listOlderKeysAfterRotation(row, clock.now());
-          return replaceEndpointKeys(run, row, { ...made, until, older }, now);
+          return replaceEndpointKeys(queries, row, { ...made, until, older }, now);
         },
       );
       const { secret, publicKey } = made;
@@ -307,21 +298,26 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
 
     async verify(caller, endpointId) {
       const row = uuidPattern.test(endpointId)
-        ? await findEndpoint(createDatabaseRunner(database), caller, endpointId)
+        ? await findEndpoint(database, caller, endpointId)
         : undefined;
       if (row === undefined) return throwEndpointNotFound();
       const fault = await challenge.findFault(row);
       if (fault !== undefined) throwProblem('endpoint_unverified', `The endpoint ${fault}.`);
-      return changeWithAudit(caller, endpointId, 'endpoint.verified', async (run, current, now) => {
-        // The old URL answered the challenge; the new one needs its own challenge.
-        if (current.url !== row.url)
-          throwProblem(
-            'endpoint_state',
-            'The URL changed during the verification; verify the endpoint again.',
-          );
-        await markVerified(run, current, now);
-        if (current.disabled_reason === 'Unverified') await enableEndpoint(run, current, now);
-      });
+      return changeWithAudit(
+        caller,
+        endpointId,
+        'endpoint.verified',
+        async (queries, current, now) => {
+          // The old URL answered the challenge; the new one needs its own challenge.
+          if (current.url !== row.url)
+            throwProblem(
+              'endpoint_state',
+              'The URL changed during the verification; verify the endpoint again.',
+            );
+          await markVerified(queries, current, now);
+          if (current.disabled_reason === 'Unverified') await enableEndpoint(queries, current, now);
+        },
+      );
     },
   };
 }

@@ -1,6 +1,5 @@
 // Defines the events of the feed and the planner of their deliveries.
-import type { Kysely } from 'kysely';
-
+import type { Queries } from '../../platform/index.ts';
 /** A published event, which never changes. */
 export type FeedEvent = {
   organizationId: string;
@@ -19,7 +18,7 @@ export type FeedEvent = {
 
 /** Plans the deliveries of new events in the transaction that publishes them. */
 export type DeliveryPlanner = {
-  plan(events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<void>;
+  plan(events: readonly FeedEvent[], trx: Queries): Promise<void>;
   /** A hint that the events are committed; it may be lost. */
   wakeDispatcher(): void;
 };

@@ -1,13 +1,12 @@
 // Stores events of unknown kinds as jobs, which return them to the outbox in a newer version.
-import type { Kysely } from 'kysely';
 import {
-  type Database,
   deleteJobSql,
   isoTime,
   type JobHandler,
   type Jobs,
   type OutboxEventMapper,
   type OutboxRow,
+  type Queries,
 } from '../../platform/index.ts';
 
 const postponedEventsJobKind = 'feed.set-aside';
@@ -27,16 +26,13 @@ const returnToOutboxText = `WITH ended AS (${deleteJobSql('$1', '$4')})
   ON CONFLICT (organization_id, outbox_id) DO NOTHING`;
 
 export type PostponeDeps = {
-  readonly database: Pick<Database, 'query'>;
+  readonly database: Queries;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue'>;
   readonly eventMappers: readonly OutboxEventMapper[];
 };
 
 /** Runs in the transaction that removes the rows from the outbox. */
-export type PostponeUnknownEvents = (
-  rows: readonly OutboxRow[],
-  trx: Kysely<unknown>,
-) => Promise<void>;
+export type PostponeUnknownEvents = (rows: readonly OutboxRow[], trx: Queries) => Promise<void>;
 
 export const findEventMapper = (
   eventMappers: readonly OutboxEventMapper[],

@@ -1,44 +1,40 @@
 // Stores the events of the feed, with positions that commit in their order.
-import { CompiledQuery, type Kysely } from 'kysely';
 import {
   encodeLines,
   encodeSimpleArray,
   isoTime,
-  withStatementName,
+  type PreparedStatement,
+  type Queries,
 } from '../../platform/index.ts';
 import type { FeedEvent } from './feed-event.ts';
 
 /** Ordered by key, so that two batches cannot deadlock. */
-const reservePositionsText = withStatementName(
-  'feed-positions',
-  `INSERT INTO feed_heads AS h (organization_id, position)
+const reservePositionsText: PreparedStatement = {
+  name: 'feed-positions',
+  text: `INSERT INTO feed_heads AS h (organization_id, position)
   SELECT r.organization_id, r.count FROM unnest($1::uuid[], $2::bigint[]) AS r(organization_id, count)
   ORDER BY r.organization_id
   ON CONFLICT (organization_id) DO UPDATE SET position = h.position + excluded.position
   RETURNING organization_id AS "organizationId", position`,
-);
+};
 
-const insertEventsText = withStatementName(
-  'feed-events',
-  `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
+const insertEventsText: PreparedStatement = {
+  name: 'feed-events',
+  text: `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
     subject_id, sequence, body, created_at)
   SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::uuid[],
     string_to_array($6, E'\\n'), $7::bigint[], string_to_array($8, E'\\n'), $9::timestamptz[])`,
-);
-
-async function run<Of>(trx: Kysely<unknown>, text: string, values: readonly unknown[]) {
-  return (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
-}
+};
 
 /**
  * Reserves positions for each organisation, and locks the organisation's feed until the transaction
  * ends. Returns the position before the first reserved one.
  */
 export async function reservePositions(
-  trx: Kysely<unknown>,
+  trx: Queries,
   counts: ReadonlyMap<string, number>,
 ): Promise<Map<string, number>> {
-  const rows = await run<{ organizationId: string; position: number }>(trx, reservePositionsText, [
+  const rows = await trx.query<{ organizationId: string; position: number }>(reservePositionsText, [
     [...counts.keys()],
     [...counts.values()],
   ]);
@@ -50,8 +46,8 @@ export async function reservePositions(
   );
 }
 
-export async function insertEvents(trx: Kysely<unknown>, events: readonly FeedEvent[]) {
-  await run(trx, insertEventsText, [
+export async function insertEvents(trx: Queries, events: readonly FeedEvent[]) {
+  await trx.query(insertEventsText, [
     encodeSimpleArray(events.map((event) => event.organizationId)),
     encodeSimpleArray(events.map((event) => event.position)),
     encodeSimpleArray(events.map((event) => event.eventId)),

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { sql } from 'kysely';
 import {
   migrationsFolder,
   testDatabaseCopyUrl,
@@ -133,7 +132,7 @@ describe('publishing', () => {
     const outbox = open();
     await database
       .transaction(async (trx) => {
-        await sql`INSERT INTO feed_heads VALUES (${tenant}, 5)`.execute(trx);
+        await trx.query('INSERT INTO feed_heads VALUES ($1, 5)', [tenant]);
         outbox.start();
         await eventually('the outbox waits for the head', async () => {
           const [row] = await database.query<{ n: number }>(

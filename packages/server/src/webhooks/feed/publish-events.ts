@@ -1,5 +1,4 @@
 // Publishes outbox rows: reads their facts, numbers the events and stores each body once.
-import type { Kysely } from 'kysely';
 import type {
   Log,
   Metrics,
@@ -7,6 +6,7 @@ import type {
   OutboxEventMapper,
   OutboxRow,
   OutboxSubscriber,
+  Queries,
 } from '../../platform/index.ts';
 import { renderEventBody } from './event-body.ts';
 import type { DeliveryPlanner, FeedEvent } from './feed-event.ts';
@@ -33,7 +33,7 @@ export function createEventPublisher(deps: PublisherDeps): OutboxSubscriber {
    * Reads the facts with one query per source. A row without a source may come from a newer
    * version, so the server keeps it.
    */
-  async function readFacts(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
+  async function readFacts(rows: readonly OutboxRow[], trx: Queries) {
     const all = new Map<string, OutboxEventData>();
     for (const [source, mappedRows] of groupByMapper(eventMappers, rows)) {
       if (source === undefined) {

@@ -1,7 +1,6 @@
 // The numbers of clearing files after refusals: the sequence has no gap, and no line posts twice.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CompiledQuery } from 'kysely';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
@@ -134,12 +133,10 @@ test('a line that another process put into a file stays in that file', async () 
   await callAsMerchant(setup, 'POST', `/${id}/capture`, {});
   const database = await testDatabase();
   const otherTransaction = database.transaction(async (trx) => {
-    await trx.executeQuery(
-      CompiledQuery.raw(
-        `UPDATE clearing_lines SET file_id = $2, line = 2, status = 'Filed'
+    await trx.query(
+      `UPDATE clearing_lines SET file_id = $2, line = 2, status = 'Filed'
           WHERE organization_id = $1 AND file_id IS NULL`,
-        [setup.organizationId, first.id],
-      ),
+      [setup.organizationId, first.id],
     );
     const answer = callAsAcquirer(setup, 'POST', '', {
       acquirerLink: setup.linkId,

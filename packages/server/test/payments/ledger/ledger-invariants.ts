@@ -12,7 +12,7 @@ import {
   zeroAmounts,
 } from '../../../src/payments/transaction/state-machine.ts';
 import type { EventData, OperationDetails } from '../../../src/payments/transaction/transaction.ts';
-import type { Database } from '../../../src/platform/index.ts';
+import type { Database, Queries } from '../../../src/platform/index.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
@@ -311,7 +311,7 @@ async function assertOutbox(source: LedgerSource): Promise<void> {
 }
 
 /** Published events match their definition in the catalogue, and their positions have no gap. */
-async function assertPublished(database: Pick<Database, 'query'>, organizationId: string) {
+async function assertPublished(database: Queries, organizationId: string) {
   const feedEvents = await database.query<{ position: number; type: string; body: string }>(
     'SELECT position, type, body FROM feed_events WHERE organization_id = $1 ORDER BY position',
     [organizationId],

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { CompiledQuery } from 'kysely';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import type { Client, HttpResponse } from '../../support/https-client.ts';
@@ -42,7 +41,7 @@ async function sendAtOnce(
   const answers = await database.transaction(async (trx) => {
     const lockStatement =
       'SELECT 1 FROM transactions WHERE transaction_id = ANY ($1::uuid[]) FOR UPDATE';
-    await trx.executeQuery(CompiledQuery.raw(lockStatement, [ids]));
+    await trx.query(lockStatement, [ids]);
     const all = requests.map(async (sendRequest) => {
       const answer = await sendRequest();
       answered += 1;

@@ -43,16 +43,18 @@ export async function scanTables(database: Database): Promise<void> {
       WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
         AND table_type = 'BASE TABLE'`,
   );
-  await database.session(async (query) => {
+  await database.session(async (queries) => {
     for (const { name } of tables) {
-      await query(`BEGIN; DECLARE scan NO SCROLL CURSOR FOR SELECT t::text AS row FROM ${name} t`);
+      await queries.query(
+        `BEGIN; DECLARE scan NO SCROLL CURSOR FOR SELECT t::text AS row FROM ${name} t`,
+      );
       for (;;) {
-        const rows = await query(`FETCH ${rowsAtOnce} FROM scan`);
+        const rows = await queries.query(`FETCH ${rowsAtOnce} FROM scan`);
         if (rows.length === 0) break;
         const match = search.find(Buffer.from(rows.map(({ row }) => String(row)).join('\n')));
         if (match !== undefined) report(`table ${name}`, match);
       }
-      await query('COMMIT');
+      await queries.query('COMMIT');
     }
   });
 }

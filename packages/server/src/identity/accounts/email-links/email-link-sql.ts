@@ -1,6 +1,5 @@
 // SQL of email links: stored as hashes, single use, with an expiry time.
-import { type Kysely, sql } from 'kysely';
-import { type Database, isoTime } from '../../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
 import type { EmailLinkPurpose, User } from '../types.ts';
 import { type UserRow, userColumnsSql, userFromRow } from '../users/user-sql.ts';
 
@@ -68,79 +67,101 @@ export function createEmailLinkStore(database: Database) {
 
 /** Inserts the link unless the limit since `limit.since` is reached; concurrent calls for one user wait for each other. */
 export async function insertLink(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   link: NewEmailLink,
   limit: { readonly since: number; readonly max: number },
 ): Promise<boolean> {
-  await sql`SELECT user_id FROM users
-    WHERE organization_id = ${organizationId} AND user_id = ${userId} FOR UPDATE`.execute(trx);
-  const inserted = await sql`INSERT INTO user_links
+  await trx.query(
+    'SELECT user_id FROM users WHERE organization_id = $1 AND user_id = $2 FOR UPDATE',
+    [organizationId, userId],
+  );
+  const inserted = await trx.query(
+    `INSERT INTO user_links
       (organization_id, link_hash, user_id, purpose, payload, created_at, expires_at)
-    SELECT ${organizationId}, ${link.linkHash}, ${userId}, ${link.purpose},
-      ${JSON.stringify({ email: link.email })}::jsonb, ${isoTime(link.createdAt)},
-      ${isoTime(link.expiresAt)}
-    WHERE (SELECT count(*) FROM user_links
-      WHERE organization_id = ${organizationId} AND user_id = ${userId}
-        AND purpose = ${link.purpose} AND created_at > ${isoTime(limit.since)}) < ${limit.max}
-    RETURNING user_id`.execute(trx);
-  return inserted.rows.length > 0;
+    SELECT $1, $2, $3, $4, $5::jsonb, $6, $7 WHERE (SELECT count(*) FROM user_links
+      WHERE organization_id = $1 AND user_id = $3 AND purpose = $4 AND created_at > $8) < $9
+    RETURNING user_id`,
+    [
+      organizationId,
+      link.linkHash,
+      userId,
+      link.purpose,
+      JSON.stringify({ email: link.email }),
+      isoTime(link.createdAt),
+      isoTime(link.expiresAt),
+      isoTime(limit.since),
+      limit.max,
+    ],
+  );
+  return inserted.length > 0;
 }
 
 /** Uses the link up: of many concurrent calls only one gets true. */
 export async function markLinkUsed(
-  trx: Kysely<unknown>,
+  trx: Queries,
   organizationId: string,
   linkHash: Buffer,
   now: number,
 ): Promise<boolean> {
-  const updated = await sql`UPDATE user_links SET used_at = ${isoTime(now)}
-    WHERE organization_id = ${organizationId} AND link_hash = ${linkHash} AND used_at IS NULL
-      AND expires_at > ${isoTime(now)} RETURNING user_id`.execute(trx);
-  return updated.rows.length > 0;
+  const updated = await trx.query(
+    `UPDATE user_links SET used_at = $1
+    WHERE organization_id = $2 AND link_hash = $3 AND used_at IS NULL
+      AND expires_at > $1 RETURNING user_id`,
+    [isoTime(now), organizationId, linkHash],
+  );
+  return updated.length > 0;
 }
 
 /** Makes all other links of the user invalid. */
 export async function invalidateLinksOfUser(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   now: number,
 ): Promise<void> {
-  await sql`UPDATE user_links SET used_at = ${isoTime(now)}
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}
-      AND used_at IS NULL`.execute(trx);
+  await trx.query(
+    `UPDATE user_links SET used_at = $1 WHERE organization_id = $2 AND user_id = $3
+      AND used_at IS NULL`,
+    [isoTime(now), organizationId, userId],
+  );
 }
 
 export async function setPendingEmail(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   email: string,
 ): Promise<void> {
-  await sql`UPDATE users SET pending_email = ${email}
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  await trx.query(
+    'UPDATE users SET pending_email = $1 WHERE organization_id = $2 AND user_id = $3',
+    [email, organizationId, userId],
+  );
 }
 
 /** False if the user has requested another address since. */
 export async function confirmPendingEmail(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   email: string,
   now: number,
 ): Promise<boolean> {
-  const updated = await sql`UPDATE users SET email = ${email}, email_verified = true,
-      pending_email = NULL, version = version + 1, updated_at = ${isoTime(now)}
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}
-      AND pending_email = ${email} RETURNING user_id`.execute(trx);
-  return updated.rows.length > 0;
+  const updated = await trx.query(
+    `UPDATE users SET email = $1, email_verified = true,
+      pending_email = NULL, version = version + 1, updated_at = $2
+    WHERE organization_id = $3 AND user_id = $4 AND pending_email = $1 RETURNING user_id`,
+    [email, isoTime(now), organizationId, userId],
+  );
+  return updated.length > 0;
 }
 
 /** The user followed a link, so the user reads the address that it was sent to. */
 export async function markEmailVerified(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   email: string,
 ): Promise<void> {
-  await sql`UPDATE users SET email_verified = true
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}
-      AND email = ${email}`.execute(trx);
+  await trx.query(
+    `UPDATE users SET email_verified = true WHERE organization_id = $1 AND user_id = $2
+      AND email = $3`,
+    [organizationId, userId, email],
+  );
 }

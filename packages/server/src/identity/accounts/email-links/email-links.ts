@@ -1,7 +1,6 @@
 // Single-use links in emails: to set the first password, to set a new password, or to confirm an address.
 import { throwProblem } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
-import type { Clock, Database, Ids, Job, Jobs } from '../../../platform/index.ts';
+import type { Clock, Database, Ids, Job, Jobs, Queries } from '../../../platform/index.ts';
 import { hashSecret } from '../../infrastructure/secret-hash.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
 import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
@@ -57,7 +56,7 @@ export function createEmailLinks(deps: Deps) {
 
   /** False if the hourly limit of links is reached: then nothing was written. */
   async function insertLinkAndEmail(
-    trx: Kysely<unknown>,
+    trx: Queries,
     user: User,
     purpose: EmailLinkPurpose,
     to: string,
@@ -163,7 +162,7 @@ export function createEmailLinks(deps: Deps) {
 
     /** In the caller's transaction; the caller calls `outbox.wakeJobs` after the commit. */
     async sendInTransaction(
-      trx: Kysely<unknown>,
+      trx: Queries,
       user: User,
       purpose: EmailLinkPurpose,
       to = user.email,

@@ -1,5 +1,4 @@
 // Emails to users: stored encrypted in the transaction of the change that they report, and sent by a job.
-import { type Kysely, sql } from 'kysely';
 import {
   type Clock,
   decryptBytes,
@@ -12,6 +11,7 @@ import {
   type Log,
   type Mail,
   maxConcurrentMails,
+  type Queries,
 } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
 import { type AccountEmail, type AccountEmailKind, renderAccountEmail } from './email-templates.ts';
@@ -52,7 +52,7 @@ export function createEmailOutbox(deps: Deps) {
     kind: string,
     organizationId: string,
     content: unknown,
-    trx?: Kysely<unknown>,
+    trx?: Queries,
   ): Promise<void> {
     const jobId = ids.uuid();
     const bytes = Buffer.from(JSON.stringify(content));
@@ -68,7 +68,7 @@ export function createEmailOutbox(deps: Deps) {
   }
 
   async function enqueueEmail(
-    trx: Kysely<unknown>,
+    trx: Queries,
     user: User,
     kind: AccountEmailKind,
     overrides: Partial<AccountEmail> = {},
@@ -100,12 +100,12 @@ export function createEmailOutbox(deps: Deps) {
     decryptPayload,
 
     /** Reports a change to the user, at the address that the user had at that time. */
-    enqueueNotice: (trx: Kysely<unknown>, user: User, kind: AccountEmailKind): Promise<void> =>
+    enqueueNotice: (trx: Queries, user: User, kind: AccountEmailKind): Promise<void> =>
       enqueueEmail(trx, user, kind),
 
     /** @param link its member `to` differs from the address of the user when a new address is to be confirmed */
     async enqueueLink(
-      trx: Kysely<unknown>,
+      trx: Queries,
       user: User,
       kind: AccountEmailKind,
       link: { readonly secret: string; readonly expiresAt: number; readonly to: string },
@@ -124,8 +124,10 @@ export function createEmailOutbox(deps: Deps) {
 }
 
 /** Uses the connection of the transaction: waiting for a second connection could block all transactions. */
-async function findUserDomainId(trx: Kysely<unknown>, organizationId: string): Promise<string> {
-  const { rows } = await sql<{ user_domain_id: string }>`SELECT user_domain_id FROM user_domains
-    WHERE organization_id = ${organizationId}`.execute(trx);
+async function findUserDomainId(trx: Queries, organizationId: string): Promise<string> {
+  const rows = await trx.query<{ user_domain_id: string }>(
+    'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
+    [organizationId],
+  );
   return rows[0]?.user_domain_id ?? '';
 }

@@ -1,6 +1,5 @@
 // SQL of passkeys and of the challenges that they sign.
-import { type Kysely, sql } from 'kysely';
-import { type Database, isoTime } from '../../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
 import type { UserKey } from './one-time-passwords.ts';
 
 export type ChallengePurpose = 'register' | 'sign-in';
@@ -94,47 +93,64 @@ export function createPasskeyStore(database: Database) {
 
 /** False if the passkey exists already or the user has the maximum number. */
 export async function insertPasskey(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   passkey: Omit<StoredPasskey, 'lastUsedAt'>,
   max: number,
 ): Promise<boolean> {
   await lockUser(trx, { organizationId, userId });
   const { credentialId, publicKey, counter, transports, name, createdAt } = passkey;
-  const inserted = await sql`INSERT INTO user_passkeys (organization_id, user_id, credential_id,
-      public_key, counter, transports, name, created_at)
-    SELECT ${organizationId}, ${userId}, ${credentialId}, ${publicKey}, ${counter},
-      ${JSON.stringify(transports)}::jsonb, ${name}, ${isoTime(createdAt)}
-    WHERE (SELECT count(*) FROM user_passkeys
-      WHERE organization_id = ${organizationId} AND user_id = ${userId}) < ${max}
-    ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
-  return inserted.rows.length > 0;
+  const inserted = await trx.query(
+    `INSERT INTO user_passkeys (organization_id, user_id, credential_id,
+      public_key, counter, transports, name, created_at) SELECT $1, $2, $3, $4, $5,
+      $6::jsonb, $7, $8 WHERE (SELECT count(*) FROM user_passkeys
+      WHERE organization_id = $1 AND user_id = $2) < $9
+    ON CONFLICT DO NOTHING RETURNING user_id`,
+    [
+      organizationId,
+      userId,
+      credentialId,
+      publicKey,
+      counter,
+      JSON.stringify(transports),
+      name,
+      isoTime(createdAt),
+      max,
+    ],
+  );
+  return inserted.length > 0;
 }
 
 /** Without the last factor, the user must set one up again. False if there was no such passkey. */
 export async function deletePasskey(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   credentialId: string,
   now: number,
 ): Promise<boolean> {
   await lockUser(trx, { organizationId, userId });
-  const deleted = await sql`DELETE FROM user_passkeys WHERE organization_id = ${organizationId}
-      AND user_id = ${userId} AND credential_id = ${credentialId} RETURNING user_id`.execute(trx);
-  if (deleted.rows.length === 0) return false;
-  await sql`UPDATE users SET second_factor = 'Required', version = version + 1,
-      updated_at = ${isoTime(now)}
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}
+  const deleted = await trx.query(
+    `DELETE FROM user_passkeys WHERE organization_id = $1
+      AND user_id = $2 AND credential_id = $3 RETURNING user_id`,
+    [organizationId, userId, credentialId],
+  );
+  if (deleted.length === 0) return false;
+  await trx.query(
+    `UPDATE users SET second_factor = 'Required', version = version + 1, updated_at = $1
+    WHERE organization_id = $2 AND user_id = $3
       AND NOT EXISTS (SELECT 1 FROM user_passkeys AS p
-        WHERE p.organization_id = ${organizationId} AND p.user_id = ${userId})
+        WHERE p.organization_id = $2 AND p.user_id = $3)
       AND NOT EXISTS (SELECT 1 FROM user_one_time_passwords AS o
-        WHERE o.organization_id = ${organizationId} AND o.user_id = ${userId}
-          AND o.secret_sealed IS NOT NULL)`.execute(trx);
+        WHERE o.organization_id = $2 AND o.user_id = $3 AND o.secret_sealed IS NOT NULL)`,
+    [isoTime(now), organizationId, userId],
+  );
   return true;
 }
 
 /** Without the lock, each of two concurrent changes would still see the passkey of the other. */
-async function lockUser(trx: Kysely<unknown>, { organizationId, userId }: UserKey): Promise<void> {
-  await sql`SELECT user_id FROM users
-    WHERE organization_id = ${organizationId} AND user_id = ${userId} FOR UPDATE`.execute(trx);
+async function lockUser(trx: Queries, { organizationId, userId }: UserKey): Promise<void> {
+  await trx.query(
+    'SELECT user_id FROM users WHERE organization_id = $1 AND user_id = $2 FOR UPDATE',
+    [organizationId, userId],
+  );
 }

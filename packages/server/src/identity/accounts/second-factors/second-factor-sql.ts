@@ -1,6 +1,5 @@
 // SQL of second factors: secrets that are being set up, recovery codes, deletion.
-import { type Kysely, sql } from 'kysely';
-import { type Database, isoTime } from '../../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
 import type { UserKey } from './one-time-passwords.ts';
 
 type PendingSecret = { readonly sealedSecret: Buffer; readonly signInId: string | undefined };
@@ -64,69 +63,81 @@ export function createSecondFactorStore(database: Database) {
  * since then: by a new password, a reset or a sign-out.
  */
 export async function lockUserForSetUp(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   { since, currentSessionId, isFirstFactor = false }: SetUpConditions,
 ): Promise<boolean> {
-  const { rows } = await sql`SELECT user_id FROM users
-    WHERE organization_id = ${organizationId} AND user_id = ${userId} AND status = 'Enabled'
-      AND (tokens_not_before IS NULL OR tokens_not_before <= ${isoTime(since)})
-      AND (sessions_ended_at IS NULL OR sessions_ended_at <= ${isoTime(since)}
-        OR sessions_ended_but = ${currentSessionId ?? null})
-      AND (second_factor <> 'On' OR NOT ${isFirstFactor}::boolean)
-    FOR UPDATE`.execute(trx);
+  const rows = await trx.query(
+    `SELECT user_id FROM users
+    WHERE organization_id = $1 AND user_id = $2 AND status = 'Enabled'
+      AND (tokens_not_before IS NULL OR tokens_not_before <= $3)
+      AND (sessions_ended_at IS NULL OR sessions_ended_at <= $3 OR sessions_ended_but = $4)
+      AND (second_factor <> 'On' OR NOT $5::boolean) FOR UPDATE`,
+    [organizationId, userId, isoTime(since), currentSessionId ?? null, isFirstFactor],
+  );
   return rows.length > 0;
 }
 
 /** False if another set-up began, or this secret was confirmed, in the meantime. */
 export async function confirmPendingSecret(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   sealedSecret: Buffer,
   step: number,
   now: number,
 ): Promise<boolean> {
-  const { rows } = await sql`UPDATE user_one_time_passwords SET secret_sealed = pending_sealed,
-      last_step = ${step}, confirmed_at = ${isoTime(now)}, pending_sealed = NULL,
-      pending_for = NULL, pending_at = NULL
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}
-      AND pending_sealed = ${sealedSecret} RETURNING user_id`.execute(trx);
+  const rows = await trx.query(
+    `UPDATE user_one_time_passwords SET secret_sealed = pending_sealed,
+      last_step = $1, confirmed_at = $2, pending_sealed = NULL,
+      pending_for = NULL, pending_at = NULL WHERE organization_id = $3 AND user_id = $4
+      AND pending_sealed = $5 RETURNING user_id`,
+    [step, isoTime(now), organizationId, userId, sealedSecret],
+  );
   return rows.length > 0;
 }
 
 /** The earlier codes are no longer valid. */
 export async function replaceRecoveryCodes(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   hashes: readonly Buffer[],
   now: number,
 ): Promise<void> {
   const codes = JSON.stringify(hashes.map((hash) => ({ code_hash: hash.toString('hex') })));
-  await sql`DELETE FROM user_recovery_codes
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
-  await sql`INSERT INTO user_recovery_codes (organization_id, user_id, code_hash, created_at)
-    SELECT ${organizationId}, ${userId}, decode(r.code_hash, 'hex'), ${isoTime(now)}
-    FROM jsonb_to_recordset(${codes}::jsonb) AS r(code_hash text)`.execute(trx);
+  await trx.query('DELETE FROM user_recovery_codes WHERE organization_id = $1 AND user_id = $2', [
+    organizationId,
+    userId,
+  ]);
+  await trx.query(
+    `INSERT INTO user_recovery_codes (organization_id, user_id, code_hash, created_at)
+    SELECT $1, $2, decode(r.code_hash, 'hex'), $3
+    FROM jsonb_to_recordset($4::jsonb) AS r(code_hash text)`,
+    [organizationId, userId, isoTime(now), codes],
+  );
 }
 
 /** Deletes everything but the password that the user can authenticate with. */
 export async function deleteSecondFactors(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
 ): Promise<void> {
   for (const table of ['user_one_time_passwords', 'user_recovery_codes', 'user_passkeys']) {
-    await sql`DELETE FROM ${sql.table(table)}
-      WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+    await trx.query(`DELETE FROM ${table} WHERE organization_id = $1 AND user_id = $2`, [
+      organizationId,
+      userId,
+    ]);
   }
 }
 
 /** Sets the second factor to `On`. */
 export async function enableSecondFactor(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: UserKey,
   now: number,
 ): Promise<void> {
-  await sql`UPDATE users SET second_factor = 'On', version = version + 1,
-      updated_at = ${isoTime(now)}
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  await trx.query(
+    `UPDATE users SET second_factor = 'On', version = version + 1, updated_at = $1
+    WHERE organization_id = $2 AND user_id = $3`,
+    [isoTime(now), organizationId, userId],
+  );
 }

@@ -27,9 +27,9 @@ describe('the work of a failed sign-in', () => {
     scene = await openTestAccounts(database, {
       database: {
         ...database,
-        query(text, values) {
-          work.push(text.replace(/\s+/g, ' '));
-          return database.query(text, values);
+        query(statement, values) {
+          work.push(String(statement).replace(/\s+/g, ' '));
+          return database.query(statement, values);
         },
         transaction(fn) {
           work.push('transaction');

@@ -1,6 +1,5 @@
 // SQL of users: insert, find, set a password.
-import { type Kysely, sql } from 'kysely';
-import { type Database, isoTime } from '../../../platform/index.ts';
+import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
 import type { EntityType, Status } from '../../realms-and-keys/realm.ts';
 import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
 import { permissionsOfGroups } from './username-and-group-rules.ts';
@@ -122,18 +121,16 @@ export function createUserStore(database: Database) {
     },
 
     /** False if the name or the ID exists already: then nothing was written and `inTransaction` was not called. */
-    insert: (
-      row: NewUserRow,
-      inTransaction: (trx: Kysely<unknown>) => Promise<void>,
-    ): Promise<boolean> =>
+    insert: (row: NewUserRow, inTransaction: (trx: Queries) => Promise<void>): Promise<boolean> =>
       database.transaction(async (trx) => {
         if (!(await insertUser(trx, row))) return false;
         if (row.sealedOtpSecret !== undefined) {
           const { organizationId, userId, createdAt } = row.user;
-          await sql`INSERT INTO user_one_time_passwords
+          await trx.query(
+            `INSERT INTO user_one_time_passwords
               (organization_id, user_id, secret_sealed, last_step, confirmed_at)
-            VALUES (${organizationId}, ${userId}, ${row.sealedOtpSecret}, 0, ${isoTime(createdAt)})`.execute(
-            trx,
+            VALUES ($1, $2, $3, 0, $4)`,
+            [organizationId, userId, row.sealedOtpSecret, isoTime(createdAt)],
           );
         }
         await inTransaction(trx);
@@ -142,40 +139,65 @@ export function createUserStore(database: Database) {
   };
 }
 
-async function insertUser(trx: Kysely<unknown>, row: NewUserRow): Promise<boolean> {
+async function insertUser(trx: Queries, row: NewUserRow): Promise<boolean> {
   const { user, usernameKey, passwordHash } = row;
   const createdAt = isoTime(user.createdAt);
-  const inserted = await sql`INSERT INTO users (organization_id, user_id, username, username_key,
+  const inserted = await trx.query(
+    `INSERT INTO users (organization_id, user_id, username, username_key,
       entity_type, entity_id, scope_entity_type, scope_entity_id, email, email_verified, given_name,
       family_name, phone_number, phone_number_verified, address, locale, zoneinfo, datetime_format,
       groups, status, second_factor, password_hash, password_changed_at, failed_attempts, version,
-      created_at, updated_at)
-    VALUES (${user.organizationId}, ${user.userId}, ${user.username}, ${usernameKey},
-      ${user.entityType}, ${user.entityId}, ${user.scopeEntityType}, ${user.scopeEntityId},
-      ${user.email}, ${user.emailVerified}, ${user.givenName ?? null}, ${user.familyName ?? null},
-      ${user.phoneNumber ?? null}, false,
-      ${user.address === undefined ? null : JSON.stringify(user.address)}, ${user.locale ?? null},
-      ${user.zoneinfo ?? null}, ${user.datetimeFormat ?? null}, ${JSON.stringify(user.groups)},
-      ${user.status}, ${user.secondFactor}, ${passwordHash ?? null},
-      ${passwordHash === undefined ? null : createdAt}, 0, ${user.version}, ${createdAt}, ${createdAt})
-    ON CONFLICT DO NOTHING RETURNING user_id`.execute(trx);
-  return inserted.rows.length > 0;
+      created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+      $13, false, $14, $15, $16, $17, $18, $19, $20, $21, $22, 0, $23, $24, $24)
+    ON CONFLICT DO NOTHING RETURNING user_id`,
+    [
+      user.organizationId,
+      user.userId,
+      user.username,
+      usernameKey,
+      user.entityType,
+      user.entityId,
+      user.scopeEntityType,
+      user.scopeEntityId,
+      user.email,
+      user.emailVerified,
+      user.givenName ?? null,
+      user.familyName ?? null,
+      user.phoneNumber ?? null,
+      user.address === undefined ? null : JSON.stringify(user.address),
+      user.locale ?? null,
+      user.zoneinfo ?? null,
+      user.datetimeFormat ?? null,
+      JSON.stringify(user.groups),
+      user.status,
+      user.secondFactor,
+      passwordHash ?? null,
+      passwordHash === undefined ? null : createdAt,
+      user.version,
+      createdAt,
+    ],
+  );
+  return inserted.length > 0;
 }
 
 /** A new password also ends a lock: to set it, the user proved more than a password. */
 export async function replacePassword(
-  trx: Kysely<unknown>,
+  trx: Queries,
   { organizationId, userId }: Pick<User, 'organizationId' | 'userId'>,
   passwordHash: string,
   now: number,
 ): Promise<void> {
   // Tokens have their issue time in whole seconds: a sign-in in the current second must count as later.
   const notBefore = isoTime(Math.floor(now / 1000) * 1000);
-  await sql`UPDATE users SET password_hash = ${passwordHash}, password_changed_at = ${isoTime(now)},
-      failed_attempts = 0, locked_until = NULL, tokens_not_before = ${notBefore},
-      sessions_ended_at = greatest(sessions_ended_at, ${isoTime(now)}), sessions_ended_but = NULL,
-      version = version + 1, updated_at = ${isoTime(now)}
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
-  await sql`DELETE FROM user_known_sources
-    WHERE organization_id = ${organizationId} AND user_id = ${userId}`.execute(trx);
+  await trx.query(
+    `UPDATE users SET password_hash = $1, password_changed_at = $2,
+      failed_attempts = 0, locked_until = NULL, tokens_not_before = $3,
+      sessions_ended_at = greatest(sessions_ended_at, $2), sessions_ended_but = NULL,
+      version = version + 1, updated_at = $2 WHERE organization_id = $4 AND user_id = $5`,
+    [passwordHash, isoTime(now), notBefore, organizationId, userId],
+  );
+  await trx.query('DELETE FROM user_known_sources WHERE organization_id = $1 AND user_id = $2', [
+    organizationId,
+    userId,
+  ]);
 }

@@ -6,15 +6,15 @@ import { isConnectionLost, toDatabaseProblem } from '../database-errors.ts';
 import {
   createPreparedQuery,
   type HotRow,
-  type HotStatement,
   type PreparedQuery,
+  type PreparedStatement,
 } from './prepared-query.ts';
 
 /** How much later than its limit a missing response may be noticed. */
 const silenceCheckShare = 0.1;
 
 export type HotPool = {
-  run(statement: HotStatement, values: readonly unknown[]): Promise<HotRow[]>;
+  run(statement: PreparedStatement, values: readonly unknown[]): Promise<HotRow[]>;
   /** Runs a statement without a name, with the driver's own query. */
   plain(text: string, values?: readonly unknown[]): Promise<HotRow[]>;
   end(): Promise<void>;

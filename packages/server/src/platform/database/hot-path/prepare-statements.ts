@@ -1,6 +1,6 @@
-// Runs constant statement texts as named prepared statements, and derives the names from the texts.
+// Prepares constant statement texts, and derives their names from the texts.
 import { hash } from 'node:crypto';
-import type { Database, Row } from '../database.ts';
+import type { Queries } from '../database.ts';
 
 const hashCharacters = 32;
 
@@ -9,17 +9,18 @@ const hashCharacters = 32;
  * once per connection.
  *
  * @param namePrefix names the module in `pg_prepared_statements`
- * @example const run = createStatementRunner(database, 'catalog');
+ * @example const queries = createPreparedQueries(database, 'catalog');
  */
-export function createStatementRunner(
-  database: Pick<Database, 'prepared'>,
-  namePrefix: string,
-): (text: string, values: readonly unknown[]) => Promise<Row[]> {
+export function createPreparedQueries(database: Queries, namePrefix: string): Queries {
   const names = new Map<string, string>();
-  return (text, values) => {
-    const name =
-      names.get(text) ?? `${namePrefix}_${hash('sha256', text, 'hex').slice(0, hashCharacters)}`;
-    names.set(text, name);
-    return database.prepared({ name, text }, values);
+  return {
+    query(statement, values) {
+      if (typeof statement !== 'string') return database.query(statement, values);
+      const name =
+        names.get(statement) ??
+        `${namePrefix}_${hash('sha256', statement, 'hex').slice(0, hashCharacters)}`;
+      names.set(statement, name);
+      return database.query({ name, text: statement }, values);
+    },
   };
 }

@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import { postgresTypeParsers } from '../column-parsers.ts';
 
-export type HotStatement = { readonly name: string; readonly text: string };
+export type PreparedStatement = { readonly name: string; readonly text: string };
 export type HotRow = Record<string, unknown>;
 
 type Parser = (text: string) => unknown;
@@ -15,7 +15,7 @@ export type RowShape = { readonly names: readonly string[]; readonly parsers: re
 
 /** Runs one statement at a time: the next may start when the previous one has ended. */
 export type PreparedQuery = {
-  run(statement: HotStatement, values: readonly unknown[]): Promise<HotRow[]>;
+  run(statement: PreparedStatement, values: readonly unknown[]): Promise<HotRow[]>;
   /** Fails the running statement with an error. The connection cannot be used again. */
   fail(error: Error): void;
 };
@@ -25,7 +25,7 @@ type DriverConnection = {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Record<string, string | undefined>;
   readonly submittedNamedStatements: Record<string, string | undefined>;
-  parse(statement: HotStatement): void;
+  parse(statement: PreparedStatement): void;
   bind(portal: { statement: string; values: readonly (string | Buffer | null)[] }): void;
   describe(message: { type: 'P' }): void;
   execute(portal: object): void;

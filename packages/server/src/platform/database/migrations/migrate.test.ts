@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { sql } from 'kysely';
 import { testSchemaUrl } from '../../../../test/support/database/test-database.ts';
 import { eventually } from '../../../../test/support/wait-for-condition.ts';
 import { systemIds } from '../../identifiers/ids.ts';
@@ -178,7 +177,7 @@ describe('migrations', () => {
         let migrating: Promise<void> | undefined;
         await thief.transaction(async (trx) => {
           // The migration waits for this lock: it cannot end before the lease expires.
-          await sql`SELECT pg_advisory_xact_lock(7301)`.execute(trx);
+          await trx.query('SELECT pg_advisory_xact_lock(7301)');
           migrating = assert.rejects(migrate(database, dir, deps), /took over the migration/);
           await eventually('the lease is taken', isTaken);
         });

@@ -4,7 +4,7 @@
 import type { Ids } from '../../identifiers/ids.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Clock, pause } from '../../time/clock.ts';
-import { type Database, isPostgres, type SessionQuery } from '../database.ts';
+import { type Database, isPostgres, type Queries } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
 import { acquireMigrationLease } from './migration-lease.ts';
 import { alreadyExistsStates, dropInvalidIndex, isAlreadyApplied } from './migration-resume.ts';
@@ -71,13 +71,13 @@ export async function migrate(
   deps: MigrateDeps,
 ): Promise<string[]> {
   const migrations = await readMigrations(directory);
-  return database.session(async (query) => {
-    await createTables(query);
+  return database.session(async (queries) => {
+    await createTables(queries);
     for (;;) {
-      if (findPending(migrations, await readHistory(query)).length === 0) return [];
+      if (findPending(migrations, await readHistory(queries)).length === 0) return [];
       const lease = await acquireMigrationLease({
         database,
-        query,
+        queries,
         holder: deps.ids.uuid(),
         leaseMs: deps.leaseMs ?? defaultLeaseMs,
       });
@@ -87,8 +87,8 @@ export async function migrate(
       }
       try {
         // Read again: another process may have finished just before this one acquired the lease.
-        const pending = findPending(migrations, await readHistory(query));
-        await applyAll(query, pending, lease.fence, deps);
+        const pending = findPending(migrations, await readHistory(queries));
+        await applyAll(queries, pending, lease.fence, deps);
         return pending.map(({ migration }) => migration.name);
       } finally {
         await lease.release();
@@ -98,19 +98,19 @@ export async function migrate(
 }
 
 async function applyAll(
-  query: SessionQuery,
+  queries: Queries,
   pending: readonly PendingMigration[],
   fence: Fence,
   { log, clock }: MigrateDeps,
 ): Promise<void> {
-  const isTransactional = await isPostgres(query);
+  const isTransactional = await isPostgres(queries);
   const firstStartedAt = clock.now();
   for (const { migration, done } of pending) {
     const startedAt = clock.now();
     try {
       if (isTransactional && !migration.withoutTransaction)
-        await applyInTransaction(query, migration, fence);
-      else await applyWithoutTransaction(query, migration, done, fence);
+        await applyInTransaction(queries, migration, fence);
+      else await applyWithoutTransaction(queries, migration, done, fence);
     } catch (error) {
       throw new Error(`migration ${migration.name} failed: ${String(error)}`, { cause: error });
     }
@@ -126,19 +126,19 @@ async function applyAll(
 
 /** In one transaction, together with the record of the migration. */
 async function applyInTransaction(
-  query: SessionQuery,
+  queries: Queries,
   migration: Migration,
   fence: Fence,
 ): Promise<void> {
-  await query('BEGIN');
+  await queries.query('BEGIN');
   try {
-    await insertMigration(query, migration);
-    for (const statement of migration.statements) await query(statement);
-    await query(finishMigrationText, [migration.version, migration.statements.length]);
+    await insertMigration(queries, migration);
+    for (const statement of migration.statements) await queries.query(statement);
+    await queries.query(finishMigrationText, [migration.version, migration.statements.length]);
     await fence();
-    await query('COMMIT');
+    await queries.query('COMMIT');
   } catch (error) {
-    await query('ROLLBACK').catch(() => {});
+    await queries.query('ROLLBACK').catch(() => {});
     throw error;
   }
 }
@@ -148,28 +148,28 @@ async function applyInTransaction(
  * A killed process may have applied the next statement, wholly or in part, before it counted it.
  */
 async function applyWithoutTransaction(
-  query: SessionQuery,
+  queries: Queries,
   migration: Migration,
   done: number,
   fence: Fence,
 ): Promise<void> {
-  await insertMigration(query, migration);
+  await insertMigration(queries, migration);
   for (const [index, statement] of migration.statements.entries()) {
     if (index < done) continue;
     await fence();
-    if (index === done) await dropInvalidIndex(query, statement);
+    if (index === done) await dropInvalidIndex(queries, statement);
     try {
-      await query(statement);
+      await queries.query(statement);
     } catch (error) {
       if (index !== done || !isAlreadyApplied(statement, error)) throw error;
     }
-    await query(countStatementText, [migration.version, index + 1]);
+    await queries.query(countStatementText, [migration.version, index + 1]);
   }
-  await query(finishMigrationText, [migration.version, migration.statements.length]);
+  await queries.query(finishMigrationText, [migration.version, migration.statements.length]);
 }
 
-function insertMigration(query: SessionQuery, { version, name, note, checksum }: Migration) {
-  return query(insertMigrationText, [version, name, note, checksum]);
+function insertMigration(queries: Queries, { version, name, note, checksum }: Migration) {
+  return queries.query(insertMigrationText, [version, name, note, checksum]);
 }
 
 /** The migrations to apply, after a check that the applied ones match the files. */
@@ -212,14 +212,14 @@ function findPending(
   }));
 }
 
-async function readHistory(query: SessionQuery): Promise<AppliedMigration[]> {
-  return (await query(historyText)) as AppliedMigration[];
+async function readHistory(queries: Queries): Promise<AppliedMigration[]> {
+  return (await queries.query(historyText)) as AppliedMigration[];
 }
 
-async function createTables(query: SessionQuery): Promise<void> {
+async function createTables(queries: Queries): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      for (const statement of createTableTexts) await query(statement);
+      for (const statement of createTableTexts) await queries.query(statement);
       return;
     } catch (error) {
       if (tries === bootstrapAttempts || !concurrentCreationStates.has(sqlState(error)))

@@ -1,5 +1,5 @@
 // Lease that lets one process at a time migrate: a row with an expiry, because not every database has advisory locks.
-import type { Database, SessionQuery } from '../database.ts';
+import type { Database, Queries } from '../database.ts';
 
 const leaseName = 'migrate';
 /** The lease is lost after three failed renewals. */
@@ -20,16 +20,16 @@ export type MigrationLease = {
   release(): Promise<void>;
 };
 
-type LeaseRequest = { database: Database; query: SessionQuery; holder: string; leaseMs: number };
+type LeaseRequest = { database: Database; queries: Queries; holder: string; leaseMs: number };
 
 /** Undefined while another process holds the lease. Times are those of the database. */
 export async function acquireMigrationLease({
   database,
-  query,
+  queries,
   holder,
   leaseMs,
 }: LeaseRequest): Promise<MigrationLease | undefined> {
-  const acquired = await query(acquireText, [holder, leaseMs]);
+  const acquired = await queries.query(acquireText, [holder, leaseMs]);
   if (acquired.length === 0) return undefined;
   const timer = setInterval(() => {
     // On another connection, because the migrating one is busy. `fence` notices a failure.
@@ -37,13 +37,13 @@ export async function acquireMigrationLease({
   }, leaseMs / renewalsPerLease);
   return {
     async fence() {
-      const renewed = await query(renewText, [holder, leaseMs]);
+      const renewed = await queries.query(renewText, [holder, leaseMs]);
       if (renewed.length === 0) throw new Error('another process took over the migration');
     },
     async release() {
       clearInterval(timer);
       // If the connection is lost, the lease expires.
-      await query(releaseText, [holder]).catch(() => {});
+      await queries.query(releaseText, [holder]).catch(() => {});
     },
   };
 }

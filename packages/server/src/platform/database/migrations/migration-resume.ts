@@ -1,5 +1,5 @@
 // Resumes a migration after a crash: "already exists" means that the killed process applied the statement.
-import type { SessionQuery } from '../database.ts';
+import type { Queries } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
 
 /** A table, a column, another object, a function. */
@@ -33,9 +33,9 @@ const findInvalidIndexText =
   'SELECT indexrelid FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid';
 
 /** An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index: drop it, so that it is created again. */
-export async function dropInvalidIndex(query: SessionQuery, statement: string): Promise<void> {
+export async function dropInvalidIndex(queries: Queries, statement: string): Promise<void> {
   const [, concurrently = '', name] = indexPattern.exec(statement) ?? [];
   if (name === undefined) return;
-  const invalidIndexes = await query(findInvalidIndexText, [name]);
-  if (invalidIndexes.length > 0) await query(`DROP INDEX ${concurrently}IF EXISTS ${name}`);
+  const invalidIndexes = await queries.query(findInvalidIndexText, [name]);
+  if (invalidIndexes.length > 0) await queries.query(`DROP INDEX ${concurrently}IF EXISTS ${name}`);
 }

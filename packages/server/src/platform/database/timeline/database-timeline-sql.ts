@@ -1,5 +1,5 @@
 // SQL of the database timeline: position of the server, stored state, and the numbers that jump.
-import type { SessionQuery } from '../database.ts';
+import type { Queries } from '../database.ts';
 
 /** The write-ahead log (WAL) of a server: two timelines of one system share the log up to a position. */
 export type ServerPosition = {
@@ -40,8 +40,8 @@ const noWriteAhead = {
 };
 
 /** @throws Error for a standby, as of a server that accepts no connections yet */
-export async function readServerPosition(query: SessionQuery): Promise<ServerPosition> {
-  const [row] = await query(serverPositionText);
+export async function readServerPosition(queries: Queries): Promise<ServerPosition> {
+  const [row] = await queries.query(serverPositionText);
   if (row === undefined) throw new Error('the database has no WAL position');
   if (row['isStandby'] === true) {
     throw Object.assign(new Error(noWriteAhead.message), { code: noWriteAhead.code });
@@ -64,11 +64,11 @@ const countWritesText = ['transactions', 'qr_transactions']
 
 /** The number of writes that the database does not contain. */
 export async function countMissingWrites(
-  query: SessionQuery,
+  queries: Queries,
   writes: readonly AcknowledgedWrite[],
 ): Promise<number> {
   if (writes.length === 0) return 0;
-  const rows = await query(countWritesText, [JSON.stringify(writes)]);
+  const rows = await queries.query(countWritesText, [JSON.stringify(writes)]);
   return writes.length - rows.reduce((sum, row) => sum + Number(row['found']), 0);
 }
 
@@ -77,10 +77,10 @@ const columns = `system_identifier AS "systemIdentifier", timeline, numbering_ju
 
 /** `lock` keeps the row until the end of the database transaction. */
 export async function readStoredTimeline(
-  query: SessionQuery,
+  queries: Queries,
   { lock = false } = {},
 ): Promise<StoredTimeline | undefined> {
-  const rows = await query(
+  const rows = await queries.query(
     `SELECT ${columns} FROM database_timeline WHERE singleton${lock ? ' FOR UPDATE' : ''}`,
   );
   return rows[0] as StoredTimeline | undefined;
@@ -88,11 +88,11 @@ export async function readStoredTimeline(
 
 /** False if another process was first. */
 export async function insertStoredTimeline(
-  query: SessionQuery,
+  queries: Queries,
   { systemIdentifier, timeline }: ServerPosition,
   jumps: number,
 ): Promise<boolean> {
-  const rows = await query(
+  const rows = await queries.query(
     `INSERT INTO database_timeline
        (singleton, system_identifier, timeline, numbering_jumps, recovered_jumps, changed_at)
      VALUES (true, $1, $2, $3, $3, now()) ON CONFLICT DO NOTHING RETURNING timeline`,
@@ -102,11 +102,11 @@ export async function insertStoredTimeline(
 }
 
 export async function updateStoredTimeline(
-  query: SessionQuery,
+  queries: Queries,
   { systemIdentifier, timeline }: ServerPosition,
   { jumps, isRecoveryRequired }: { jumps: number; isRecoveryRequired: boolean },
 ): Promise<void> {
-  await query(
+  await queries.query(
     `UPDATE database_timeline SET system_identifier = $1, timeline = $2, numbering_jumps = $3,
        recovery_required_at = CASE WHEN $4 THEN coalesce(recovery_required_at, now()) ELSE recovery_required_at END,
        changed_at = now() WHERE singleton`,
@@ -115,8 +115,8 @@ export async function updateStoredTimeline(
 }
 
 /** Numbers that were issued before the recovery and numbers after it never meet. */
-export async function endStoredRecovery(query: SessionQuery): Promise<StoredTimeline> {
-  const rows = await query(
+export async function endStoredRecovery(queries: Queries): Promise<StoredTimeline> {
+  const rows = await queries.query(
     `UPDATE database_timeline SET numbering_jumps = numbering_jumps + 1,
        recovered_jumps = numbering_jumps + 1, recovery_required_at = NULL, changed_at = now()
      WHERE singleton RETURNING ${columns}`,
@@ -141,6 +141,6 @@ const skipTexts = [
 ];
 
 /** STAN, RRN and file numbers follow from `numbering_jumps`; the other numbers are stored with each organisation. */
-export async function skipStoredNumbers(query: SessionQuery): Promise<void> {
-  for (const text of skipTexts) await query(text);
+export async function skipStoredNumbers(queries: Queries): Promise<void> {
+  for (const text of skipTexts) await queries.query(text);
 }

@@ -1,10 +1,9 @@
 // Detects that the database was restored or failed over, and stops new numbers when acknowledged writes are missing.
 import { join } from 'node:path';
 import { ProblemError } from '@switchyard/contract';
-import { CompiledQuery, type Kysely } from 'kysely';
 import { createPoller } from '../../concurrency/poller.ts';
 import type { Log } from '../../observability/log.ts';
-import { type Database, isPostgres, type SessionQuery } from '../database.ts';
+import { type Database, isPostgres, type Queries } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
 import {
   type AcknowledgedWrite,
@@ -76,13 +75,13 @@ export type DatabaseTimeline = {
    *
    * @returns a name of the server and its timeline; undefined for a database without timelines
    */
-  verifyConnection(query: SessionQuery): Promise<string | undefined>;
+  verifyConnection(queries: Queries): Promise<string | undefined>;
   /** After the migrations. @throws Error where the database cannot be read */
   start(database: Pick<Database, 'query' | 'session'>): Promise<void>;
   stop(): Promise<void>;
   status(): NumberingStatus;
   /** Ends the required recovery in the given database transaction. False if none is required. */
-  recover(trx: Kysely<unknown>): Promise<boolean>;
+  recover(trx: Queries): Promise<boolean>;
   /** Reads the stored state, which another process may have changed. */
   refresh(): Promise<void>;
 };
@@ -108,8 +107,8 @@ type Decision = { readonly row: StoredTimeline; readonly log?: () => void };
 type Server = Omit<ServerPosition, 'position'>;
 const serverName = ({ systemIdentifier, timeline }: Server) => `${systemIdentifier}/${timeline}`;
 
-async function requireStored(query: SessionQuery): Promise<StoredTimeline> {
-  const row = await readStoredTimeline(query);
+async function requireStored(queries: Queries): Promise<StoredTimeline> {
+  const row = await readStoredTimeline(queries);
   if (row === undefined) throw new Error('the table database_timeline has no row');
   return row;
 }
@@ -171,11 +170,11 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     },
   };
 
-  async function readServer(query: SessionQuery): Promise<ServerPosition | undefined> {
+  async function readServer(queries: Queries): Promise<ServerPosition | undefined> {
     if (isSupported === false) return undefined;
     try {
-      isSupported ??= await isPostgres(query);
-      return isSupported ? await readServerPosition(query) : undefined;
+      isSupported ??= await isPostgres(queries);
+      return isSupported ? await readServerPosition(queries) : undefined;
     } catch (error) {
       if (!unsupportedCodes.has(sqlState(error))) throw error;
       isSupported = false;
@@ -185,14 +184,14 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   /** Undefined for a database without timelines. */
-  async function compare(query: SessionQuery): Promise<Finding | undefined> {
+  async function compare(queries: Queries): Promise<Finding | undefined> {
     // Before the position is read: a write that is acknowledged in between lies behind it.
     const before = evidence;
-    const server = await readServer(query);
+    const server = await readServer(queries);
     if (server === undefined) return undefined;
     const isBehind =
       lastServer?.systemIdentifier === server.systemIdentifier && server.position < before.position;
-    const missingWrites = await countMissingWrites(query, before.writes);
+    const missingWrites = await countMissingWrites(queries, before.writes);
     return { server, evidence: before, missingWrites, isLost: isBehind || missingWrites > 0 };
   }
 
@@ -232,12 +231,12 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   /** Decides about a changed database, and stores the decision for all processes. */
-  async function decide(query: SessionQuery, finding: Finding): Promise<Decision> {
+  async function decide(queries: Queries, finding: Finding): Promise<Decision> {
     const { server, isLost } = finding;
-    const before = await readStoredTimeline(query, { lock: true });
+    const before = await readStoredTimeline(queries, { lock: true });
     if (before === undefined) {
-      await insertStoredTimeline(query, server, lastServer === undefined ? 0 : jumps() + 1);
-      return { row: await requireStored(query) };
+      await insertStoredTimeline(queries, server, lastServer === undefined ? 0 : jumps() + 1);
+      return { row: await requireStored(queries) };
     }
     const isRecorded = serverName(before) === serverName(server);
     // A process that was down during a recovery has evidence from before it.
@@ -247,12 +246,12 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       lastServer !== undefined && !isUnchanged(finding) && before.jumps <= jumps();
     const isDecided = isRecorded && (!isNewLoss || before.recoveryRequiredAt !== null);
     if (isDecided && !hasLowerCount) return { row: before };
-    await updateStoredTimeline(query, server, {
+    await updateStoredTimeline(queries, server, {
       jumps: Math.max(before.jumps, jumps()) + 1,
       isRecoveryRequired: isNewLoss,
     });
-    await skipStoredNumbers(query);
-    const row = await requireStored(query);
+    await skipStoredNumbers(queries);
+    const row = await requireStored(queries);
     return { row, log: () => logChange(before, row, { ...finding, isLost: isNewLoss }) };
   }
 
@@ -296,14 +295,14 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     apply(row);
   }
 
-  async function record(query: SessionQuery, finding: Finding): Promise<void> {
-    await query('BEGIN');
+  async function record(queries: Queries, finding: Finding): Promise<void> {
+    await queries.query('BEGIN');
     let decision: Decision;
     try {
-      decision = await decide(query, finding);
-      await query('COMMIT');
+      decision = await decide(queries, finding);
+      await queries.query('COMMIT');
     } catch (error) {
-      await query('ROLLBACK').catch(() => {});
+      await queries.query('ROLLBACK').catch(() => {});
       throw error;
     }
     decision.log?.();
@@ -311,12 +310,12 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   /** One at a time: the first one decides for all connections to the same server. */
-  function recordExclusively(query: SessionQuery): Promise<void> {
+  function recordExclusively(queries: Queries): Promise<void> {
     const compareAgain = async () => {
-      const finding = await compare(query);
+      const finding = await compare(queries);
       if (finding === undefined) return;
       requireNewerTimeline(finding.server);
-      await record(query, finding);
+      await record(queries, finding);
     };
     const recorded = lastRecord.then(compareAgain, compareAgain);
     lastRecord = recorded.catch(() => {});
@@ -324,12 +323,11 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   async function compareAndApply(from: Pick<Database, 'query' | 'session'>): Promise<void> {
-    const query: SessionQuery = (text, values) => from.query(text, values);
-    const finding = await compare(query);
+    const finding = await compare(from);
     if (finding === undefined) return;
     if (isUnchanged(finding)) {
       latestPosition = finding.server.position;
-      apply(await requireStored(query));
+      apply(await requireStored(from));
     } else {
       // Behind a pooler, which changes the server without a new connection of this process.
       await from.session(recordExclusively);
@@ -377,12 +375,12 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
 
   return {
     numbering,
-    async verifyConnection(query) {
-      const finding = await compare(query);
+    async verifyConnection(queries) {
+      const finding = await compare(queries);
       if (finding === undefined) return undefined;
       if (database === undefined) return serverName(finding.server);
-      if (isUnchanged(finding)) apply(await requireStored(query));
-      else await recordExclusively(query);
+      if (isUnchanged(finding)) apply(await requireStored(queries));
+      else await recordExclusively(queries);
       requireNewerTimeline(finding.server);
       return serverName(finding.server);
     },
@@ -404,14 +402,10 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       jumps: jumps(),
     }),
     async recover(trx) {
-      const query: SessionQuery = async (text, values = []) => {
-        const { rows } = await trx.executeQuery(CompiledQuery.raw(text, [...values]));
-        return rows as Record<string, unknown>[];
-      };
-      const row = await readStoredTimeline(query, { lock: true });
+      const row = await readStoredTimeline(trx, { lock: true });
       if (row === undefined || row.recoveryRequiredAt === null) return false;
-      await endStoredRecovery(query);
-      await skipStoredNumbers(query);
+      await endStoredRecovery(trx);
+      await skipStoredNumbers(trx);
       return true;
     },
     refresh,

@@ -2,9 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type BulkResult, ProblemError } from '@switchyard/contract';
 import type { AuditEntry } from '../../../audit/index.ts';
-import type { Ids } from '../../../platform/index.ts';
+import type { Ids, Queries } from '../../../platform/index.ts';
 import type { CallerScope } from '../../resources/caller-scope.ts';
-import type { SqlRunner } from '../../resources/resource-sql.ts';
 import { buildFailedResult, type ParsedLine } from '../body/parse-line.ts';
 import { chunkLinesMax } from '../body/read-chunk.ts';
 import { type AppliedLine, createLineApplier } from './apply-line.ts';
@@ -19,7 +18,7 @@ const linesPerYield = 50;
 const retriesMax = 50;
 
 export type ChunkDeps = {
-  readonly run: SqlRunner;
+  readonly queries: Queries;
   readonly scope: CallerScope;
   readonly rowCache: RowCache;
   readonly ids: Pick<Ids, 'uuid' | 'secret'>;
@@ -35,15 +34,15 @@ export async function applyChunk(
   deps: ChunkDeps,
   lines: readonly ParsedLine[],
 ): Promise<AppliedChunk> {
-  const { run, scope, rowCache, ids, now, isWriting, writeRelatedData } = deps;
+  const { queries, scope, rowCache, ids, now, isWriting, writeRelatedData } = deps;
   const { organizationId } = scope;
   const dependants = createDependantCounter(rowCache, chunkLinesMax);
-  const reader = createEntityRowReader({ run, scope, rowCache, isLocking: isWriting });
+  const reader = createEntityRowReader({ queries, scope, rowCache, isLocking: isWriting });
   const applyLine = createLineApplier({ rowCache, dependants, scope, ids, now });
   const validLines = lines.flatMap((one) => ('problem' in one ? [] : [one]));
 
   async function write(): Promise<void> {
-    if (isWriting) await writeChanges(run, rowCache, { organizationId, now, writeRelatedData });
+    if (isWriting) await writeChanges(queries, rowCache, { organizationId, now, writeRelatedData });
     rowCache.markWritten(isWriting);
     if (isWriting) dependants.clear();
   }
@@ -56,7 +55,7 @@ export async function applyChunk(
     );
     for (const { definition } of deleting.keys()) {
       const all = [...rowCache.entriesOf(definition.table).keys()];
-      await dependants.readCounts(run, organizationId, all, definition.dependants);
+      await dependants.readCounts(queries, organizationId, all, definition.dependants);
     }
   }
 

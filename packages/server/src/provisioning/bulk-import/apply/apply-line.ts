@@ -53,7 +53,9 @@ function requireUnique(rows: readonly Row[], member: string): Row | undefined {
 
 export function createLineApplier({ rowCache, dependants, scope, ids, now }: ApplyLineDeps) {
   const lookup: ReferencedRows = {
-    run: () => Promise.reject(new Error('applying a line must not run an SQL statement')),
+    queries: {
+      query: () => Promise.reject(new Error('applying a line must not run an SQL statement')),
+    },
     findForShare: async (table, _scope, id) => rowCache.requireRows(table, idRowKey(id), false)[0],
   };
 

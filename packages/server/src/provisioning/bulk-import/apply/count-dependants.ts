@@ -1,7 +1,8 @@
 // Counts the dependants of deleted entities, from the database and from earlier lines.
+import type { Queries } from '../../../platform/index.ts';
 import { type DependantType, listedDependantsMax } from '../../resources/find-dependants.ts';
 import type { DependantGroup } from '../../resources/provisioning-errors.ts';
-import type { Row, SqlRunner } from '../../resources/resource-sql.ts';
+import type { Row } from '../../resources/resource-sql.ts';
 import type { CachedRow, RowCache } from './row-cache.ts';
 
 type StoredDependants = { readonly total: number; readonly first: readonly Row[] };
@@ -22,13 +23,13 @@ export function createDependantCounter(rowCache: RowCache, linesMax: number) {
   const keyOf = ({ table, column }: DependantType, id: string) => `${table.name} ${column} ${id}`;
 
   async function readKind(
-    run: SqlRunner,
+    queries: Queries,
     organizationId: string,
     ids: string[],
     kind: DependantType,
   ) {
     const { table, column } = kind;
-    const rows = await run(
+    const rows = await queries.query(
       `SELECT parent, id, name, total FROM (
          SELECT ${column} AS parent, ${table.id} AS id, name,
            count(*) OVER (PARTITION BY ${column}) AS total,
@@ -68,14 +69,14 @@ export function createDependantCounter(rowCache: RowCache, linesMax: number) {
 
   return {
     async readCounts(
-      run: SqlRunner,
+      queries: Queries,
       organizationId: string,
       ids: string[],
       kinds: readonly DependantType[],
     ) {
       const unread = ids.filter((id) => kinds.some((kind) => !stored.has(keyOf(kind, id))));
       if (unread.length === 0) return;
-      for (const kind of kinds) await readKind(run, organizationId, unread, kind);
+      for (const kind of kinds) await readKind(queries, organizationId, unread, kind);
     },
     /** @throws DependantsNotCountedError if the dependants have not been read yet */
     listDependants: (id: string, kinds: readonly DependantType[]): DependantGroup[] =>

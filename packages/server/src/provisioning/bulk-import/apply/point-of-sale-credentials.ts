@@ -1,6 +1,6 @@
 // Writes the credentials of points of sale in the same transaction as their rows.
 import type { BulkResult } from '@switchyard/contract';
-import type { Kysely } from 'kysely';
+import type { Queries } from '../../../platform/index.ts';
 import { createPointOfSaleDefinition, type PosClients } from '../../devices/points-of-sale.ts';
 import { posClientId } from '../../resources/format-rules.ts';
 import { pointsOfSale } from '../../resources/tables.ts';
@@ -13,7 +13,7 @@ export function createPointOfSaleCredentials(posClients: () => PosClients) {
   return {
     /** One by one, because each application has its own hash of a secret. */
     createWriter:
-      (trx: Kysely<unknown>, { secrets }: RowCache): WriteRelatedData =>
+      (trx: Queries, { secrets }: RowCache): WriteRelatedData =>
       async (table, { created, changed, removed }) => {
         if (table !== pointsOfSale) return;
         for (const row of created) {

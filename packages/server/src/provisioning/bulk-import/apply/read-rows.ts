@@ -1,10 +1,10 @@
 // Reads the rows that lines refer to, with a few statements for a whole chunk.
+import type { Queries } from '../../../platform/index.ts';
 import type { CallerScope } from '../../resources/caller-scope.ts';
 import {
   createRowRepository,
   type EntityTable,
   type Row,
-  type SqlRunner,
   scopeCondition,
 } from '../../resources/resource-sql.ts';
 import type { ImportLine } from '../body/parse-line.ts';
@@ -19,21 +19,26 @@ const rowsPerExternalIdMax = 20;
 type ExternalIdKey = Extract<RowKey, { type: 'external' }>;
 
 export type EntityRowReaderDeps = {
-  readonly run: SqlRunner;
+  readonly queries: Queries;
   readonly scope: CallerScope;
   readonly rowCache: RowCache;
   /** False if nothing will be written. */
   readonly isLocking: boolean;
 };
 
-export function createEntityRowReader({ run, scope, rowCache, isLocking }: EntityRowReaderDeps) {
+export function createEntityRowReader({
+  queries,
+  scope,
+  rowCache,
+  isLocking,
+}: EntityRowReaderDeps) {
   /** Finds rows by external identifier alone, up to a few for each. */
   async function findByExternalId(
     table: EntityTable,
     keys: readonly ExternalIdKey[],
   ): Promise<Row[]> {
     const values: unknown[] = [keys.map(({ externalId }) => externalId)];
-    return run(
+    return queries.query(
       `SELECT t.id FROM unnest($1::text[]) AS x(external_id) CROSS JOIN LATERAL (
          SELECT ${table.id} AS id FROM ${table.name}
          WHERE ${scopeCondition(table, scope, values)} AND external_id = x.external_id
@@ -51,7 +56,7 @@ export function createEntityRowReader({ run, scope, rowCache, isLocking }: Entit
       keys.map(({ externalId }) => externalId),
       keys.map((key) => key.within?.id),
     ];
-    return run(
+    return queries.query(
       `SELECT t.id FROM unnest($1::text[], $2::uuid[]) AS x(external_id, parent_id)
        CROSS JOIN LATERAL (
          SELECT ${table.id} AS id FROM ${table.name}
@@ -89,7 +94,7 @@ export function createEntityRowReader({ run, scope, rowCache, isLocking }: Entit
     const { stored } = rowCache.serials;
     const unread = serialNumbers.filter((serialNumber) => !stored.has(serialNumber));
     if (unread.length === 0) return [];
-    const rows = await run(
+    const rows = await queries.query(
       `SELECT physical_device_id, serial_number FROM physical_devices
        WHERE organization_id = $1 AND removed_at IS NULL AND serial_number = ANY($2::text[])`,
       [scope.organizationId, unread],
@@ -108,7 +113,7 @@ export function createEntityRowReader({ run, scope, rowCache, isLocking }: Entit
   ): Promise<void> {
     if (ids.length === 0) return;
     const values: unknown[] = [ids];
-    const rows = await run(
+    const rows = await queries.query(
       `SELECT ${createRowRepository(table).selected} FROM ${table.name}
        WHERE ${table.id} = ANY($1::uuid[]) AND ${scopeCondition(table, scope, values)}
        ORDER BY ${table.id} ${isLocking ? lock : ''}`,
