@@ -239,10 +239,10 @@ export const AcquirerLinkStateList = closed(
               closed(
                 {
                   pointer: Type.String({
-                    description: 'The member of the link, as a JSON Pointer.',
+                    description: 'The field of the link, as a JSON Pointer.',
                     examples: ['/zonePinKey/keyRef'],
                   }),
-                  detail: Type.String({ description: 'The error of this member.' }),
+                  detail: Type.String({ description: 'The error of this field.' }),
                 },
                 'A setting that cannot be used.',
               ),

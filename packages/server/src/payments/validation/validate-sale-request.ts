@@ -157,7 +157,7 @@ function requireNoCardNumbers(request: ProcessRequest): void {
     const value = request[name];
     if (value === undefined || !holdsCardNumber(JSON.stringify(value))) continue;
     const code = name === 'clientTransactionId' ? 'client_id_invalid' : 'field_invalid';
-    throwFieldProblem(code, `/${name}`, 'A member contains text that looks like a card number.');
+    throwFieldProblem(code, `/${name}`, 'A field contains text that looks like a card number.');
   }
 }
 

@@ -154,7 +154,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     operationId: 'updateApplication',
     summary: 'Update an application',
     description:
-      'Missing members get their defaults. Send the ETag in If-Match. A caller without `um.write` ' +
+      'Missing fields get their defaults. Send the ETag in If-Match. A caller without `um.write` ' +
       'that adds permissions for payments, or enables an application with them, sets it to `PendingApproval`.',
     tags,
     permission: 'app.write',
