@@ -145,7 +145,7 @@ export const accessCodes = {
   device_not_claimed: permanentError(
     403,
     'The terminal is not claimed',
-    "Claim the terminal first: with the manufacturer certificate and the user domain, or with the code on its display.",
+    'Claim the terminal first: with the manufacturer certificate and the user domain, or with the code on its display.',
   ),
   certificate_mismatch: permanentError(
     403,

@@ -72,8 +72,7 @@ export const BulkLine = closed(
       }),
     ),
     data: Type.Record(Type.String(), Type.Unknown(), {
-      description:
-        'The fields of the operation; a parent can be given by its external identifier.',
+      description: 'The fields of the operation; a parent can be given by its external identifier.',
     }),
   },
   'One line of an import.',
