@@ -68,9 +68,9 @@ function argumentList(command: Command): string {
 
 /** The texts that `--help` prints after the options: rules and examples. */
 function notes(command: Command): string {
-  const texts: string[] = [];
-  command.emit('afterHelp', { error: false, command, write: (text: string) => texts.push(text) });
-  const text = texts.join('').trim();
+  const parts: string[] = [];
+  command.configureOutput({ writeOut: (part) => parts.push(part) }).outputHelp();
+  const text = parts.join('').slice(command.helpInformation().length).trim();
   return text === '' ? '' : `\`\`\`text\n${text}\n\`\`\`\n\n`;
 }
 

@@ -12,17 +12,17 @@ export const lookupCodes = {
   organization_not_found: permanentError(
     404,
     'The organisation is not found',
-    'No organisation in your scope has this identifier.',
+    'No organisation that you may see has this identifier.',
   ),
   merchant_not_found: permanentError(
     404,
     'The merchant is not found',
-    'No merchant in your scope has this identifier.',
+    'No merchant that you may see has this identifier.',
   ),
   store_not_found: permanentError(
     404,
     'The store is not found',
-    'No store in your scope has this identifier.',
+    'No store that you may see has this identifier.',
   ),
   device_not_found: permanentError(
     404,
@@ -37,12 +37,12 @@ export const lookupCodes = {
   settlement_not_found: permanentError(
     404,
     'The settlement is not found',
-    'No settlement in your scope has this identifier.',
+    'No settlement that you may see has this identifier.',
   ),
   batch_not_found: permanentError(
     404,
     'The batch is not found',
-    'No batch in your scope has this identifier.',
+    'No batch that you may see has this identifier.',
   ),
   resource_not_found: permanentError(
     404,
@@ -62,12 +62,12 @@ export const lookupCodes = {
   endpoint_not_found: permanentError(
     404,
     'The endpoint is not found',
-    'No webhook endpoint in your scope has this identifier.',
+    'No webhook endpoint that you may see has this identifier.',
   ),
   delivery_not_found: permanentError(
     404,
     'The delivery is not found',
-    'No delivery in your scope has this identifier; old deliveries are deleted.',
+    'No delivery that you may see has this identifier; old deliveries are deleted.',
   ),
   already_exists: permanentError(
     409,

@@ -39,7 +39,7 @@ export const serverCodes = {
   provider_unavailable: permanentError(
     502,
     'The provider is not available',
-    'Nothing was sent to the service provider. Send the request again with a new identifier.',
+    'The service provider did not create the payment. Create a new payment with a new identifier.',
   ),
   not_sent: permanentError(
     502,

@@ -51,7 +51,7 @@ function requireOwnDomain(
   { userDomainId: requestedDomain }: { userDomainId: string },
 ): void {
   if (requestedDomain === caller.realm) return;
-  throwProblem('resource_not_found', 'No user domain in your scope has this name.');
+  throwProblem('resource_not_found', 'No user domain that you may see has this name.');
 }
 
 function sendApplication(
