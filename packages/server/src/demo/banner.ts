@@ -57,7 +57,7 @@ function addressLines(facts: DemoFacts, paths: BannerPaths): Line[] {
     ['Acquirer simulator', `127.0.0.1:${paths.acquirerPort}, ledger in ${paths.ledgerDir}`],
     ...(paths.qrProvider === undefined
       ? []
-      : [['QR provider', `${paths.qrProvider.url}, payment records in ${paths.qrProvider.dir}`]]),
+      : [['QR provider', `${paths.qrProvider.url}, data in ${paths.qrProvider.dir}`]]),
     ['Metrics and health', `${facts.metricsUrl}/metrics`],
     ...(facts.caFile === undefined ? [] : [['Certificate authority', facts.caFile]]),
     ['Sent mails (files)', facts.mailDir],
