@@ -79,7 +79,7 @@ const targets = {
   },
   attack: {
     script: 'tools/attack.ts',
-    does: 'start a platform in production mode and attack it',
+    does: 'run security tests against a temporary platform in production mode',
   },
   faults: {
     script: 'tools/faults/faults-command.ts',
@@ -104,15 +104,15 @@ const targets = {
   pack: { script: 'tools/pack.ts', does: 'pack the published packages' },
   'request-path': {
     script: 'tools/request-path/request-path-command.ts',
-    does: 'list the files of the payments module that a request passes',
+    does: 'list the files of the payments module that process a request',
   },
   'vague-words': {
     script: 'tools/architecture-rules/vague-words-command.ts',
-    does: 'count the words that hide the actor or the meaning',
+    does: 'count vague words in texts and names',
   },
   'qr-provider': {
     script: 'packages/simulators/src/qr-provider/main.ts',
-    does: 'run the reference provider of QR payments, and print its payments',
+    does: 'run the QR provider simulator, and print its payments',
   },
   operator: {
     script: 'tools/operator/operator-command.ts',
@@ -128,25 +128,26 @@ const targets = {
   },
   reports: {
     script: 'tools/reports/reports-command.ts',
-    does: 'compare reports with payments, and rebuild them',
+    does: 'check the reports against the payments, and rebuild the reports',
   },
   vault: { script: 'tools/vault.ts', does: 'list and replace the keys of stored cards' },
 };
 
 const startHelp = `npm start [-- --help]
 
-Starts the platform with everything a first payment needs, and prints where it listens.
-Settings are environment variables; a secret may also come from a file named in …_FILE.
+Starts the platform with all parts that a first payment needs, and prints its addresses.
+Settings are environment variables. To read a secret from a file, add _FILE to the name of its
+setting, and give the path.
 
   SWITCHYARD_ENVIRONMENT   demo (default), test or production
-  SWITCHYARD_DATA_DIR      where the embedded database, certificates and demo.json live (.switchyard)
-  SWITCHYARD_DATABASE_URL  a PostgreSQL of your own in place of the embedded one
-  SWITCHYARD_HOST          address to listen on (localhost; to be named in production)
-  SWITCHYARD_PORT          API and security (8443)
-  SWITCHYARD_DEVICE_PORT   devices, mutual TLS (9021)
-  SWITCHYARD_ACQUIRER_PORT acquirer simulator (8583)
-  SWITCHYARD_QR_PROVIDER_PORT  provider of QR payments (8585, or a free one)
-  SWITCHYARD_METRICS_PORT  metrics and health (9464)
+  SWITCHYARD_DATA_DIR      directory of the embedded database, certificates and demo.json (.switchyard)
+  SWITCHYARD_DATABASE_URL  URL of your own PostgreSQL (an embedded PostgreSQL)
+  SWITCHYARD_HOST          address to listen on (localhost; required in production)
+  SWITCHYARD_PORT          port of the API and of OAuth (8443)
+  SWITCHYARD_DEVICE_PORT   port of devices, with mutual TLS (9021)
+  SWITCHYARD_ACQUIRER_PORT port of the acquirer simulator (8583)
+  SWITCHYARD_QR_PROVIDER_PORT  port of the QR provider simulator (8585, or a free port)
+  SWITCHYARD_METRICS_PORT  port of metrics and health (9464)
   SWITCHYARD_LOG_LEVEL     trace, debug, info, warn, error or fatal
 
 Every setting: docs/reference/settings.md
@@ -227,8 +228,13 @@ function takeLock() {
       continue;
     }
     if (Date.now() > deadline)
-      throw new SetupFault(`Another set-up never ended. Remove ${lockFolder}.`);
-    if (!told) say('Another set-up is at work here; waiting for it …');
+      throw new SetupFault(
+        `Another process has not finished the installation of the packages. If no other npm command runs here, delete the directory ${lockFolder} and start again.`,
+      );
+    if (!told)
+      say(
+        'Another process is installing the packages in this directory. Waiting until it has finished …',
+      );
     told = true;
     pause(200);
   }
@@ -276,14 +282,14 @@ function installPackages() {
     );
   }
   say(
-    'Installing the locked packages (npm ci). This happens once, and after package-lock.json changes …',
+    'Installing the packages of package-lock.json (npm ci). Later starts install again only if package-lock.json has changed …',
   );
   const began = Date.now();
   const done = npm(['ci', ...installFlags], ['ignore', 2, 2]);
   if (done.error) throw new SetupFault(`npm could not be started: ${done.error.message}`);
   if (done.status !== 0) {
     throw new SetupFault(
-      `npm ci failed (exit code ${done.status}). Its message stands above; nothing was started.`,
+      `npm ci failed (exit code ${done.status}). Its output is above. The platform was not started. Correct the fault and start again.`,
     );
   }
   say(`Installed in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
@@ -307,8 +313,8 @@ function findNode() {
   const bundled = bundledNode(root);
   if (bundled !== undefined) return bundled;
   throw new SetupFault(
-    `Switchyard needs Node.js ${nodeMajor}; this is ${process.versions.node} on ${process.platform}-${process.arch}, ` +
-      `for which no copy is bundled. Install Node.js ${nodeMajor} from https://nodejs.org and start again.`,
+    `Switchyard needs Node.js ${nodeMajor}, but this is Node.js ${process.versions.node} on ${process.platform}-${process.arch}. ` +
+      `The packages contain no Node.js for this system. Install Node.js ${nodeMajor} from https://nodejs.org and start again.`,
   );
 }
 
@@ -393,7 +399,7 @@ function main([name, ...args]) {
   const unknown = args.find((arg) => arg !== '--');
   if (name === 'start' && unknown !== undefined) {
     console.error(
-      `npm start takes no ${unknown}; it is set up by variables, see npm start -- --help`,
+      `npm start does not accept the argument ${unknown}. Use environment variables; see npm start -- --help`,
     );
     process.exit(2);
   }

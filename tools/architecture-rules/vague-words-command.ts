@@ -15,10 +15,10 @@ import {
 
 const usage = `Usage: npm run vague-words -- [folder …] [--list | --lower-limits]
 
-Counts words that hide the actor or the meaning, in texts and in names, by folder.
+Counts vague words in texts and names (words that hide the actor or the meaning), by folder.
 
   --list          print the words of each file
-  --lower-limits  write the counts to ${limitsFile} where they are lower
+  --lower-limits  lower the limits in ${limitsFile} to the current counts; no limit is raised
 `;
 
 const { values, positionals } = parseArgs({

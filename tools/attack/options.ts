@@ -12,17 +12,18 @@ export class UsageFault extends Error {}
 
 export const usage = `npm run attack [-- options]
 
-Starts a platform in production mode with a database of its own, and a demo where an attack needs
-one. Attacks them as a client from outside, over HTTP and sockets, and reports for each attack the
-number of attempts, the responses, and "held" or "BROKEN".
+Starts a temporary platform in production mode with its own database, and a demo for the attacks that
+need one. Attacks them over HTTP and sockets, as an external client. Reports the number of attempts,
+the responses and the result of each attack: "held" (the attack failed) or "BROKEN" (the attack
+succeeded or could not run).
 
   --only 1,7    run the attacks of these items only   (all)
-  --seed N      repeat the serial numbers, the guessed claim codes and the
-                choice of ports of a run              (a new one, printed)
+  --seed N      seed of the serial numbers, guessed claim codes and ports; use the
+                seed of an earlier run to repeat them (a new seed, which the command prints)
   --list        list the attacks and end
   --help
 
-Exit codes: 0 everything held, 1 an attack succeeded or could not run, 2 wrong usage, 130 interrupted.
+Exit codes: 0 no attack succeeded, 1 an attack succeeded or could not run, 2 wrong usage, 130 interrupted.
 `;
 
 export const maxSeed = 999_999;

@@ -14,17 +14,18 @@ export class UsageError extends Error {}
 
 export const usage = `npm run faults [-- options] [part of a name …]
 
-Removes parts of a platform under load, repeatedly and with new seeds: its process, its database,
-its disk, its acquirer, or a response. After each test the ledger of the platform, the replayed
+Runs a platform under load and injects faults: the server process is killed, the database or the
+acquirer fails, the disk is full, or a response is lost. After each test the ledger of the platform, the replayed
 events and the ledger of the acquirer simulator must agree to the minor unit.
 
-  --minutes N   begin new tests until so long has passed; each runs once, however short that is,
-                and a whole round takes about twenty minutes  (30)
-  --seed N      of the first round; each round has one more   (a new one, printed)
-  --list        name the tests and end
+  --minutes N   start new tests for this number of minutes. The first round, about twenty minutes,
+                always runs to its end                        (30)
+  --seed N      seed of the first round; each following round adds 1
+                                                              (a new seed, which the command prints)
+  --list        list the tests, and run none
   --help
 
-Exit codes: 0 all well, 1 a fault was found, 2 wrong usage, 130 interrupted.
+Exit codes: 0 no fault found, 1 a fault was found, 2 wrong usage, 130 interrupted.
 `;
 
 const minutesStandard = 30;

@@ -16,7 +16,8 @@ const longestTest = 'fault-server-killed';
 function testFiles(only: readonly string[]): string[] {
   const all = globSync(pattern, { cwd: root }).sort();
   const files = all.filter((file) => only.length === 0 || only.some((part) => file.includes(part)));
-  if (files.length === 0) throw new UsageError(`no test is named so; see --list`);
+  if (files.length === 0)
+    throw new UsageError(`no test name contains ${only.join(' or ')}; --list shows the names`);
   return files.sort(
     (one, other) => Number(other.includes(longestTest)) - Number(one.includes(longestTest)),
   );

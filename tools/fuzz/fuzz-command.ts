@@ -11,12 +11,13 @@ const exitCodes = { found: 1, wrongUsage: 2 };
 
 const usage = `npm run fuzz [-- options]
 
-Feeds noise, sound inputs and spoilt ones to the readers of ISO 8583 messages and frames, BER-TLV,
-chip data, tracks and Nexo messages. None may crash, hang, or read what the bytes do not say.
+Sends random, valid and damaged inputs to the parsers of ISO 8583 messages and frames, BER-TLV,
+chip data, tracks and Nexo messages. A parser must not crash, hang, or return a value that the input
+does not contain.
 
-  --inputs N   how many                                  (${defaultInputs})
-  --seed N     of all inputs                             (a new one, printed)
-  --only N     this one input, as a finding names it
+  --inputs N   number of inputs                          (${defaultInputs})
+  --seed N     seed of the random inputs                 (a new seed, which the command prints)
+  --only N     run only the input with this number, which a finding shows
   --help
 
 Exit codes: 0 nothing found, 1 a finding, 2 wrong usage.

@@ -21,10 +21,10 @@ is JSON Lines, and an error is one JSON document on stderr.
 
 const variables: readonly [string, string][] = [
   ['SWITCHYARD_CLI_PROFILE', 'the profile, as `--profile`'],
-  ['SWITCHYARD_CLI_URL', 'the address of the platform; replaces the profile'],
-  ['SWITCHYARD_CLI_AUTH_URL', 'the address of the authorization server, if it differs'],
-  ['SWITCHYARD_CLI_USER_DOMAIN', 'the user domain, with `SWITCHYARD_CLI_URL`'],
-  ['SWITCHYARD_CLI_CLIENT_ID', 'the client id, with `SWITCHYARD_CLI_URL`'],
+  ['SWITCHYARD_CLI_URL', 'the URL of the platform; if it is set, the profile is not used'],
+  ['SWITCHYARD_CLI_AUTH_URL', 'the URL of the authorization server, if it differs'],
+  ['SWITCHYARD_CLI_USER_DOMAIN', 'the user domain; used only together with `SWITCHYARD_CLI_URL`'],
+  ['SWITCHYARD_CLI_CLIENT_ID', 'the client id; used only together with `SWITCHYARD_CLI_URL`'],
   ['SWITCHYARD_CLI_CLIENT_SECRET', 'the client secret; also for `login`'],
   ['SWITCHYARD_CLI_CLIENT_SECRET_FILE', 'the file with the client secret'],
   ['SWITCHYARD_CLI_CA_FILE', 'the certificate authority of the platform, as PEM'],
@@ -43,17 +43,35 @@ function program(): Command {
 function optionRow({
   flags,
   description,
+  mandatory,
   defaultValue,
   defaultValueDescription,
 }: Option): string[] {
   const defaultText = defaultValueDescription ?? defaultValue;
   const value = defaultText === undefined ? '' : ` (${code(String(defaultText))})`;
-  return [code(flags), description + value];
+  const required = mandatory ? ' (required)' : '';
+  return [code(flags), description + value + required];
 }
 
 function options(command: Command): string {
   const rows = command.options.map(optionRow);
   return rows.length === 0 ? '' : `${table(['Option', ''], rows)}\n\n`;
+}
+
+/** The meaning of arguments, which `usage` names. */
+function argumentList(command: Command): string {
+  const rows = command.registeredArguments
+    .filter(({ description }) => description !== '')
+    .map((each) => [code(each.name()), each.description]);
+  return rows.length === 0 ? '' : `${table(['Argument', ''], rows)}\n\n`;
+}
+
+/** The texts that `--help` prints after the options: rules and examples. */
+function notes(command: Command): string {
+  const parts: string[] = [];
+  command.configureOutput({ writeOut: (part) => parts.push(part) }).outputHelp();
+  const text = parts.join('').slice(command.helpInformation().length).trim();
+  return text === '' ? '' : `\`\`\`text\n${text}\n\`\`\`\n\n`;
 }
 
 const usage = (names: string, command: Command): string => {
@@ -69,7 +87,7 @@ function* sections(command: Command, names: string, depth: number): Generator<st
     const full = `${names} ${each.name()}`;
     yield `${'#'.repeat(depth)} ${full}\n\n${each.description()}\n\n`;
     if (each.commands.length === 0)
-      yield `\`\`\`\n${usage(full, each)}\n\`\`\`\n\n${options(each)}`;
+      yield `\`\`\`\n${usage(full, each)}\n\`\`\`\n\n${argumentList(each)}${options(each)}${notes(each)}`;
     yield* sections(each, full, depth + 1);
   }
 }

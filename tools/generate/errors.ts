@@ -4,9 +4,19 @@ import { code, table } from './markdown.ts';
 
 const opening = `# Errors
 
-Every error response is an \`application/problem+json\` document (RFC 9457). Switch on \`code\`: the list is
-closed, and a code never changes its meaning. \`outcome\` says whether money may have moved;
-\`retryable\` says whether the same request can succeed later. No response uses a reserved code yet.
+Every error response is an \`application/problem+json\` document (RFC 9457). Let your program decide by
+\`code\`: the list of codes is complete, and a code never changes its meaning. \`retryable\` says whether
+the same request can succeed later. No response uses a reserved code yet.
+
+\`outcome\` says whether the request was processed:
+
+- \`NotProcessed\`: nothing happened.
+- \`Processed\`: the effect took place.
+- \`Unknown\`: the payment may have been made. Request its outcome before any other step.
+
+In the texts below, *the detail* is the field \`detail\` of the response, and *the pointer* is
+\`errors[].pointer\`, a JSON Pointer to the field of your request.
+
 A decline by the card's issuer is not an error: it is HTTP 200 with the whole transaction and
 \`approved: false\`.
 
@@ -40,8 +50,13 @@ function page(name: ErrorCode): string {
 }
 
 function adviceOnRepeating(outcome: ErrorCodeFacts['outcome'], retryable: boolean): string {
-  if (!retryable) return 'The unchanged request fails again while the cause remains.';
-  return outcome === 'Unknown'
-    ? 'The same request with the same identifier is safe: it takes effect once.'
-    : 'The same request can succeed later.';
+  if (outcome === 'Processed') return 'Do not send the request again: it was already processed.';
+  if (outcome === 'NotProcessed') {
+    return retryable
+      ? 'The same request can succeed later.'
+      : 'Correct the cause before you send the request again.';
+  }
+  return retryable
+    ? 'Request the outcome first. A repeated request must have the same identifier: the platform processes it only once.'
+    : 'Do not send the request again: it may have been processed. Request its outcome.';
 }

@@ -9,7 +9,8 @@ import { code, table } from './markdown.ts';
 const opening = `# Settings
 
 Settings are environment variables. A secret can also be read from a file: add \`_FILE\` to the name of the
-setting, and give the path. The platform reports all faults together at the start. An unknown setting that
+setting, and give the path. At the start the platform reports all invalid
+settings in one message. An unknown setting that
 begins with \`SWITCHYARD_\` is an error in \`demo\` and \`test\`. In \`production\` it is a warning, unless
 \`SWITCHYARD_STRICT_SETTINGS\` is \`on\`. The message suggests the most similar known name.
 
@@ -36,6 +37,7 @@ function notesOf({ secret, environments, role }: Setting<unknown>): string {
     secret ? 'A secret.' : '',
     environments ? `Only in ${environments.map(code).join(' and ')}.` : '',
     role ? `Only a process with the role ${code(role)} reads it.` : '',
+    role && secret ? 'For other processes a value in the environment is an error.' : '',
   ];
   return notes.filter((note) => note !== '').join(' ');
 }

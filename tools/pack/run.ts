@@ -18,10 +18,10 @@ export type Tarball = { readonly name: string; readonly file: string; readonly s
 
 const usage = `npm run pack [-- --out <folder>]
 
-Packs contract, nexo, the SDKs and cli as tarballs that Node 20.3 and later run. Each holds
-everything that it needs: npm install <file> asks no registry.
+Packs the packages contract, nexo, cli and the SDKs as tarballs for Node 20.3 and later. Each tarball
+contains all its dependencies, so npm install <file> works without a registry.
 
-  --out <folder>   where they go (dist)
+  --out <folder>   output folder of the tarballs (dist)
 `;
 
 /** @example const [contract] = await pack('dist'); */

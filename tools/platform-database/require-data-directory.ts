@@ -10,5 +10,7 @@ export function requireDataDirectory(
   if (env['SWITCHYARD_DATABASE_URL_FILE'] !== undefined) return;
   const dataDir = resolve(env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');
   if (existsSync(join(dataDir, 'postgres'))) return;
-  throw new Error(`no platform was ever started in ${dataDir}; SWITCHYARD_DATA_DIR names another`);
+  throw new Error(
+    `${dataDir} contains no platform; set SWITCHYARD_DATA_DIR to its data directory, or set SWITCHYARD_DATABASE_URL`,
+  );
 }

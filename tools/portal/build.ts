@@ -78,7 +78,8 @@ async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    if (Date.now() > deadline) throw new BuildFault(`another build never ended: remove ${lock}`);
+    if (Date.now() > deadline)
+      throw new BuildFault(`another build has not ended; if no other build runs, delete ${lock}`);
     if (await isHeld(lock)) await new Promise((resolve) => setTimeout(resolve, pollMs));
     else await rm(lock, { recursive: true, force: true });
   }
@@ -168,7 +169,7 @@ export async function buildPortal({
   return withLock(join(root, lockFolder), async () => {
     if (await isFresh()) return false;
     const began = performance.now();
-    printLine('Building the portal, since its sources have changed …');
+    printLine('Building the portal because its sources have changed …');
     const made = await mkdtemp(join(root, cacheFolder, 'portal-'));
     try {
       // What changes from here on belongs to the next build.

@@ -11,14 +11,14 @@ import { acquirerTimeoutMs, createDemoClient, requestPaths } from './recorded-re
 
 const help = `npm run request-path -- ${Object.keys(requestPaths).join(' | ')} | all
 
-Starts a demo platform in this process, sends one request of the kind, and lists the files of
-packages/server/src/payments whose functions were called until the transaction was final.
-Functions that also run without a request are left out.
+Starts a demo platform in this process, sends one request of the selected kind, and lists the files
+of packages/server/src/payments that processed it until the transaction was final. Functions that
+also run without a request are not listed.
 
   sale      a card sale that the acquirer approves
   refund    a refund of a captured sale
   timeout   a sale without a response from the acquirer, until its reversal has succeeded
-  reversal  the part of it that follows the time-out
+  reversal  the same sale, but only the files that run after the time-out
   offline   the upload of an offline sale, until the acquirer has answered
 
   --functions   list the functions as well`;

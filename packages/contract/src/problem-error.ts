@@ -26,7 +26,7 @@ export type ProblemOptions = {
  * @param detail - one public sentence about this occurrence
  * @param extra - additional data of the problem or the log; `retryAfterMs` in milliseconds
  * @example
- * throw new ProblemError('refund_amount_exceeded', '4000 EUR minor units are left to refund.');
+ * throw new ProblemError('refund_amount_exceeded', 'The amount 5000 exceeds the refundable amount 4000.');
  */
 export class ProblemError extends Error {
   readonly code: ErrorCode;

@@ -95,7 +95,7 @@ export const connectorFaults = {
   device_unknown: {
     closeCode: closeCodes.deviceUnknown,
     retryable: false,
-    summary: 'There is no such terminal in your scope.',
+    summary: 'No terminal that you may see has this serial number.',
   },
   wrong_store: {
     retryable: false,

@@ -111,7 +111,7 @@ const rows: readonly Row[] = [
   {
     code: closeCodes.deviceUnknown,
     channels: ['deviceListener'],
-    description: 'There is no such terminal in the scope of the credentials.',
+    description: 'No terminal that the credentials give access to has this serial number.',
   },
   {
     code: closeCodes.deviceAmbiguous,

@@ -6,7 +6,7 @@ export const transportCodes = {
   request_malformed: permanentError(
     400,
     'The request is not valid HTTP',
-    'The server cannot read the request line, a header or the encoding of the address.',
+    'The request line, a header or the percent-encoding of the URL is not valid. Check the HTTP client or the proxy.',
   ),
   missing_header: reservedPermanentError(
     400,
@@ -16,7 +16,7 @@ export const transportCodes = {
   header_invalid: permanentError(
     400,
     'A header has an invalid value',
-    'A header has a value that is not in its format; the detail names the header.',
+    'The value of a header has the wrong format. Correct the header that the detail names.',
   ),
   request_timeout: temporaryError(
     408,
@@ -26,26 +26,26 @@ export const transportCodes = {
   payload_too_large: permanentError(
     413,
     'The body is too large',
-    'The body is longer than the limit of the operation: 1 MiB unless documented otherwise.',
+    'The body is larger than the limit: 1 MiB, if the operation documents no other limit. Send a smaller body.',
   ),
   uri_too_long: permanentError(
     414,
-    'The address is too long',
-    'The address of the request with its query is longer than the limit.',
+    'The URL is too long',
+    'The URL with its query is longer than the limit. Send fewer or shorter query parameters.',
   ),
   unsupported_media_type: permanentError(
     415,
     'The media type is not supported',
-    'The operation accepts application/json in UTF-8, or the media type that its page names.',
+    'Send application/json in UTF-8, or the media type that the OpenAPI document gives for the operation.',
   ),
   headers_too_large: permanentError(
     431,
     'The headers are too large',
-    'The headers of the request together are longer than the limit.',
+    'All headers together are longer than the limit. Send fewer or shorter headers.',
   ),
   route_not_found: permanentError(
     404,
-    'The address does not exist',
+    'No operation has this path',
     'The platform has no operation with this path; compare it with the OpenAPI document.',
   ),
   method_not_allowed: permanentError(
@@ -55,12 +55,12 @@ export const transportCodes = {
   ),
   not_acceptable: permanentError(
     406,
-    'No acceptable representation',
-    'The operation cannot answer with any media type in the Accept header.',
+    'No media type in the Accept header is available',
+    'Send an Accept header with a media type that the OpenAPI document gives for the response.',
   ),
   endpoint_gone: reservedPermanentError(
     410,
-    'The address has been withdrawn',
+    'The operation has been withdrawn',
     'The operation was removed after its announced sunset date.',
   ),
   version_retired: reservedPermanentError(
@@ -80,7 +80,7 @@ export const accessCodes = {
   token_invalid: permanentError(
     401,
     'The access token is not valid',
-    'The token is malformed, revoked, not signed by a known realm, or not meant for this platform.',
+    'The token is malformed, revoked, not from a known user domain, or not for this platform. Request a new one.',
   ),
   token_expired: permanentError(
     401,
@@ -90,12 +90,12 @@ export const accessCodes = {
   certificate_required: permanentError(
     401,
     'A client certificate is required',
-    'The operation or the token requires a client certificate, and the connection has none.',
+    'Connect with a client certificate: the operation, or the token that is bound to one, requires it.',
   ),
   certificate_invalid: permanentError(
     401,
     'The client certificate is not accepted',
-    'The certificate has no trusted authority, belongs to no known device, or is not valid yet.',
+    'The issuer or the device is unknown, or the certificate is not valid yet. Request a certificate for the device.',
   ),
   certificate_expired: permanentError(
     401,
@@ -110,12 +110,12 @@ export const accessCodes = {
   permission_denied: permanentError(
     403,
     'The permission is missing',
-    'The token is valid but has not the permission that the operation requires; the detail names it.',
+    'The token does not have the permission that the detail names. Ask an administrator for a role that has it.',
   ),
   entity_out_of_scope: permanentError(
     403,
-    'The entity is outside the scope of the token',
-    'The token is limited to another merchant, store or device than the request names.',
+    'The token has no access to this entity',
+    'The token is for another merchant, store or device. Use a token that may access the one in the request.',
   ),
   user_deactivated: permanentError(
     403,
@@ -125,17 +125,17 @@ export const accessCodes = {
   merchant_not_active: permanentError(
     403,
     'The merchant is not active',
-    'The merchant exists but is disabled in provisioning.',
+    'The merchant or its organisation is disabled. Enable it in the portal or with the Provisioning API.',
   ),
   store_not_active: permanentError(
     403,
     'The store is not active',
-    'The store exists but is disabled in provisioning.',
+    'The store is disabled. Enable it in the portal or with the Provisioning API.',
   ),
   device_not_active: permanentError(
     403,
     'The device is not active',
-    'The device is disabled, or it is not linked to an enabled store.',
+    'Enable the device and its store, and link the device to a logical device of the store.',
   ),
   device_without_store: permanentError(
     403,
@@ -145,11 +145,11 @@ export const accessCodes = {
   device_not_claimed: permanentError(
     403,
     'The terminal is not claimed',
-    "Use a manufacturer's certificate and name the user domain, or enter the claim code that the terminal shows.",
+    'Claim the terminal first: with the manufacturer certificate and the user domain, or with the code on its display.',
   ),
   certificate_mismatch: permanentError(
     403,
     'The certificate belongs to another device',
-    'The serial number in the request, or that of the device, differs from the one in the certificate.',
+    'The certificate has another serial number than the request or the device. Use the certificate of this device.',
   ),
 } as const;

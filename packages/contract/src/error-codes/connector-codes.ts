@@ -4,23 +4,23 @@ import { permanentError, temporaryError } from './error-code-kinds.ts';
 export const connectorCodes = {
   upgrade_required: permanentError(
     426,
-    'The address is a WebSocket address',
+    'The URL accepts only WebSocket connections',
     'Open a WebSocket of version 13 (RFC 6455) at this address; HTTP requests are not possible.',
   ),
   role_missing: permanentError(
     403,
     'The role "Point-of-sale Terminal" is missing',
-    'The application of the token has not the role that the Cloud Connector requires.',
+    'The Cloud Connector requires this role. Give it to the application, and request a new token.',
   ),
   origin_not_allowed: permanentError(
     403,
     'Browser pages cannot use the connector',
-    'The WebSocket handshake has an Origin header. Only portal pages may connect terminals from a browser.',
+    'Send no Origin header in the WebSocket handshake. Only the portal can connect terminals from a browser.',
   ),
   session_gone: permanentError(
     410,
-    'The session address was used or has expired',
-    'A session or connection address is valid once and for a short time; claim or register again.',
+    'The session URL was used or has expired',
+    'Each session or connection URL works once, for a short time. Claim the session or register again.',
   ),
   node_unreachable: temporaryError(
     503,

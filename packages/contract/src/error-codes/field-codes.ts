@@ -6,7 +6,7 @@ export const fieldCodes = {
   malformed_json: permanentError(
     400,
     'The body is not strict JSON',
-    'The body is not JSON, repeats a member, writes a number as 10.0 or 1e3, or is nested too deeply.',
+    'The body is not JSON, repeats a field, writes a number as 10.0 or 1e3, or is nested too deeply.',
   ),
   malformed_csv: permanentError(
     400,
@@ -15,23 +15,23 @@ export const fieldCodes = {
   ),
   field_required: permanentError(
     422,
-    'A required member is missing',
-    'The body does not contain a member that the operation requires; the pointer names it.',
+    'A required field is missing',
+    'The operation requires the field that the pointer names. Add it to the body.',
   ),
   field_unknown: permanentError(
     422,
-    'A member is not known',
-    'The operation does not know a member of the body; the pointer names it.',
+    'A field is not known',
+    'The operation does not define a field of the body. Remove the field that the pointer names.',
   ),
   field_invalid: permanentError(
     422,
-    'A member has an invalid value',
-    'A member has the wrong type or a value that is not allowed; the pointer names it.',
+    'A field has an invalid value',
+    'A field has the wrong type or a value that is not allowed. Correct the field that the pointer names.',
   ),
   field_read_only: permanentError(
     422,
-    'A read-only member was changed',
-    'The member is set at creation and cannot be changed; the pointer names it.',
+    'A read-only field was changed',
+    'The field that the pointer names is set at creation. Send its stored value, or leave it out.',
   ),
   cursor_invalid: permanentError(
     422,
@@ -61,7 +61,7 @@ export const fieldCodes = {
   currency_mismatch: permanentError(
     422,
     'The currency differs from the transaction',
-    'Capture, refund and cancel use the currency of their transaction.',
+    'Send the currency of the transaction: a capture, refund or cancel cannot use another one.',
   ),
   entity_mismatch: permanentError(
     422,
@@ -70,22 +70,22 @@ export const fieldCodes = {
   ),
   client_id_invalid: permanentError(
     422,
-    'The client identifier cannot be used',
-    'A client identifier has 1 to 64 characters of A-Z a-z 0-9 . _ : - and is not a server identifier.',
+    'The identifier of the request is not valid',
+    'Use 1 to 64 characters of A-Z a-z 0-9 . _ : - that do not have the form of an identifier of the platform.',
   ),
   idempotency_key_mismatch: permanentError(
     422,
     'The idempotency key contradicts the body',
-    'The header Idempotency-Key and the member clientOperationId must have the same value.',
+    'The header Idempotency-Key and the field clientOperationId must have the same value.',
   ),
   entry_mode_invalid: permanentError(
     422,
     'The entry mode is not valid here',
-    'The entry mode is unknown or does not fit the instrument; mail and telephone orders are Keyed.',
+    'The entry mode is unknown or does not match the instrument. Use Keyed for mail and telephone orders.',
   ),
   instrument_invalid: permanentError(
     422,
-    'The instrument does not fit',
+    'The instrument does not match the entry mode',
     'The instrument must contain exactly the card data that the entry mode requires.',
   ),
   card_number_invalid: permanentError(
@@ -121,7 +121,7 @@ export const fieldCodes = {
   encrypted_data_invalid: permanentError(
     422,
     'The encrypted card data cannot be used',
-    'The data does not decrypt to card data, or its length is wrong; for security there is no further reason.',
+    'The decrypted data is not card data, or its length is wrong. For security the platform gives no details.',
   ),
   avs_data_required: permanentError(
     422,
@@ -131,7 +131,7 @@ export const fieldCodes = {
   moto_contact_required: permanentError(
     422,
     'A mail or telephone order requires a contact',
-    'Without address verification the instrument requires an address with e-mail or phone.',
+    'Send instrument.address with email or phone, or send zipCode and houseNumber for address verification.',
   ),
   pin_data_incomplete: permanentError(
     422,
@@ -141,22 +141,22 @@ export const fieldCodes = {
   pin_format_unsupported: permanentError(
     422,
     'The PIN block format is not supported',
-    'The format does not fit the key serial number, or is not ISO0, ISO1, ISO3 or ISO4.',
+    'Use ISO0, ISO1, ISO3, or ISO4 with AES DUKPT. The HSM must be able to convert the format for the acquirer.',
   ),
   pin_block_invalid: permanentError(
     422,
     'The PIN block cannot be used',
-    'PIN block, key serial number, format and card number do not match; for security there is no further reason.',
+    'PIN block, KSN, format and card number do not match. For security the platform gives no more details.',
   ),
   ksn_reused: permanentError(
     422,
     'The key serial number was used before',
-    'The counter of a device can only increase; encrypt the PIN again for each sale.',
+    'Each sale needs a key serial number with a higher counter. Encrypt the data again with the next one.',
   ),
   step_up_invalid: permanentError(
     422,
     'The sale is not a valid step-up',
-    'A step-up names a contactless sale of this device and amount that was declined because of a missing PIN or chip.',
+    'Name a contactless sale of the same device and amount that was declined because it needs the PIN or the chip.',
   ),
   offline_limit_exceeded: permanentError(
     422,
@@ -171,17 +171,17 @@ export const fieldCodes = {
   too_late: permanentError(
     422,
     'The request arrived too late',
-    'The request arrived after its notAfter time; nothing was processed.',
+    'The request arrived after its notAfter time. Send a new request with a later time, or check the clock.',
   ),
   certificate_request_invalid: permanentError(
     422,
     'The certificate request cannot be used',
-    'The PKCS#10 request is damaged, has a wrong signature, or its key has an unsupported type or size.',
+    'The PKCS#10 request is damaged or wrongly signed, or its key is not supported. Create a new request.',
   ),
   approval_code_required: permanentError(
     422,
     'An approval code is required',
-    'The organisation requires an approval code for refunds and cancels.',
+    'The organisation requires an approval code for refunds and cancels. Send it in approvalCode.',
   ),
   approval_code_invalid: permanentError(
     422,

@@ -12,67 +12,67 @@ export const lookupCodes = {
   organization_not_found: permanentError(
     404,
     'The organisation is not found',
-    'No organisation in your scope has this identifier.',
+    'No organisation that you may see has this identifier.',
   ),
   merchant_not_found: permanentError(
     404,
     'The merchant is not found',
-    'No merchant in your scope has this identifier.',
+    'No merchant that you may see has this identifier.',
   ),
   store_not_found: permanentError(
     404,
     'The store is not found',
-    'No store in your scope has this identifier.',
+    'No store that you may see has this identifier.',
   ),
   device_not_found: permanentError(
     404,
     'The device is not found',
-    'No logical or physical device in your scope has this identifier.',
+    'No logical or physical device that you may see has this identifier.',
   ),
   transaction_not_found: permanentError(
     404,
     'The transaction is not found',
-    'No transaction in your scope has this server or client identifier.',
+    'No transaction that you may see has this transactionId or clientTransactionId.',
   ),
   settlement_not_found: permanentError(
     404,
     'The settlement is not found',
-    'No settlement in your scope has this identifier.',
+    'No settlement that you may see has this identifier.',
   ),
   batch_not_found: permanentError(
     404,
     'The batch is not found',
-    'No batch in your scope has this identifier.',
+    'No batch that you may see has this identifier.',
   ),
   resource_not_found: permanentError(
     404,
     'The resource is not found',
-    'Your scope has no resource with the identifier in the path.',
+    'No resource that you may see has the identifier in the path.',
   ),
   events_forgotten: permanentError(
     410,
     'These events are no longer stored',
-    'The position is before the oldest stored event. Continue from that event, and read the rest from the API.',
+    'The events at this position are deleted. Continue after the position in the detail; read states from the API.',
   ),
   service_not_found: permanentError(
     404,
     'The service is not found',
-    'The catalogue has no service with this identifier for you; only its provider sees a draft.',
+    'You can see no service with this identifier. A draft is visible only to its provider.',
   ),
   endpoint_not_found: permanentError(
     404,
     'The endpoint is not found',
-    'No webhook endpoint in your scope has this identifier.',
+    'No webhook endpoint that you may see has this identifier.',
   ),
   delivery_not_found: permanentError(
     404,
     'The delivery is not found',
-    'No delivery in your scope has this identifier; old deliveries are deleted.',
+    'No delivery that you may see has this identifier; old deliveries are deleted.',
   ),
   already_exists: permanentError(
     409,
     'The resource already exists',
-    'Another resource has the value that must be unique; the pointer names the member.',
+    'Another resource already has this value, which must be unique. Change the field that the pointer names.',
   ),
   certificate_limit_reached: permanentError(
     409,
@@ -81,7 +81,7 @@ export const lookupCodes = {
   ),
   has_dependants: permanentError(
     409,
-    'The resource has dependants',
+    'Other resources depend on this resource',
     'Other resources depend on this one; first delete or move those that the detail names.',
   ),
   service_state: permanentError(
@@ -92,17 +92,17 @@ export const lookupCodes = {
   activation_state: permanentError(
     409,
     'The state of the activation does not allow this',
-    'The activation was decided, deactivated or requested again in the meantime; read it again.',
+    'The activation was accepted, rejected, deactivated or requested again before this request. Read it again.',
   ),
   endpoint_state: permanentError(
     409,
     'The state of the endpoint does not allow this',
-    'The endpoint is disabled, or must answer its challenge first; read it again.',
+    'The endpoint is disabled, or has not answered its challenge. Enable it, or call its verify operation.',
   ),
   endpoint_limit_reached: permanentError(
     409,
     'The organisation has too many endpoints',
-    'Delete endpoints that are no longer used, or let one endpoint receive the events of several.',
+    'Delete unused endpoints, or use one endpoint for the event types of several endpoints.',
   ),
   endpoint_unverified: permanentError(
     409,
@@ -112,12 +112,12 @@ export const lookupCodes = {
   replay_running: permanentError(
     409,
     'A replay to the endpoint is running',
-    'An endpoint has one replay at a time; this response has its positions. Start again when it has ended.',
+    'Only one replay per endpoint can run; this response has its positions. Start yours when it has ended.',
   ),
   keys_renewed_often: temporaryError(
     409,
-    'The keys were renewed too often',
-    'An old key stays valid for 24 hours, and three can be valid at a time; renew again after the oldest expires.',
+    'The keys were rotated too often',
+    'Three previous keys are still valid, each for 24 hours. Rotate again after the time in Retry-After.',
   ),
   application_state: permanentError(
     409,
@@ -150,13 +150,13 @@ export const lookupCodes = {
 export const idempotencyCodes = {
   client_id_reused: permanentError(
     422,
-    'The client identifier was used for another request',
-    'An earlier request with other contents used this identifier; the pointers name the members.',
+    'The identifier was used for another request',
+    'An earlier request with other values used this identifier. Repeat that one unchanged, or use a new identifier.',
   ),
   offline_sequence_reused: permanentError(
     422,
     'The sequence number belongs to another offline sale',
-    'The terminal used this terminalSequence for another sale; this response names that sale.',
+    'Another sale, named in this response, has this terminalSequence. Send this sale with an unused number.',
   ),
   offline_sale_already_uploaded: {
     ...permanentError(
@@ -174,17 +174,17 @@ export const idempotencyCodes = {
   request_interrupted: unknownOutcomeOnce(
     409,
     'The same request was interrupted',
-    'An earlier request with this key was interrupted and may have been processed; check before you use a new key.',
+    'The earlier request with this key may have been processed. Read the resource before you use a new key.',
   ),
   transaction_ambiguous: permanentError(
     409,
     'The identifier matches several transactions',
-    'Several merchants in your scope used this client identifier; add the merchantId parameter.',
+    'Several merchants that you may see used this identifier; add the parameter merchantId.',
   ),
   transaction_archived: reservedPermanentError(
     409,
     'The transaction is archived',
-    'The retention time of the transaction has ended; the problem contains its final state.',
+    'The retention time of the transaction has ended; this response contains its final state.',
   ),
 } as const;
 
@@ -198,7 +198,7 @@ export const stateCodes = {
   reversal_in_progress: permanentError(
     409,
     'The transaction is being reversed',
-    'The outcome of the sale was unknown, so the platform reverses it; no other operation is possible.',
+    'The outcome of the sale was unknown, so the platform reverses it. Send a new sale if you need one.',
   ),
   confirmation_pending: temporaryError(
     409,
@@ -209,7 +209,7 @@ export const stateCodes = {
     temporaryError(
       409,
       'A batch is still running',
-      'A capture of all transactions in this scope is running; wait until it has ended.',
+      'A capture of all transactions is running; wait until it has ended.',
     ),
   ),
   not_authorized: permanentError(
@@ -235,7 +235,7 @@ export const stateCodes = {
   authorization_expired: permanentError(
     422,
     'The authorisation has expired',
-    'The authorisation is older than the acquirer contract allows.',
+    'The authorisation is older than the acquirer contract allows. Send a new sale.',
   ),
   not_captured: permanentError(
     422,
@@ -244,7 +244,7 @@ export const stateCodes = {
   ),
   nothing_to_capture: permanentError(
     422,
-    'Nothing is left to capture',
+    'No authorised amount is left to capture',
     'The authorised amount is already captured or cancelled.',
   ),
   nothing_to_cancel: permanentError(
@@ -280,17 +280,17 @@ export const stateCodes = {
   capture_amount_exceeded: permanentError(
     422,
     'The capture exceeds the amount left to capture',
-    'The amount is above the authorised amount that is left; maxAmount gives the largest possible amount.',
+    'The amount is above the open authorised amount. Capture at most the maxAmount in this response.',
   ),
   cancel_amount_exceeded: permanentError(
     422,
     'The cancel exceeds the amount left to cancel',
-    'The amount is above the part neither captured nor cancelled; maxAmount gives the largest possible amount.',
+    'The amount is above the open authorised amount. Cancel at most the maxAmount in this response.',
   ),
   refund_amount_exceeded: permanentError(
     422,
     'The refund exceeds the amount left to refund',
-    'The amount is above the captured amount minus its refunds; maxAmount gives the largest possible amount.',
+    'The amount is above the refundable amount. Refund at most the maxAmount in this response.',
   ),
   not_completed: permanentError(
     422,
@@ -304,18 +304,18 @@ export const stateCodes = {
   ),
   payment_held: permanentError(
     409,
-    'The payment is held',
-    'The paid amount differs from the requested one, or cannot be refunded; a user must resolve the payment.',
+    'The payment is under manual review',
+    'The paid amount is wrong, or a refund failed. Resolve the payment in the portal or with the resolve operation.',
   ),
   payment_not_held: permanentError(
     422,
-    'The payment is not held',
-    'This QR payment does not wait for a decision.',
+    'The payment is not under manual review',
+    'This QR payment needs no manual decision. Read it again.',
   ),
   resolution_not_possible: permanentError(
     409,
     'This resolution is not possible',
-    'A payment that has ended, or may still end by itself, cannot be resolved manually; see the detail.',
+    'The state does not allow this resolution. The detail gives the reason; allowedResolutions lists the others.',
   ),
   event_limit_reached: permanentError(
     422,
@@ -334,77 +334,77 @@ export const configurationCodes = {
   no_acquirer_for_merchant: permanentError(
     422,
     'No acquirer contract matches',
-    'The merchant has no enabled acquirer contract for this payment.',
+    'The merchant has no enabled acquirer contract for this payment. Add or enable one.',
   ),
   terminal_range_exhausted: permanentError(
     422,
-    'No terminal of the acquirer contract is left',
+    'All terminals of the acquirer contract are in use',
     'All terminal identifiers of the range are used; give the merchant a contract with a wider range.',
   ),
   currency_not_supported: permanentError(
     422,
     'The currency is not in the acquirer contract',
-    'The currency is valid, but the acquirer contract of the merchant does not list it.',
+    'Use a currency of the acquirer contract of the merchant, or add the currency to the contract.',
   ),
   capture_mode_not_supported: permanentError(
     422,
     'The capture mode is not in the acquirer contract',
-    'The acquirer contract of the merchant does not list this capture mode.',
+    'Use a capture mode of the acquirer contract of the merchant, or add this mode to the contract.',
   ),
   multiple_capture_not_supported: permanentError(
     422,
     'Only one capture is possible',
-    'The acquirer contract of the merchant allows one capture per authorisation.',
+    'The acquirer contract allows one capture per authorisation. Send a new sale for the rest.',
   ),
   partial_cancel_not_supported: permanentError(
     422,
     'A partial cancel is not possible',
-    'The acquirer cannot cancel a part; cancel the whole open amount, or capture and refund.',
+    'The acquirer cancels only the whole open amount. Cancel it all, or capture it and refund the part.',
   ),
   partial_approval_not_supported: permanentError(
     422,
     'A partial approval is not possible',
-    'The acquirer contract of the merchant does not allow partial approvals.',
+    'The acquirer contract does not allow partial approvals. Send the sale without this option.',
   ),
   clear_card_data_refused: permanentError(
     422,
-    'Card data in clear is not accepted',
-    'The acquirer contract of the merchant accepts only encrypted card data and tokens.',
+    'Unencrypted card data is not accepted',
+    'The acquirer contract accepts only encrypted card data and tokens. Encrypt the card data, or send a token.',
   ),
   encryption_key_unknown: permanentError(
     422,
     'The encryption key is not known',
-    'The security module has no base derivation key with this name or for this key serial number.',
+    'The HSM has no base derivation key for this name or key serial number. Load the key, or correct the name.',
   ),
   pin_not_supported: permanentError(
     422,
     'The acquirer does not accept PINs',
-    'The acquirer link has no zone PIN key, so the platform cannot send a PIN.',
+    'The acquirer link has no zone PIN key. Add the key to the link, or send the sale without a PIN.',
   ),
   nothing_to_clear: permanentError(
     422,
     'No capture waits for a clearing file',
-    'A capture is cleared after its day has ended. Send openDays to include days that have not ended.',
+    'A capture is cleared after its settlement day has ended. Send openDays: true to include open days.',
   ),
   acknowledgement_invalid: permanentError(
     422,
     'The acknowledgement is not valid for the file',
-    'The detail names the line; nothing in the acknowledgement was processed.',
+    'Nothing was processed. Correct the line that the detail names, and send the acknowledgement again.',
   ),
   clearing_file_acknowledged: permanentError(
     409,
-    'The clearing file has another acknowledgement',
-    'The acquirer acknowledges a file once; the same acknowledgement again changes nothing.',
+    'The clearing file has a different acknowledgement',
+    'The stored acknowledgement of the file differs from this one, and stays. Compare both with the acquirer.',
   ),
   payment_type_not_enabled: permanentError(
     422,
     'The payment type is not enabled',
-    'No provider service that is active for the device supports this payment type.',
+    'Activate a provider service that supports this payment type for the device.',
   ),
   service_not_subscribed: permanentError(
     422,
     'The service is not subscribed',
-    'The organisation has no subscription to a package that contains the service.',
+    'Subscribe the organisation to a package that contains the service.',
   ),
   provider_not_subscribed: reservedPermanentError(
     422,

@@ -6,7 +6,7 @@ export const reportingCodes = {
   export_not_ready: temporaryError(
     409,
     'The export has no content yet',
-    'Read the export until its state is Completed, then download the content.',
+    'Read the export repeatedly until its state is Completed. Then download the content.',
   ),
   export_ended: permanentError(
     409,
@@ -21,7 +21,7 @@ export const reportingCodes = {
   reconciliation_state: permanentError(
     409,
     'The state of the reconciliation does not allow this',
-    'The comparison is still running or has failed; read it again or upload the file again.',
+    'If the comparison is running, read it again later. If it has failed, upload the file again.',
   ),
   resolution_not_allowed: permanentError(
     409,
@@ -30,7 +30,7 @@ export const reportingCodes = {
   ),
   range_not_satisfiable: permanentError(
     416,
-    'The range is outside the content',
+    'The byte range is outside the file',
     'Request one byte range that begins before the end; Content-Range gives the length.',
   ),
 } as const;

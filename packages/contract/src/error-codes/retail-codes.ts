@@ -5,7 +5,7 @@ export const retailCodes = {
   device_unknown: permanentError(
     404,
     'The terminal is not found',
-    'No terminal in your scope has this serial number.',
+    'No terminal that you may see has this serial number.',
   ),
   wrong_store: permanentError(
     403,
@@ -20,12 +20,12 @@ export const retailCodes = {
   family_not_supported: permanentError(
     422,
     'The device family is not supported',
-    'The Cloud Connector does not serve this device family.',
+    'The Cloud Connector does not support this family. The operator lists the families in CONNECTOR_FAMILIES.',
   ),
   device_disabled: permanentError(
     409,
     'The terminal is not enabled',
-    'The terminal, its logical device, store or merchant is disabled, or the terminal has no store.',
+    'Enable the terminal, its logical device, store and merchant, and link the terminal to a store.',
   ),
   not_subscribed: permanentError(
     409,
@@ -35,17 +35,17 @@ export const retailCodes = {
   not_enabled: permanentError(
     409,
     'The Cloud Connector is not activated',
-    'Activate the Cloud Connector at the level in the member "level" of this response.',
+    'Activate the Cloud Connector at the level in the field "level" of this response.',
   ),
   device_offline: temporaryError(
     409,
     'The terminal is not connected',
-    'Nothing was sent; try again when the terminal is online, or use the local network.',
+    'Nothing was sent. Try again when the terminal is online, or connect to it over the local network.',
   ),
   device_claimed: temporaryError(
     409,
     'Another point of sale uses the terminal',
-    'Nothing was sent; try again after Retry-After, or wait with waitSeconds.',
+    'Nothing was sent. Try again after the time in Retry-After, or let the platform wait: send waitSeconds.',
   ),
   service_id_reused: unknownOutcomeOnce(
     409,
@@ -55,7 +55,7 @@ export const retailCodes = {
   nexo_invalid: permanentError(
     422,
     'The message is not a Nexo Retailer request',
-    'Send one request with a readable header; the fields say what is wrong.',
+    'Send one Nexo Retailer request with a valid MessageHeader. The detail and the errors name the faults.',
   ),
   message_not_found: permanentError(
     404,
@@ -65,7 +65,7 @@ export const retailCodes = {
   message_rejected: unknownOutcomeOnce(
     502,
     'The terminal rejected the message',
-    'The terminal sent a Reject event; send a TransactionStatus request to be sure that it did not pay.',
+    'The terminal sent a Reject event. Send a TransactionStatus request to check that no payment was made.',
   ),
   device_disconnected: unknownOutcomeOnce(
     502,
@@ -75,7 +75,7 @@ export const retailCodes = {
   session_lost: unknownOutcomeOnce(
     502,
     'The session with the terminal ended',
-    'The session ended before the response; the member "reason" says why. Send a TransactionStatus request.',
+    'The session ended before the response; the field "reason" says why. Send a TransactionStatus request.',
   ),
   timeout: unknownOutcomeOnce(
     504,

@@ -39,7 +39,7 @@ export const serverCodes = {
   provider_unavailable: permanentError(
     502,
     'The provider is not available',
-    'Nothing was sent to the service provider. Send the request again with a new identifier.',
+    'The service provider did not create the payment. Create a new payment with a new identifier.',
   ),
   not_sent: permanentError(
     502,
@@ -59,12 +59,12 @@ export const serverCodes = {
   database_unavailable: unknownOutcome(
     503,
     'The database is not available',
-    'The platform cannot reach its database; request the status of the transaction afterwards.',
+    'The platform cannot reach its database. Request the status of the transaction when it is available again.',
   ),
   recovery_required: unknownOutcome(
     503,
     'The database is being recovered',
-    'The restored database lacks payments. Wait until the operator has compared them with the acquirer.',
+    'The restored database does not contain all payments. Wait until the operator has completed the recovery.',
   ),
   overloaded: temporaryError(
     503,
@@ -74,7 +74,7 @@ export const serverCodes = {
   shutting_down: temporaryError(
     503,
     'The process is shutting down',
-    'The process accepts no new requests; send the request again, and another process answers.',
+    'This process stops and accepts no new requests. Send the request again: another process will answer it.',
   ),
   acquirer_timeout: reserve(
     unknownOutcome(

@@ -87,7 +87,7 @@ const data = eventData({
   ),
   changed: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'The names of the changed members, without their values.',
+      description: 'The names of the changed fields, without their values.',
     }),
   ),
   actor: Type.Object(

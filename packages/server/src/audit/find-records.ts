@@ -56,7 +56,10 @@ export function createRecordFinder(database: Database) {
         ? await findRecord(database, visibleScope(caller), Number(sequence))
         : undefined;
       if (record !== undefined) return record;
-      return throwProblem('resource_not_found', 'No audit record in your scope has this sequence.');
+      return throwProblem(
+        'resource_not_found',
+        'No audit record that you may see has this sequence number.',
+      );
     },
 
     /**

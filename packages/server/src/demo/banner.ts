@@ -47,21 +47,21 @@ function columns(lines: readonly Line[]): string[] {
 
 function addressLines(facts: DemoFacts, paths: BannerPaths): Line[] {
   return [
-    ['API and security', facts.baseUrl],
-    ...(facts.authUrl === facts.baseUrl ? [] : [['Security', facts.authUrl]]),
+    [facts.authUrl === facts.baseUrl ? 'API and OAuth' : 'API', facts.baseUrl],
+    ...(facts.authUrl === facts.baseUrl ? [] : [['OAuth', facts.authUrl]]),
     ['Portal', facts.portalUrl],
     ['Provider portal', facts.providerPortalUrl],
-    ['Reference', `${facts.baseUrl}/docs`],
+    ['API reference', `${facts.baseUrl}/docs`],
     ['Sign-up', `${facts.authUrl}/sign-up`],
     ['Devices (mutual TLS)', facts.deviceAuthUrl],
     ['Acquirer simulator', `127.0.0.1:${paths.acquirerPort}, ledger in ${paths.ledgerDir}`],
     ...(paths.qrProvider === undefined
       ? []
-      : [['QR provider', `${paths.qrProvider.url}, books in ${paths.qrProvider.dir}`]]),
+      : [['QR provider', `${paths.qrProvider.url}, data in ${paths.qrProvider.dir}`]]),
     ['Metrics and health', `${facts.metricsUrl}/metrics`],
     ...(facts.caFile === undefined ? [] : [['Certificate authority', facts.caFile]]),
-    ['Mail', facts.mailDir],
-    ['All of this as JSON', paths.demoFile],
+    ['Sent mails (files)', facts.mailDir],
+    ['This output as JSON', paths.demoFile],
     ['User domain', facts.userDomainId],
     ['Organisation', facts.organizationId],
   ];
@@ -71,7 +71,7 @@ function addressLines(facts: DemoFacts, paths: BannerPaths): Line[] {
 function applicationLines(facts: DemoFacts): Line[] {
   return demoApplications.flatMap(({ key, clientId, description: actsFor }) => [
     [key, clientId, actsFor],
-    ['', facts.applications[key]?.clientSecret ?? '(none: public)'],
+    ['', facts.applications[key]?.clientSecret ?? '(no secret: public client)'],
   ]);
 }
 
@@ -158,7 +158,7 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
   const sale = firstSale(facts, new Date(style.at).getUTCFullYear());
   return [
     '',
-    bold('Switchyard is ready: the demo environment, with a simulated acquirer and no real money.'),
+    bold('Switchyard is ready. This demo has a simulated acquirer, and no real money moves.'),
     ...section('Addresses', columns(addressLines(facts, paths))),
     ...section(
       'Applications (client id, and its client secret below)',
@@ -168,9 +168,9 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
       `Users of the domain ${facts.userDomainId} (password, current one-time password, group)`,
       columns(userLines(facts.users, style.at)),
     ),
-    `${indent}One-time passwords change every 30 seconds: enter the otpSecret of the user in demo.json into an`,
-    `${indent}authenticator app. The user demo needs no one-time password. Sign in at the portal with the user`,
-    `${indent}name and the domain, such as demo@${facts.userDomainId}.`,
+    `${indent}One-time passwords change every 30 seconds. To get the current one, copy the otpSecret of the user`,
+    `${indent}from demo.json to an authenticator app. The user demo needs no one-time password. Sign in at the`,
+    `${indent}portal with the user name and the domain, such as demo@${facts.userDomainId}.`,
     ...section(
       `${facts.serviceProvider.name}, a service provider (its portal: ${facts.providerPortalUrl})`,
       columns(providerLines(facts, style.at)),

@@ -43,7 +43,7 @@ export const demoServices = [
   {
     serviceId: demoId(50),
     name: 'Cloud Connector',
-    description: 'A connection between a till and a device, over the cloud.',
+    description: 'A connection between a point of sale and a device through the cloud.',
     domain: 'Retail API',
   },
   demoQrService,
@@ -57,7 +57,8 @@ export const terminalParameterService = {
   packageId: demoId(55),
   subscriptionId: demoId(56),
   name: 'EMV terminal parameters',
-  description: 'Applications, limits and CA keys for terminals; with the keys of the test sets.',
+  description:
+    'EMV applications, limits and CA public keys for terminals. Contains the test keys of the card schemes.',
 } as const;
 
 const loyaltySchema = {
@@ -97,7 +98,7 @@ export const providerServices = {
   points: {
     serviceId: demoId(72),
     name: 'Lumen Points',
-    description: 'Points for each purchase, redeemed at the next one.',
+    description: 'Customers collect points with a purchase, and pay with them at a later purchase.',
     domain: 'Loyalty',
     activationParameters: {
       type: 'object',
@@ -112,7 +113,7 @@ export const providerServices = {
         apiKey: {
           type: 'string',
           title: 'Key of your account with Lumen',
-          description: 'Sealed, sent to Lumen, and shown to nobody.',
+          description: 'The platform encrypts the key, sends it to Lumen, and never displays it.',
           minLength: 8,
           maxLength: 64,
           writeOnly: true,
@@ -127,7 +128,7 @@ export const providerServices = {
   later: {
     serviceId: demoId(73),
     name: 'Lumen Later',
-    description: 'Pay in three parts. Still being written.',
+    description: 'Payment in three instalments. This service is a draft.',
     domain: 'Instalments',
   },
 } as const;
@@ -372,7 +373,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Device application',
     securityFlow: 'Password',
     isPublic: true,
-    description: 'people at devices',
+    description: 'users of devices',
   },
   {
     key: 'web',
@@ -380,7 +381,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Portal',
     securityFlow: 'AuthorizationCode',
     redirectPath: portalCallbackPath,
-    description: 'people on pages',
+    description: 'users of the portal',
   },
   qrProviderApplication,
 ];

@@ -245,7 +245,7 @@ describe('the demo environment', () => {
     assert.deepEqual(facts.qr, { paymentType: 'demopay' });
     assert.match(
       printed.join(''),
-      /QR provider {2,}http:\/\/127\.0\.0\.1:\d+\/switchyard, books in/,
+      /QR provider {2,}http:\/\/127\.0\.0\.1:\d+\/switchyard, data in/,
     );
     await startOnce({ qrProviderPort: 0 }, checkProviderFile);
     assert.equal(secrets[1], secrets[0]);

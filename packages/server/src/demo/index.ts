@@ -109,8 +109,8 @@ export async function requireNoRunningDemo(dataDir: string): Promise<void> {
   const { metricsUrl, isRunning } = readLastStart(dataDir);
   if (!(isRunning ?? (await isHealthy(metricsUrl)))) return;
   throw new DemoStartError(
-    `Switchyard is running on ${dataDir} already (health at ${metricsUrl}/healthz).\n` +
-      'Stop it first, or give this one a directory of its own: SWITCHYARD_DATA_DIR=… npm start',
+    `Switchyard already runs with the data directory ${dataDir} (health at ${metricsUrl}/healthz).\n` +
+      'Stop the running platform, or use another data directory: SWITCHYARD_DATA_DIR=… npm start',
   );
 }
 

@@ -19,11 +19,11 @@ test('a second demo does not start in the data directory of a running demo', asy
     const metricsUrl = `http://127.0.0.1:${port}`;
     await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl }));
     const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
-    await assert.rejects(startDemo(deps), /is running on .* already/);
+    await assert.rejects(startDemo(deps), /already runs with the data directory/);
     const write = (processMark: string) =>
       writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl, processMark }));
     await write(readProcessIdentity(process.pid));
-    await assert.rejects(startDemo(deps), /is running on .* already/);
+    await assert.rejects(startDemo(deps), /already runs with the data directory/);
   } finally {
     health.closeAllConnections();
     await new Promise((resolve) => health.close(resolve));
@@ -45,7 +45,7 @@ test('a demo that is still stopping counts as running, although it no longer ans
     };
     await writeFile(join(dataDir, 'demo.json'), JSON.stringify(facts));
     const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
-    await assert.rejects(startDemo(deps), /is running on .* already/);
+    await assert.rejects(startDemo(deps), /already runs with the data directory/);
     const exited = once(other, 'exit');
     other.kill('SIGKILL');
     await exited;

@@ -144,14 +144,17 @@ export async function startSupervisedProcess(
     while (!stopping.signal.aborted) {
       await waitForExit(child);
       if (stopping.signal.aborted) return;
-      log.error({ exitCode: child.exitCode }, `the ${name} has died`);
+      log.error(
+        { exitCode: child.exitCode },
+        `the ${name} ended unexpectedly and will be restarted`,
+      );
       await restart();
     }
   }
 
   function logWarnings(): void {
     child.stderr.on('data', (chunk: Buffer) => {
-      log.warn({ said: chunk.toString().trim() }, `the ${name} warns`);
+      log.warn({ said: chunk.toString().trim() }, `the ${name} wrote to stderr`);
     });
   }
 
@@ -163,7 +166,7 @@ export async function startSupervisedProcess(
       try {
         await waitForPort(child, name);
         logWarnings();
-        log.info({ port }, `the ${name} is back`);
+        log.info({ port }, `the ${name} was restarted`);
         return;
       } catch (error) {
         log.error({ err: error }, `the ${name} does not start`);

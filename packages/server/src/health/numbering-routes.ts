@@ -18,7 +18,7 @@ const shared = { tags: ['Health'], permission: 'onb.approve' } as const;
 export function registerNumberingGauges(metrics: Metrics, timeline: LostWriteGuard): void {
   metrics.gauge({
     name: 'switchyard_numbering_recovery_required',
-    help: '1 while new payments are refused because the database was restored and lacks payments',
+    help: '1 while new payments are refused because the restored database does not contain all confirmed payments',
     collect() {
       this.set(timeline.status().isRecoveryRequired ? 1 : 0);
     },
@@ -47,7 +47,10 @@ export function registerNumbering(app: FastifyInstance, ports: Ports): void {
 
   async function requireOperator({ organizationId, entityType }: Caller): Promise<void> {
     if (entityType === 'tenant' && (await ports.isOperator(organizationId))) return;
-    throwProblem('resource_not_found', 'Only the operator of the platform sees its numbering.');
+    throwProblem(
+      'resource_not_found',
+      'Only a token of the operator of the platform can use this operation.',
+    );
   }
 
   route(app, {
@@ -57,7 +60,7 @@ export function registerNumbering(app: FastifyInstance, ports: Ports): void {
     operationId: 'getNumberingState',
     summary: 'Get the state of the numbering',
     description:
-      'For the operator of the platform. `RecoveryRequired`: the database was restored and lacks payments that were acknowledged.',
+      'For the operator of the platform. `RecoveryRequired`: the restored database does not contain all payments that the platform confirmed.',
     response: { 200: PlatformNumbering },
     errors: ['resource_not_found'],
     async handler({ caller }, reply) {

@@ -346,7 +346,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   async function requireUserDomain(userDomainId: string, organizationId: string): Promise<void> {
     const realm = await realms.find(userDomainId);
     if (realm?.organizationId !== organizationId) {
-      throwProblem('organization_not_found', 'The organisation has no such user domain.');
+      throwProblem('organization_not_found', 'The organisation has no user domain with this name.');
     }
   }
 

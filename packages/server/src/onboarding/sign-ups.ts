@@ -40,7 +40,7 @@ export function toSignUpView(record: SignUpRecord): SignUp {
 }
 
 function throwSignUpNotFound(): never {
-  return throwProblem('resource_not_found', 'No sign-up in your scope has this identifier.');
+  return throwProblem('resource_not_found', 'No sign-up that you may see has this identifier.');
 }
 
 export type SignUpsDependencies = DecisionJobDependencies & {

@@ -64,7 +64,7 @@ function registerSearch(app: FastifyInstance, { queries, paymentClasses }: Repor
     operationId,
     summary: 'List the reported payments',
     description:
-      'Card and QR payments in the scope of the token, newest first. The list is updated shortly ' +
+      'Card and QR payments that the token may see, newest first. The list is updated shortly ' +
       'after each payment, and later while the platform is busy. A payment appears once it has an ' +
       'outcome, or waits for one at its provider. A page may be short or empty although more ' +
       'follow; only the last page has no nextCursor.',

@@ -16,7 +16,7 @@ export function requireOwnUserDomain(
   { userDomainId: requested }: { userDomainId: string },
 ) {
   if (requested === caller.realm) return;
-  throwProblem('resource_not_found', 'No user domain in your scope has this identifier.');
+  throwProblem('resource_not_found', 'No user domain that you may see has this identifier.');
 }
 
 /** Also for tokens of an application that belongs to a merchant. */

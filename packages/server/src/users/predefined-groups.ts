@@ -36,7 +36,7 @@ export function createPredefinedGroups({ requireMerchant }: PredefinedGroupsDepe
     const { organizationId } = caller;
     const merchantId = merchantIdOf(caller);
     if (merchantId !== undefined && entityId !== merchantId) {
-      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant that you may see has this identifier.');
     }
     if (entityId === organizationId) return 'organization';
     await requireMerchant(organizationId, entityId);

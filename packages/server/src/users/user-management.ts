@@ -52,7 +52,7 @@ function canSee(caller: Caller, user: User): boolean {
 }
 
 function throwUserNotFound(): never {
-  return throwProblem('resource_not_found', 'No user in your scope has this identifier.');
+  return throwProblem('resource_not_found', 'No user that you may see has this identifier.');
 }
 
 function requireManageableGroups({ permissions }: Caller, groups: readonly string[]): void {
@@ -141,7 +141,7 @@ export function createUserManagement({
     const merchantId = merchantIdOf(caller);
     const levelOf = (id: string) => (id === organizationId ? 'tenant' : 'merchant');
     if (merchantId !== undefined && entityId !== merchantId) {
-      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant that you may see has this identifier.');
     }
     const entityType = levelOf(entityId);
     const scopeEntityType = levelOf(scope);

@@ -125,9 +125,9 @@ function registerWrites(app: FastifyInstance, users: UserManagement): void {
     operationId: 'updateUser',
     summary: 'Update a user',
     description:
-      'Takes the members of the creation; `username`, `entityId` and `scope` are read-only. A new ' +
+      'Accepts the fields of the creation; `username`, `entityId` and `scope` are read-only. A new ' +
       'email address takes effect when the user follows the link that is sent to it. If `email` or `groups` ' +
-      'are missing, they stay; other missing members are removed. If-Match takes the ETag.',
+      'are missing, they stay; other missing fields are removed. If-Match takes the ETag.',
     tags,
     permission: 'um.write',
     params: userParams,

@@ -151,7 +151,7 @@ describe('applications', () => {
     assertProblem(changed, { code: 'field_read_only', pointer: '/clientType' });
   });
 
-  test('a replacement needs the current ETag, and omitted members get their defaults', async () => {
+  test('a replacement needs the current ETag, and omitted fields get their defaults', async () => {
     const { body } = await register({ description: 'First', roles: ['Merchant'] });
     const { clientSecret, ...read } = body;
     const path = `/${body.clientId}`;

@@ -165,7 +165,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
       const ended = page.getByRole('dialog', { name: 'Your session has ended' });
       const [beside] = await Promise.all([
         context.waitForEvent('page'),
-        ended.getByRole('link', { name: 'Sign in in a new tab' }).click(),
+        ended.getByRole('link', { name: 'Open a new tab to sign in' }).click(),
       ]);
       await beside.waitForSelector('#password');
       await beside.fill('#username', person.user.username);

@@ -96,7 +96,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     await stage.visitScreen(admin, path, async (page) => {
       for (const [tsn, label, state] of [
         [tsnAt(0), / keeps the terminal$/, 'Holder keeps the terminal'],
-        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Claimant gets the terminal'],
+        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Second organisation gets the terminal'],
       ] as const) {
         await page.getByRole('button', { name: `Decide on ${tsn}` }).click();
         const dialogue = page.getByRole('dialog', { name: `Decide on ${tsn}` });

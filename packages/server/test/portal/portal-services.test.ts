@@ -54,7 +54,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.getByText(facts.serviceProvider.name).first().waitFor();
       const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
       const names = await links.allTextContents();
-      assert.ok(names.includes('Own services') && !names.includes('Analytics'), names.join());
+      assert.ok(names.includes('Your services') && !names.includes('Analytics'), names.join());
     });
     await visitScreen(provider, '/portal/services', async (page) => {
       await page.getByText('Go to the portal for service providers').waitFor();
@@ -330,7 +330,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.evaluate(`localStorage.removeItem('switchyard-tour')`);
       await page.reload();
       await page.getByRole('button', { name: 'Start the tour' }).press('Enter');
-      const card = page.getByRole('dialog', { name: 'Your home' });
+      const card = page.getByRole('dialog', { name: 'Home page' });
       await card.waitFor();
       await assertAccessible(page, 'the tour');
       await page.setViewportSize(wide);
@@ -352,7 +352,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       assert.equal(await page.getByRole('button', { name: 'Start the tour' }).count(), 0);
       await page.locator('.sy-user').click();
       await page.getByRole('menuitem', { name: 'Tour of the demo' }).click();
-      await page.getByRole('dialog', { name: 'Your home' }).waitFor();
+      await page.getByRole('dialog', { name: 'Home page' }).waitFor();
       await page.getByRole('button', { name: 'End the tour' }).click();
     });
   });

@@ -19,23 +19,24 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
       --port      port to listen on, 0 for any     (8583)
       --late-ms   delay of the answer to test amount 9092 (35000)
       --slow-ms   delay of the answer to test amount 9098 (8000)
-      --segment   entries of one ledger file; two files are in memory (10000)
+      --segment   maximum number of entries of one ledger file; the host holds the last two
+                  files in memory              (10000)
       --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
                   or a file with a host table      (iso1987-binary)
       --zone-pin-key, --mac-key, --zone-master-key
-                  keys shared with the other side, tdes:HEX or aes:HEX; all users of the
-                  machine can read arguments: prefer --keys
-      --keys      a file with such keys, JSON: {"zone-pin-key": "tdes:…"}
+                  keys that the platform also has, as tdes:HEX or aes:HEX. All users of
+                  the machine can read these arguments: use --keys instead
+      --keys      JSON file with these keys: {"zone-pin-key": "tdes:…"}
 
   acquirer-host dialect NAME|FILE
       Reads a host table and prints the bytes of sample messages.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
-      --last      how many of the latest originals to list (50)
-      --json      everything, as JSON, amounts in minor units
+      --last      number of latest transactions, without reversals, to list (50)
+      --json      the whole ledger as JSON; amounts in minor units
 
-Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
+Exit codes: 0 done, 1 failed, or the totals of the ledger do not agree, 2 wrong usage.
 `;
 
 /** A file of the command line is wrong; the command prints no usage, which would hide the error. */

@@ -13,7 +13,7 @@ const usage = `http-acquirer: a reference acquirer that speaks the HTTP/JSON acq
                       [--path PREFIX] [--late-ms N] [--slow-ms N]
       Runs until SIGINT or SIGTERM.
       --data          directory of the ledger and the signing key
-      --platform-key  the x of a public key of the platform; may be given several times
+      --platform-key  public Ed25519 key of the platform (the x of its JWK); can be repeated
       --host          address to listen on             (127.0.0.1)
       --port          port to listen on, 0 for any     (8584)
       --path          prefix of the paths of the SPI

@@ -8,7 +8,7 @@ import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
 import { paymentScripts, refundScripts } from './test-amounts.ts';
 
-const usage = `qr-provider: a reference provider of QR payments
+const usage = `qr-provider: a simulated provider of QR payments
 
   qr-provider serve --data DIR (--platform FILE | --for-check) [--host ADDRESS] [--port N]
                     [--path PREFIX] [--display TYPE] [--step-ms N] [--late-ms N]
@@ -16,16 +16,17 @@ const usage = `qr-provider: a reference provider of QR payments
       Runs until SIGINT or SIGTERM.
       --data       directory of the payments
       --platform   JSON: signingSecrets, baseUrl, tokenUrl, clientId, clientSecret, caFile;
-                   may be created later; read again when it changes
-      --for-check  instead of --platform: an own secret in DIR/signing-secret, and events to
-                   the URL in each call, for "switchyard provider conformance"
+                   the file can be created after the start; the provider reads it after each change
+      --for-check  for "switchyard provider conformance", instead of --platform: the provider uses its
+                   own secret (DIR/signing-secret), and sends events to the URL in each call
       --host       address to listen on             (127.0.0.1)
       --port       port to listen on, 0 for any     (8585)
       --path       prefix of the paths of the interface
       --display    image/png, image/svg+xml, text/emvqr or url (image/png)
-      --step-ms    the pause between two steps of a payment (1000)
-      --late-ms    delay of late answers (12000)
-      --retry-ms   the pause between two attempts to send an event (1, 2, 5, 10, 30 minutes)
+      --step-ms    time between two status changes of a payment, in milliseconds (1000)
+      --late-ms    delay of the answers to test amounts with a late answer, in milliseconds (12000)
+      --retry-ms   time between two attempts to send an event, in milliseconds
+                   (1, 2, 5, 10 and 30 minutes)
       --broken     one of the fault modes that "qr-provider faults" lists
 
   qr-provider ledger --data DIR [--last N] [--json]
@@ -36,7 +37,7 @@ const usage = `qr-provider: a reference provider of QR payments
   qr-provider outcomes             lists the test amounts
   qr-provider faults               lists the fault modes
 
-Exit codes: 0 done, 1 failed or the ledger is out of balance, 2 wrong usage.
+Exit codes: 0 done, 1 failed, or the totals of the ledger do not agree, 2 wrong usage.
 `;
 
 const options = {

@@ -123,7 +123,7 @@ const accessTokenAlgorithm = wordOf(['ES256', 'RS256'], {
 
 const accessTokenType = wordOf(['JWT', 'at+jwt'], {
   default: 'JWT',
-  description: 'The member `typ` in the header of its access tokens: `at+jwt` is that of RFC 9068.',
+  description: 'The field `typ` in the header of its access tokens: `at+jwt` is that of RFC 9068.',
 });
 
 const status = wordOf(['Enabled', 'Disabled'], {

@@ -218,11 +218,11 @@ export const AcquirerLinkStateList = closed(
               oldestAt: Type.Optional(Type.String({ format: 'date-time' })),
               attempts: Type.Integer({
                 minimum: 0,
-                description: 'The most tries that one of the messages has behind it.',
+                description: 'The highest number of attempts to send one of these messages.',
               }),
               alarms: Type.Integer({
                 minimum: 0,
-                description: 'Messages with so many tries that a person should look.',
+                description: 'Messages that the platform could not deliver after many attempts.',
               }),
             },
             'Messages that wait to be sent or to be answered.',
@@ -239,10 +239,10 @@ export const AcquirerLinkStateList = closed(
               closed(
                 {
                   pointer: Type.String({
-                    description: 'The member of the link, as a JSON Pointer.',
+                    description: 'The field of the link, as a JSON Pointer.',
                     examples: ['/zonePinKey/keyRef'],
                   }),
-                  detail: Type.String({ description: 'The error of this member.' }),
+                  detail: Type.String({ description: 'The error of this field.' }),
                 },
                 'A setting that cannot be used.',
               ),

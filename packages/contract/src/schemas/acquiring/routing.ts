@@ -37,7 +37,7 @@ const rule = closed(
       }),
     ),
   },
-  'A rule: all of its members have to fit. Amounts are minor units of its one currency.',
+  'A rule: a sale must match all of its fields. Amounts are minor units of its one currency.',
 );
 
 export const routing = Type.Array(rule, {

@@ -32,7 +32,7 @@ export const DeviceCertificateInput = closed(
       pem('A certificate of an authority of the operator (DEVICE_CA_FILE) as PEM.'),
     ),
   },
-  'Exactly one of the two members.',
+  'Exactly one of the two fields.',
 );
 export type DeviceCertificateInput = Static<typeof DeviceCertificateInput>;
 

@@ -90,7 +90,7 @@ export const TerminalClaimRequest = closed(
     ),
     claimCode: Type.Optional(claimCode),
   },
-  'At least one of the two members.',
+  'At least one of the two fields.',
 );
 export type TerminalClaimRequest = Static<typeof TerminalClaimRequest>;
 

@@ -59,7 +59,7 @@ export const EncryptedCardData = Type.Object(
   {
     of: wordOf(encryptedKinds, {
       description:
-        'The encrypted content. Track2: the characters of track 2; Emv: the bytes of the BER-TLV that emvData has in hexadecimal; Card: the JSON text of the member card.',
+        'The encrypted content. Track2: the characters of track 2; Emv: the bytes of the BER-TLV that emvData has in hexadecimal; Card: the JSON text of the field `card`.',
     }),
     scheme: wordOf(dukptSchemes, { description: 'How the key of each transaction is derived.' }),
     ksn: KeySerial,

@@ -197,7 +197,7 @@ export type ProcessRequest = Static<typeof ProcessRequest> & { clientTransaction
  */
 export const ConfirmRequest = Type.Object(
   {},
-  { ...strict, description: 'A confirmation of a sale that awaits one; it has no members.' },
+  { ...strict, description: 'A confirmation of a sale that requires one; the body has no fields.' },
 );
 /** The type of {@link ConfirmRequest}. */
 export type ConfirmRequest = Static<typeof ConfirmRequest>;

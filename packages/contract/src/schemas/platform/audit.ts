@@ -74,7 +74,7 @@ export const AuditRecord = closed(
       Type.String({ description: 'The request that asked for it: `x-request-id` of its answer.' }),
     ),
     previousHash: hash('The hash of the record before; 64 zeros in the first one.'),
-    hash: hash('SHA-256 over the canonical JSON (RFC 8785) of all the other members.'),
+    hash: hash('SHA-256 over the canonical JSON (RFC 8785) of all other fields.'),
   },
   'A change.',
 );
@@ -107,7 +107,7 @@ export const AuditCheckpoint = closed(
     }),
     signature: Type.String({
       pattern: '^[A-Za-z0-9_-]{86}$',
-      description: 'Ed25519 (RFC 8032) over the canonical JSON of the other members, base64url.',
+      description: 'Ed25519 (RFC 8032) over the canonical JSON of the other fields, base64url.',
     }),
   },
   'A signed checkpoint of the chain.',

@@ -57,9 +57,9 @@ export const LoggedRequest = closed(
             pointer: Type.String({ description: 'Where in the request.', examples: ['/amount'] }),
             code: Type.String({ description: 'The error code.', examples: ['amount_zero'] }),
           },
-          'A faulty member.',
+          'A field with an error.',
         ),
-        { maxItems: 10, description: 'The first faulty members.' },
+        { maxItems: 10, description: 'The first fields with an error.' },
       ),
     ),
     durationMs: Type.Integer({

@@ -72,8 +72,7 @@ export const BulkLine = closed(
       }),
     ),
     data: Type.Record(Type.String(), Type.Unknown(), {
-      description:
-        'The members of the operation; parents may be named by their external identifier.',
+      description: 'The fields of the operation; a parent can be given by its external identifier.',
     }),
   },
   'One line of an import.',
@@ -148,7 +147,7 @@ const BulkError = closed(
     errors: Type.Optional(
       Type.Array(FieldErrorSchema, {
         description:
-          'The faulty members. A pointer begins in `data`; those of the line itself are /type, /operation and /data.',
+          'The fields with an error. A pointer starts in `data`; the fields of the line itself are /type, /operation and /data.',
       }),
     ),
     dependants: Type.Optional(Type.Array(dependant)),

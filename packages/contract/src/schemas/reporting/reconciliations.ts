@@ -250,7 +250,7 @@ export const ReconciliationItem = closed(
     outcome: wordOf(reconciliationOutcomes, { description: 'The result of the comparison.' }),
     differences: Type.Array(
       wordOf(['type', 'amount', 'currency', 'settlementDate', 'terminalId'], {
-        description: 'A member that differs.',
+        description: 'A field that differs.',
       }),
       { description: 'Of what is Different: in what.' },
     ),

@@ -53,7 +53,7 @@ const misfit = closed(
   {
     pointer,
     code: Type.String({ description: 'An error code.', examples: ['field_invalid'] }),
-    detail: Type.String({ description: 'Why.', examples: ['is not a known member'] }),
+    detail: Type.String({ description: 'Why.', examples: ['is not a known field'] }),
     level: Type.Optional(level),
     entityId: Type.Optional(entityId),
   },

@@ -19,7 +19,7 @@ const always = {
   retryAfterMs: Type.Optional(
     Type.Integer({ minimum: 0, description: 'Milliseconds to wait before the next attempt.' }),
   ),
-  errors: Type.Optional(Type.Array(FieldErrorSchema, { description: 'The faulty members.' })),
+  errors: Type.Optional(Type.Array(FieldErrorSchema, { description: 'The fields with an error.' })),
 };
 
 /** Additional members of some codes. */

@@ -66,7 +66,7 @@ type ActivationParts = {
 };
 
 function throwActivationNotFound(): never {
-  return throwProblem('resource_not_found', 'No activation in your scope has this identifier.');
+  return throwProblem('resource_not_found', 'No activation that you may see has this identifier.');
 }
 
 function throwActivationStateProblem(detail: string): never {
@@ -126,7 +126,10 @@ function createActivationChanges(
     const entity = await findEntity(provisioning, scope, input);
     const activation = await database.transaction(async (trx) => {
       if (!(await lockSubscription(trx, scope.organizationId, service.service_id))) {
-        throwProblem('service_not_subscribed', 'No subscribed package contains the service.');
+        throwProblem(
+          'service_not_subscribed',
+          'The organisation has not subscribed to the service. Subscribe to a package that contains it.',
+        );
       }
       const row = await lockActivation(trx, scope, service, entity);
       const newRequest: ActivationRow = {
@@ -167,12 +170,10 @@ function createActivationChanges(
   const deactivate: Activations['deactivate'] = async (scope, target) => {
     const service = await findService(database, scope.organizationId, target.serviceId);
     if (service === undefined) {
-      return throwProblem(
-        'service_not_found',
-        'Your organisation sees no service with this identifier.',
-      );
+      return throwProblem('service_not_found', 'No service that you may see has this identifier.');
     }
-    if (service.release === 0) throwProblem('service_state', 'The service was never published.');
+    if (service.release === 0)
+      throwProblem('service_state', 'The service is a draft, so it has no activation.');
     const entity = await findEntity(provisioning, scope, target);
     const after = await database.transaction(async (trx) => {
       const row = await lockActivation(trx, scope, service, entity);

@@ -160,7 +160,7 @@ export function createActiveServices(
     async explainDeviceServices(scope, logicalDeviceId) {
       const { deviceId = logicalDeviceId } = scope;
       if (!isUuid(logicalDeviceId) || deviceId !== logicalDeviceId) {
-        throwProblem('device_not_found', 'No device in your scope has this identifier.');
+        throwProblem('device_not_found', 'No device that you may see has this identifier.');
       }
       const { view } = await deps.provisioning.logicalDevices.get(scope, logicalDeviceId);
       const { organizationId } = scope;

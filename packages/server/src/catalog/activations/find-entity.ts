@@ -17,7 +17,7 @@ const findersByLevel: Readonly<Record<ActivationLevel, FindEntity>> = {
     if (entityId === scope.organizationId) return { level: 'Organization', entityId };
     return throwProblem(
       'organization_not_found',
-      'No organisation in your scope has this identifier.',
+      'No organisation that you may see has this identifier.',
     );
   },
   async Merchant({ merchants }, scope, id) {

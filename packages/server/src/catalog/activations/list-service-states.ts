@@ -132,10 +132,7 @@ export function createServiceStateList({
       ? await findService(queries, scope.organizationId, serviceId)
       : undefined;
     if (row !== undefined) return row.service_id;
-    return throwProblem(
-      'service_not_found',
-      'Your organisation sees no service with this identifier.',
-    );
+    return throwProblem('service_not_found', 'No service that you may see has this identifier.');
   }
 
   return async (scope, requestedServiceId, parent, page) => {

@@ -22,14 +22,14 @@ export type TargetFinder = {
 };
 
 function throwServiceNotFound(): never {
-  return throwProblem(
-    'service_not_found',
-    'Your organisation sees no service with this identifier.',
-  );
+  return throwProblem('service_not_found', 'No service that you may see has this identifier.');
 }
 
 export function throwNotSubscribed(): never {
-  return throwProblem('service_not_subscribed', 'No subscribed package contains the service.');
+  return throwProblem(
+    'service_not_subscribed',
+    'The organisation has not subscribed to the service. Subscribe to a package that contains it.',
+  );
 }
 
 /** @example const { entity, release } = await createTargetFinder(provisioning, run, releases).find(scope, target); */

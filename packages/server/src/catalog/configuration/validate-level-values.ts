@@ -53,5 +53,5 @@ export function requireNoNewFaults(
 }
 
 export function throwVersionNotFound(): never {
-  return throwProblem('resource_not_found', 'The configuration has no version of this number.');
+  return throwProblem('resource_not_found', 'The configuration has no version with this number.');
 }

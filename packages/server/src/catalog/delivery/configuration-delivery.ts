@@ -249,7 +249,7 @@ function createAdministratorOperations(
     async getDelivery(scope, id) {
       requireNoDevice(scope);
       if (!isUuid(id))
-        throwProblem('device_not_found', 'No device in your scope has this identifier.');
+        throwProblem('device_not_found', 'No device that you may see has this identifier.');
       const { view } = await provisioning.logicalDevices.get(scope, id);
       const { logicalDeviceId } = view;
       const deviceVersions = await desiredConfigurations.find(scope.organizationId, view);

@@ -12,7 +12,10 @@ export function requireNoDevice(scope: CallerScope): void {
 
 export function requireOrganizationScope(scope: CallerScope, action: string): void {
   if (scope.merchantId === undefined) return;
-  throwProblem('permission_denied', `Only a token of the whole organisation may ${action}.`);
+  throwProblem(
+    'permission_denied',
+    `Only a token of the organisation may ${action}; your token belongs to a merchant or a store.`,
+  );
 }
 
 export function throwMemberProblem(

@@ -76,8 +76,8 @@ function describeUnknownMember(name: string, schema: ParameterValues): string {
   const knownNames = Object.keys(toObject(schema['properties']));
   const suggestion = name.length > suggestedNameMax ? '' : nearestName(name, knownNames);
   return suggestion === ''
-    ? 'is not a known member'
-    : `is not a known member; perhaps ${suggestion} is meant`;
+    ? 'is not a known field'
+    : `is not a known field; perhaps you mean ${suggestion}`;
 }
 
 function findMemberFault(

@@ -143,7 +143,7 @@ test('members are known by the schema, and some belong further up', () => {
   assert.deepEqual(faults({ acquirer: {} }, 'Store'), ['/acquirer field_invalid']);
   assert.deepEqual(faults({ fotter: 'x' }, 'Store'), ['/fotter field_unknown']);
   const [fault] = findLevelFaults(schema, { fotter: 'x' }, 'Store');
-  assert.equal(fault?.detail, 'is not a known member; perhaps footer is meant');
+  assert.equal(fault?.detail, 'is not a known field; perhaps you mean footer');
   assert.deepEqual(faults({ constructor: 1, hosts: { a: { toString: 1 } } }, 'Store'), [
     '/constructor field_unknown',
     '/hosts/a/toString field_unknown',

@@ -58,7 +58,7 @@ export function createProviderDashboard({
     if (row?.organization_id === scope.organizationId) return row.service_id;
     return throwProblem(
       'service_not_found',
-      'Your organisation provides no service with this identifier.',
+      'Your organisation is not the provider of a service with this identifier.',
     );
   }
 

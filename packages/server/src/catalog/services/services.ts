@@ -80,10 +80,7 @@ type ServiceParts = {
 };
 
 function throwServiceNotFound(): never {
-  return throwProblem(
-    'service_not_found',
-    'Your organisation sees no service with this identifier.',
-  );
+  return throwProblem('service_not_found', 'No service that you may see has this identifier.');
 }
 
 /** @example const services = createServices(deps, parts); */

@@ -293,7 +293,10 @@ function createSubscriptions({
       if (servicePackage === undefined)
         return throwMemberProblem('/packageId', 'is unknown', 'resource_not_found');
       if (servicePackage.status !== 'Enabled')
-        throwProblem('service_state', 'The package is disabled.');
+        throwProblem(
+          'service_state',
+          'The package is disabled. Enable it before you subscribe to it.',
+        );
       const now = isoTime(clock.now());
       const newSubscription = { organizationId, subscriptionId, packageId, now };
       const row = await insertSubscription(trx, newSubscription);

@@ -35,7 +35,7 @@ export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
     } else if (!mayRegister(permissions)) {
       throwProblem(
         'role_missing',
-        'The application with which the device registered no longer has its role.',
+        'The application with which the device registered no longer has the role Point-of-sale Terminal.',
       );
     }
   }
@@ -56,7 +56,11 @@ export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
       throw error;
     }
     const { connectionId, thumbprint, clientId, organizationId } = connectionClaims;
-    if (connectionId !== key) throwProblem('token_invalid', 'The token is for another connection.');
+    if (connectionId !== key)
+      throwProblem(
+        'token_invalid',
+        'The token belongs to another connection. Register the device again.',
+      );
     if (thumbprint !== undefined && thumbprint !== (await presentedCertificate.thumbprint())) {
       throwProblem('token_invalid', 'The token is bound to another certificate.');
     }
@@ -74,7 +78,10 @@ export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
       device = await devices.requireUsable(await devices.find(organizationId, physicalDeviceId));
     } catch (error) {
       if (!(error instanceof ConnectorFault)) throw error;
-      return throwProblem('device_not_active', 'The device may not use the connector any more.');
+      return throwProblem(
+        'device_not_active',
+        'The device, its store or its merchant is disabled, or the Cloud Connector is not active for it.',
+      );
     }
     if (device.logicalDeviceId === logicalDeviceId) return device;
     return throwProblem(

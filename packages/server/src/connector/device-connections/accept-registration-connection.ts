@@ -135,7 +135,11 @@ export function createRegistrationListener(deps: Deps) {
         webSockets.size() < settings.connectorConnections &&
         webSockets.countOf('registration') < unauthenticatedMax;
       if (!hasCapacity || !connectionBuckets.take(addressKey(handshake.address), clock.now())) {
-        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+        throw new ProblemError(
+          'rate_limited',
+          'The server has too many open connections, or the client opens connections too often. Retry after 5 seconds.',
+          { retryAfterMs: 5000 },
+        );
       }
       return acceptConnection(handshake);
     },

@@ -48,7 +48,11 @@ export function createWebPageTerminals(deps: Deps) {
     ): Promise<AcceptedUpgrade> {
       const { connectionId } = connection;
       if (webSockets.size() >= deps.connectionsMax) {
-        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+        throw new ProblemError(
+          'rate_limited',
+          'The server has the maximum number of open connections. Retry after 5 seconds.',
+          { retryAfterMs: 5000 },
+        );
       }
       if (!(await presence.connect(device, connection))) {
         throwProblem(

@@ -67,7 +67,7 @@ export function registerDeviceListRoutes(app: FastifyInstance, deviceList: Devic
     errors: ['device_not_found', 'database_unavailable'],
     handler: async ({ caller, params }) =>
       (await deviceList.find(scopeOf(caller), params.physicalDeviceId)) ??
-      throwProblem('device_not_found', 'No device in your scope has this identifier.'),
+      throwProblem('device_not_found', 'No device that you may see has this identifier.'),
   });
   route(app, {
     method: 'GET',

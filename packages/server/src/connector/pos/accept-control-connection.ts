@@ -73,7 +73,11 @@ export function createPosListener(deps: Deps) {
       }
       const hasCapacity = webSockets.size() < settings.connectorConnections;
       if (!hasCapacity || !connectionBuckets.take(clientKeyOf(caller), clock.now())) {
-        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+        throw new ProblemError(
+          'rate_limited',
+          'The server has too many open connections, or the client opens connections too often. Retry after 5 seconds.',
+          { retryAfterMs: 5000 },
+        );
       }
       return {
         onOpen(socket) {

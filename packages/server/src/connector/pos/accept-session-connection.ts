@@ -64,7 +64,7 @@ export function createSessionRoute({
       if (!(error instanceof BackplaneError)) throw error;
       throw new ProblemError(
         'node_unreachable',
-        'The node of the device is not reachable. Retry the request later.',
+        'The server node that holds the connection of the device is not reachable. Retry after 5 seconds.',
         {
           retryAfterMs: 5000,
         },

@@ -10,11 +10,18 @@ import { messagePath } from './message-url.ts';
 /** For a session that ended before the answer: the outcome at the terminal is unknown. */
 export function sessionEndProblem(reason: string): ProblemError {
   if (reason === 'device_disconnected') {
-    return new ProblemError(reason, 'The terminal disconnected before it answered.');
+    return new ProblemError(
+      reason,
+      'The terminal disconnected before it answered. The outcome is unknown: send a TransactionStatus request.',
+    );
   }
-  return new ProblemError('session_lost', 'The session ended before the answer of the terminal.', {
-    extensions: { reason },
-  });
+  return new ProblemError(
+    'session_lost',
+    'The session ended before the terminal answered. The outcome is unknown: send a TransactionStatus request.',
+    {
+      extensions: { reason },
+    },
+  );
 }
 
 /** For a ServiceID that was used before: the first message shows if money has moved. */
@@ -29,7 +36,7 @@ export function throwServiceIdReused(first: RetailMessage | undefined): never {
   const message = { messageId, saleId, serviceId, status, address: messagePath(first) };
   return throwProblem(
     'service_id_reused',
-    'A message with this ServiceID was already sent. Read its result at the address of the message.',
+    'A message with this ServiceID was already sent. Read its result at the address in this response.',
     {
       extensions: { message },
     },

@@ -290,7 +290,10 @@ function registerMessageRoute(app: FastifyInstance, deps: Deps, streams: EventSt
       const terminal = await terminals.find(caller, params.tsn);
       const requireMessage = async () =>
         (await messageSender.find(terminal, { serviceId, saleId }, messageScopeOf(caller))) ??
-        throwProblem('message_not_found', 'No such message was sent to the terminal.');
+        throwProblem(
+          'message_not_found',
+          'No message with this ServiceID and SaleID was sent to the terminal.',
+        );
       let message = await requireMessage();
       if (waitSeconds === 0 || message.status !== 'Waiting') return message;
       const topic = completionTopic({

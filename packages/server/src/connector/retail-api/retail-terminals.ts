@@ -118,7 +118,7 @@ export function createRetailTerminals({ connector, provisioning, catalog }: Deps
       const merchantId = merchantIdOf(caller);
       const isOtherStore = caller.storeId !== undefined && caller.storeId !== storeId.toLowerCase();
       if (isOtherStore)
-        throwProblem('store_not_found', 'No store in your scope has this identifier.');
+        throwProblem('store_not_found', 'No store that you may see has this identifier.');
       const scope = { organizationId, ...defined({ merchantId }) };
       const { view } = await provisioning.stores.get(scope, storeId);
       const page = { limit: limit + 1, ...defined({ after }) };

@@ -286,7 +286,7 @@ export function createMessageSender(deps: Deps) {
       if (service === undefined || !request.hasResponse) {
         return throwProblem(
           'nexo_invalid',
-          'Without waiting, the server sends only service requests that have a response.',
+          'This operation returns before the terminal answers, so it accepts only service requests that have a response.',
         );
       }
       sessionPool.requireRunning();

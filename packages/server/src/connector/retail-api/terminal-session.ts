@@ -104,7 +104,7 @@ export async function openTerminalSession(
           reject(
             new ProblemError(
               'service_id_reused',
-              'The same message already waits for its response.',
+              'The same message was sent and has no response yet. Wait for its response.',
               { outcome },
             ),
           );

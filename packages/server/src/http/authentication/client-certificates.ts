@@ -75,9 +75,15 @@ type CachedStatus<Holder> = {
 };
 
 const certificateErrors = {
-  invalid: ['certificate_invalid', 'The platform does not accept the client certificate.'],
+  invalid: [
+    'certificate_invalid',
+    'The platform does not accept the client certificate: its issuer or its device is unknown, or it is not valid yet.',
+  ],
   expired: ['certificate_expired', 'The client certificate has expired.'],
-  revoked: ['certificate_revoked', 'The client certificate was revoked.'],
+  revoked: [
+    'certificate_revoked',
+    'The client certificate was revoked. Request a new one for the device.',
+  ],
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
 
 const rejectAll: CertificateVerifier<never> = {
@@ -181,7 +187,7 @@ export function createCertificateReader<Holder = unknown>({
       if (status.status === 'valid') return status;
       return throwProblem(
         'device_not_claimed',
-        'The terminal of the client certificate is not claimed.',
+        'No organisation has claimed the terminal of the client certificate. Claim the terminal first.',
       );
     },
     requireKnownCertificate,

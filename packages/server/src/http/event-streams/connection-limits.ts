@@ -75,18 +75,19 @@ export function createConnectionSlots(
       const slots = slotsByClient.get(key) ?? new Set<Slot>();
       const isFull = slots.size >= (isDevice ? limits.perDevice : limits.perClient);
       if (isFull && !isDevice) {
-        const detail = `The client has ${limits.perClient} waiting connections already; close one or retry later.`;
+        const detail = `The client already has ${limits.perClient} open event streams and long polls, which is the maximum. Close one, or retry after the time in Retry-After.`;
         throw new ProblemError('rate_limited', detail, { retryAfterMs });
       }
       if (
         !isDevice &&
         (countByOrganization.get(homeOrganization(caller)) ?? 0) >= limits.perOrganization
       ) {
-        const detail = `The organisation has ${limits.perOrganization} waiting connections already; close one or retry later.`;
+        const detail = `The organisation already has ${limits.perOrganization} open event streams and long polls, which is the maximum. Close one, or retry after the time in Retry-After.`;
         throw new ProblemError('rate_limited', detail, { retryAfterMs });
       }
       if (!isFull && count >= limits.total) {
-        const detail = 'The process has reached its limit of waiting connections; retry later.';
+        const detail =
+          'The process has the maximum number of open event streams and long polls. Retry after the time in Retry-After.';
         throw new ProblemError('overloaded', detail, { retryAfterMs });
       }
       const [oldest] = slots;

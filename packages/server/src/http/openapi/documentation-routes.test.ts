@@ -50,6 +50,17 @@ describe('the documentation pages', () => {
     }
   });
 
+  it('says for each unknown outcome to request it before the request is sent again', async () => {
+    for (const code of listErrorCodes().filter((each) => errorCodes[each].outcome === 'Unknown')) {
+      const { body } = await get(`/docs/errors/${code}`);
+      const [, advice = ''] = body.split('<dt>What to do</dt>');
+      const pattern = errorCodes[code].retryable
+        ? /^<dd>Request the outcome first/
+        : /^<dd>Do not send the request again: .* Request its outcome\./;
+      assert.match(advice, pattern, code);
+    }
+  });
+
   it('answers 404 for an unknown code or file', async () => {
     for (const url of ['/docs/errors/nothing', '/docs/errors/toString']) {
       const answer = await get(url);

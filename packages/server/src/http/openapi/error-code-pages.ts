@@ -10,24 +10,26 @@ import { type Html, html } from '../responses/html.ts';
 /** What each outcome says about moved money. */
 const outcomeTexts: Record<ErrorCodeFacts['outcome'], string> = {
   NotProcessed: 'Nothing was processed: no money has moved.',
-  Processed: 'The operation took effect although the response is a problem.',
-  Unknown:
-    'Unless the problem says otherwise, money may have moved: first read the status of the transaction by your own identifier.',
+  Processed: 'The earlier request was processed, and money may have moved.',
+  Unknown: 'Unless the response gives another outcome, money may have moved.',
 };
 
 const reservedText = 'Reserved: no operation of this version returns it.';
 
 function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
+  if (outcome === 'Processed') return 'Do not send the request again. Request the outcome.';
   if (outcome === 'Unknown') {
-    return 'Read the status first. You can repeat the request with the same client identifier: it takes effect once.';
+    return retryable
+      ? 'Request the outcome first, by your own identifier. A repeated request must have the same identifier: the platform processes it only once.'
+      : 'Do not send the request again: it may have been processed. Request its outcome.';
   }
   if (retryable) {
-    return 'The same request can succeed later: repeat it unchanged after the time in Retry-After or retryAfterMs.';
+    return 'The same request can succeed later. Send it again, unchanged, after the time in Retry-After or retryAfterMs.';
   }
-  if (status === 401) return 'Obtain a valid access token and send the request again.';
+  if (status === 401) return 'Request a valid access token, and send the request again with it.';
   if (status === 403)
-    return 'Ask an administrator for the permission, or use a resource in your own scope.';
-  return 'The same request will fail again: first correct the request as detail and errors say.';
+    return 'Ask an administrator for the permission, or use a resource that your token may access.';
+  return 'Correct the cause that detail and errors name before you send the request again.';
 }
 
 function layout(title: string, root: string, main: Html): Html {

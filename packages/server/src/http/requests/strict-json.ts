@@ -10,9 +10,9 @@ const reasons = {
   syntax: 'The body is not valid JSON.',
   number: 'A number has a fraction or an exponent, or is a negative zero.',
   depth: `The body is nested deeper than ${maxDepth} levels.`,
-  duplicate: 'An object has the same member twice.',
+  duplicate: 'An object has the same field twice.',
   text: 'A string contains U+0000 or half of a surrogate pair.',
-  prototype: 'A member has a name that is not accepted (__proto__ or constructor).',
+  prototype: 'A field has a name that is not accepted (__proto__ or constructor).',
 } as const;
 
 const failMalformed = (reason: keyof typeof reasons): never =>

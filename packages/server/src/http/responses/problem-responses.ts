@@ -31,7 +31,10 @@ const transportErrors: Record<string, () => ProblemError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new ProblemError('unsupported_media_type', 'The media type of the body is not supported.'),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new ProblemError('payload_too_large', 'The body is longer than the limit of the operation.'),
+    new ProblemError(
+      'payload_too_large',
+      'The body is longer than the limit of the operation. Send a smaller body.',
+    ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new ProblemError('request_malformed', 'The length of the body differs from Content-Length.'),
   FST_ERR_BAD_URL: () => new ProblemError('request_malformed', 'The URL is not well-formed.'),

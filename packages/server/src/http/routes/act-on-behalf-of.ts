@@ -71,7 +71,7 @@ export function withOrganizationParameter(facts: RouteDeclaration): RouteDeclara
 function throwOrganizationNotFound(): never {
   throw new ProblemError(
     'organization_not_found',
-    'No organisation in your scope has this identifier.',
+    'No organisation that you may see has this identifier.',
   );
 }
 

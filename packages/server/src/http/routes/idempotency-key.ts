@@ -163,7 +163,7 @@ export function withClientTransactionId<Body extends { clientTransactionId?: str
 function throwKeyReused(): never {
   return throwProblem(
     'client_id_reused',
-    'An earlier request with this Idempotency-Key had other content or other permissions; check its result and use a new key for a new request.',
+    'An earlier request with this Idempotency-Key had other content or other permissions. Check its result, and use a new key only for a new request.',
   );
 }
 
@@ -189,7 +189,7 @@ function throwWithoutResponse(state: 'Running' | 'Interrupted' | 'Reused'): neve
   }
   return throwProblem(
     'request_interrupted',
-    'The first request with this Idempotency-Key was interrupted and may have taken effect; check its result before you send a new key.',
+    'The first request with this Idempotency-Key was interrupted, and the platform may have processed it. Check its result before you use a new key.',
   );
 }
 

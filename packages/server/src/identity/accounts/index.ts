@@ -253,7 +253,7 @@ function createUserCreator(deps: UserCreatorDependencies): Accounts['create'] {
   return async (newUser: NewUser, inTransaction?: TransactionHook): Promise<User> => {
     const { user, usernameKey: key } = buildUser(newUser, environment, ids, clock.now());
     if ((await users.findUserDomainId(user.organizationId)) !== newUser.userDomainId) {
-      throwProblem('organization_not_found', 'The organisation has no such user domain.');
+      throwProblem('organization_not_found', 'The organisation has no user domain with this name.');
     }
     const { password, passwordIsRandom, otpSecret } = newUser;
     const secret = otpSecret === undefined ? undefined : requireOtpSecret(otpSecret);

@@ -56,7 +56,7 @@ export function createUserAdministration(deps: Deps) {
       const owner = { organizationId, userId };
       const before = uuidPattern.test(userId) ? await store.lock(trx, owner) : undefined;
       if (before === undefined) {
-        return throwProblem('resource_not_found', 'No user in your scope has this identifier.');
+        return throwProblem('resource_not_found', 'No user that you may see has this identifier.');
       }
       check?.(before);
       const after = await applyChange(trx, before);

@@ -92,7 +92,7 @@ export function createDeviceCredentials(deps: Deps) {
     if (application !== undefined && mayUseApplication(application, device)) return application;
     return throwProblem(
       'device_not_active',
-      'The client of the devices of the merchant is disabled.',
+      'The OAuth client for the devices of this merchant is disabled or was changed. Enable it in the portal, under Applications.',
     );
   }
 

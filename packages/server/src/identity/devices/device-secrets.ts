@@ -66,7 +66,10 @@ export function createDeviceSecrets({ database, clock, ids, recordChange }: Deps
       });
       return isIssued
         ? secret
-        : throwProblem('certificate_revoked', 'The client certificate was revoked.');
+        : throwProblem(
+            'certificate_revoked',
+            'The client certificate was revoked. Request a new one for the device.',
+          );
     },
 
     async verify({ organizationId, thumbprint }: CertificateKey, clientId: string, secret: string) {

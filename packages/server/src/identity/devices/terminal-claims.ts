@@ -34,13 +34,19 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
   async function requireManufacturerCertificate(certificate: X509Certificate): Promise<void> {
     const issuer = findIssuer(certificate, await authorities.operatorAuthorities());
     if (issuer === undefined || !isClientCertificate(certificate)) {
-      throwProblem('certificate_invalid', 'The client certificate is not accepted.');
+      throwProblem(
+        'certificate_invalid',
+        'The platform does not accept the client certificate: its issuer or its device is unknown, or it is not valid yet.',
+      );
     }
     const now = clock.now();
     const endsAt = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
     if (now >= endsAt) throwProblem('certificate_expired', 'The client certificate has expired.');
     if (now < certificate.validFromDate.getTime()) {
-      throwProblem('certificate_invalid', 'The client certificate is not accepted.');
+      throwProblem(
+        'certificate_invalid',
+        'The platform does not accept the client certificate: its issuer or its device is unknown, or it is not valid yet.',
+      );
     }
   }
 
@@ -76,7 +82,10 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
     }
     if (!('holder' in validation)) {
       return validation.status === 'invalid'
-        ? throwProblem('certificate_invalid', 'The client certificate is not accepted.')
+        ? throwProblem(
+            'certificate_invalid',
+            'The platform does not accept the client certificate: its issuer or its device is unknown, or it is not valid yet.',
+          )
         : throwProblem(
             `certificate_${validation.status}`,
             `The client certificate is ${validation.status}.`,

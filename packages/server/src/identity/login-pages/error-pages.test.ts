@@ -32,8 +32,18 @@ describe('error pages', () => {
         /Unknown user domain/,
         /Domaine inconnu/,
       ],
-      [`${base}/sign-in/stale`, 410, /This sign-in is over/, /Cette connexion est terminée/],
-      [`${auth}/stale`, 400, /This sign-in is over/, /Cette connexion est terminée/],
+      [
+        `${base}/sign-in/stale`,
+        410,
+        /This sign-in is no longer valid/,
+        /Cette connexion n’est plus valable/,
+      ],
+      [
+        `${auth}/stale`,
+        400,
+        /This sign-in is no longer valid/,
+        /Cette connexion n’est plus valable/,
+      ],
       [`${base}/links/used`, 410, /This link no longer works/, /Ce lien n’est plus valable/],
       [
         `${auth}?client_id=nobody&response_type=code&redirect_uri=${redirectUri}`,

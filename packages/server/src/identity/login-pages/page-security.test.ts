@@ -217,7 +217,7 @@ describe('the protection of the sign-in pages', () => {
     const victim = pages.openBrowser();
     const opened = await victim.browse(page.url);
     assert.equal(opened.status, 410);
-    assert.match(opened.text, /began in another browser/);
+    assert.match(opened.text, /started in another browser/);
     // Even with the browser ID of the attacker, so that the form token matches.
     for (const cookie of attacker.cookies.filter(({ name }) => name === browserCookie)) {
       victim.setCookie(cookie);

@@ -100,7 +100,7 @@ export function createRealms(deps: Deps) {
       if (!(await store.insertDomain(domain, keys, now, trx))) {
         throwProblem(
           'already_exists',
-          'The name of the user domain is taken, or the organisation already has a user domain.',
+          'The name of the user domain is in use, or the organisation already has a user domain.',
         );
       }
       invalidate(userDomainId);

@@ -148,7 +148,7 @@ export function createApprovalCodeManager(ports: Ports) {
     if (row !== undefined && isVisible) return viewApprovalCode(row, clock.now());
     return throwProblem(
       'resource_not_found',
-      'No approval code in your scope has this identifier.',
+      'No approval code that you may see has this identifier.',
     );
   }
 

@@ -200,7 +200,7 @@ function requireSelected(
   pointer: string,
 ): RequestedSale {
   if (sale === undefined) {
-    const detail = 'No transaction with this identifier exists in the scope of the token.';
+    const detail = 'No transaction that you may see has this identifier.';
     return throwFieldProblem('transaction_not_found', pointer, detail);
   }
   if (currency !== undefined && sale.currency !== currency) {

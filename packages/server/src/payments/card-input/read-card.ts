@@ -166,7 +166,7 @@ function requireInstrumentKind({ entryMode, instrument }: ProcessRequest): void 
   const kind = instrumentKindOf(instrument);
   const kinds = instrumentKindsByEntryMode[entryMode];
   if (kinds.includes(kind)) return;
-  const detail = `${entryMode} does not go with this instrument, but with ${kinds.join(' or ')}.`;
+  const detail = `entryMode ${entryMode} requires ${kinds.join(' or ')} in the instrument, which contains ${kind}.`;
   throwFieldProblem('entry_mode_invalid', '/entryMode', detail);
 }
 

@@ -78,7 +78,10 @@ const viewLine = ({ content: _, code, ...line }: ClearingLineRow): ClearingFileL
 /** A file holds captures of all merchants of a link. */
 function requireOrganizationCaller({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
-    throwProblem('permission_denied', 'Clearing files are visible to organisation callers only.');
+    throwProblem(
+      'permission_denied',
+      'Only a token of the organisation can read clearing files; your token belongs to a merchant.',
+    );
   }
   return organizationId;
 }

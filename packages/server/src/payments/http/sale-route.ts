@@ -169,9 +169,13 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       setReplayedHeader(reply, replayed);
       const { transactionId, clientTransactionId, state } = transaction.row;
       if (state === 'Failed') {
-        throwProblem('not_sent', 'No message was sent. Retry with a new clientTransactionId.', {
-          extensions: { transaction: { transactionId, clientTransactionId, state } },
-        });
+        throwProblem(
+          'not_sent',
+          'The platform did not send the sale to the acquirer. Send it again with a new clientTransactionId.',
+          {
+            extensions: { transaction: { transactionId, clientTransactionId, state } },
+          },
+        );
       }
       if (state === 'Received') respondAccepted(reply, locationOf(transaction));
       return viewTransaction(transaction);

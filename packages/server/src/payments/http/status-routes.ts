@@ -185,7 +185,7 @@ export function registerLinkRoutes(app: FastifyInstance, ports: LinkPorts): void
       if (caller.merchantId !== undefined) {
         throwProblem(
           'permission_denied',
-          'Acquirer links are visible to organisation callers only.',
+          'Only a token of the organisation can read acquirer links; your token belongs to a merchant.',
         );
       }
       return listLinkStates(ports, caller.organizationId);

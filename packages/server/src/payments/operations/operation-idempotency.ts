@@ -37,7 +37,10 @@ export const throwOperationIdReused = (
 ): void => throwIdentifierReused(first, second, 'clientOperationId');
 
 export function throwNotSent(): never {
-  return throwProblem('not_sent', 'No message was sent. Retry with a new clientOperationId.');
+  return throwProblem(
+    'not_sent',
+    'The platform did not send the request to the acquirer. Send it again with a new clientOperationId.',
+  );
 }
 
 /** Void and reversal have one route, so one identifier cannot name one of each. */

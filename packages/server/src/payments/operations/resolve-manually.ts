@@ -47,7 +47,7 @@ export function resolutionTransition(
   if (operation === undefined) {
     return throwProblem(
       'transaction_not_found',
-      'The transaction has no operation of this number.',
+      'The transaction has no operation with this number.',
     );
   }
   const status = outcome === 'Succeeded' ? 'Succeeded' : 'Declined';
@@ -56,7 +56,7 @@ export function resolutionTransition(
   if (!isResolvable(operation, at)) {
     throwProblem(
       'resolution_not_possible',
-      'The operation is finished or may still receive a response.',
+      'The operation is finished, or it can still receive a response.',
     );
   }
   if (operation.kind === 'Reversal' && outcome === 'Failed') {

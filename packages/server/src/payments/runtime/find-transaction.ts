@@ -94,7 +94,7 @@ export function requireOwnIdentifier(transaction: TransactionRecord, identifier:
 function throwTransactionNotFound(): never {
   return throwProblem(
     'transaction_not_found',
-    'No transaction with this identifier exists in the scope of the token.',
+    'No transaction that you may see has this identifier.',
   );
 }
 

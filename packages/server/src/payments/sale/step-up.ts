@@ -75,7 +75,7 @@ function findStepUpMismatch(
   const { entryMode } = authorizationContext(declined);
   if (!entryMode.startsWith('Contactless')) return 'The referenced sale was not contactless.';
   if (action !== 'AskPin' && action !== 'UseChip')
-    return 'The decline did not ask for PIN or chip.';
+    return 'The response code of the declined sale does not require the PIN or the chip.';
   if (request.entryMode === 'ContactChip') return undefined;
   return action === 'AskPin' && request.pinblock !== undefined
     ? undefined

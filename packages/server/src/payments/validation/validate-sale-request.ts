@@ -30,7 +30,7 @@ function validatePurpose(request: ProcessRequest): void {
     throwFieldProblem(
       'field_invalid',
       `/${name}`,
-      `${name} does not go with an account verification.`,
+      `${name} is not allowed with purpose AccountVerification.`,
     );
   }
 }
@@ -66,7 +66,7 @@ export function validatePinMembers(request: ProcessRequest): void {
   if (missing.length === pinMembers.length) return;
   if (missing.length > 0) {
     const code = 'pin_data_incomplete';
-    const detail = 'Is needed beside the others.';
+    const detail = 'Is required if one of the other two fields is sent.';
     throwProblem(code, 'ksn, pinblock and pinblockFormat must be sent together.', {
       errors: missing.map((name) => ({ pointer: `/${name}`, code, detail })),
     });
@@ -83,7 +83,7 @@ export function validatePinMembers(request: ProcessRequest): void {
   const isFormat4 = pinblockFormat === 'ISO4';
   if ((isFormat4 && ksn.length !== 24) || (pinblock.length === 32) !== isFormat4) {
     const detail =
-      'pinblockFormat does not fit: ISO4 needs AES DUKPT and 32 digits, the others 16 digits.';
+      'pinblockFormat does not match ksn or pinblock: ISO4 needs AES DUKPT and 32 digits, the others 16 digits.';
     throwFieldProblem('pin_format_unsupported', '/pinblockFormat', detail);
   }
 }
@@ -157,7 +157,7 @@ function requireNoCardNumbers(request: ProcessRequest): void {
     const value = request[name];
     if (value === undefined || !holdsCardNumber(JSON.stringify(value))) continue;
     const code = name === 'clientTransactionId' ? 'client_id_invalid' : 'field_invalid';
-    throwFieldProblem(code, `/${name}`, 'A member contains text that looks like a card number.');
+    throwFieldProblem(code, `/${name}`, 'A field contains text that looks like a card number.');
   }
 }
 

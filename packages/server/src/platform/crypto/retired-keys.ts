@@ -42,7 +42,7 @@ export function listOlderKeysAfterRotation(row: RetiredKeyColumns, now: number):
   if (retired.length >= maxRetiredKeys) {
     throwProblem(
       'keys_renewed_often',
-      `${maxRetiredKeys} earlier keys still sign; wait until one of them has expired.`,
+      `${maxRetiredKeys} previous keys are still valid, which is the maximum. Rotate again after the time in Retry-After.`,
       {
         retryAfterMs: earliestEnd - now,
       },

@@ -52,7 +52,10 @@ export function isConnectionLost(error: unknown): boolean {
 export function toDatabaseProblem(error: unknown, isSent: boolean): unknown {
   if (!isUnavailable(error)) return error;
   const isPossiblyDone = isSent && sqlState(error) !== cancelled;
-  return new ProblemError('database_unavailable', 'The database is unavailable.', {
+  const advice = isPossiblyDone
+    ? 'The request may have been processed: request its outcome before you send it again.'
+    : 'Send the request again after the time in Retry-After.';
+  return new ProblemError('database_unavailable', `The database is unavailable. ${advice}`, {
     outcome: isPossiblyDone ? 'Unknown' : 'NotProcessed',
     retryAfterMs: 1000,
     logDetail: error instanceof Error ? error.message : String(error),

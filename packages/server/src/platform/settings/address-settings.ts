@@ -80,7 +80,7 @@ export const addressSettings = {
     ...proxies,
     name: 'ACQUIRER_TLS_PROXIES',
     description:
-      'Proxies on this machine that add TLS to acquirer connections, with the same addresses as in the acquirer links. In `production` a link without TLS may use only these addresses.',
+      'Addresses of proxies on this machine that add TLS to acquirer connections. Write them as in the acquirer links. In `production` a link without TLS can use only these addresses.',
     defaultDescription:
       'in `demo` every loopback address; in `test` the loopback addresses of `ALLOWED_ADDRESSES`; none in `production`',
   },
@@ -88,14 +88,14 @@ export const addressSettings = {
     ...listOf('range:port or range:port-port', maxAllowed, parseAllowedAddress),
     name: 'ALLOWED_ADDRESSES',
     description:
-      'Private and loopback addresses, with ports, that acquirer links, webhooks and providers of tenants may use: `10.1.0.0/16:8583`, `[fd00::/8]:443`, `192.168.0.7:9000-9010`.',
+      'Private and loopback addresses, with ports, to which the platform may connect for organisations (acquirer links, webhooks, providers). Examples: `10.1.0.0/16:8583`, `[fd00::/8]:443`, `192.168.0.7:9000-9010`.',
     defaultDescription: 'loopback in `demo`; none elsewhere',
   },
   allowedPorts: {
     ...listOf('port', maxAllowed, integer(1, 65_535).read),
     name: 'ALLOWED_PORTS',
     description:
-      'Ports besides 443 and 8443 that webhooks and providers of tenants may use at public addresses in `production`.',
+      'Additional ports, besides 443 and 8443, to which the platform may connect at public addresses for webhooks and providers. Only for `production`.',
     defaultDescription: 'every port in `demo` and `test`; none in `production`',
   },
   qrProviderPort: {
@@ -103,7 +103,7 @@ export const addressSettings = {
     name: 'QR_PROVIDER_PORT',
     default: '8585',
     description:
-      'Port of the reference provider of QR payments, started in `demo`. If the port is in use, or 0, a free port is selected.',
+      'Port of the QR provider simulator, started in `demo`. The platform selects a free port if the value is 0 or the port is in use.',
   },
   metricsHost: {
     ...host,
@@ -139,7 +139,7 @@ export const addressSettings = {
     ...text('domain name', /^(?:[a-z0-9-]{1,63}\.)*[a-z0-9-]{1,63}$/),
     name: 'PORTAL_DOMAIN',
     description:
-      'Domain of the portals and sign-in pages; each client has `{client}.{PORTAL_DOMAIN}`.',
+      'Domain of the portals and sign-in pages. Each user domain has its own host: `{user domain}.{PORTAL_DOMAIN}`.',
   },
 } as const;
 

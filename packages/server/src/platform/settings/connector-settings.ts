@@ -38,7 +38,7 @@ function parseNatsServer(value: string): URL {
 
 /** Servers of one cluster; they announce further servers by themselves. */
 const natsUrl: ValueReader<string> = {
-  type: 'URLs (nats, tls) separated by commas, the first with user and password or a token before the host',
+  type: 'one or more URLs (nats, tls), separated by commas; only the first contains the credentials (user:password@ or token@)',
   read(value) {
     const urls = value.split(',').map((server) => parseNatsServer(server.trim()));
     if (urls.length > maxNatsServers) {
@@ -60,7 +60,7 @@ export const connectorSettings = {
     ...natsUrl,
     name: 'NATS_URL',
     description:
-      'NATS server, or servers of one cluster, that connects several connector nodes; a single node needs none. `tls://` uses TLS. For other machines `production` requires TLS and credentials.',
+      'NATS server, or the servers of one NATS cluster. Several connector nodes need it; a single node does not. If NATS runs on another machine, `production` requires `tls://` and credentials.',
     secret: true,
     defaultDescription: 'none: this node is the only one',
   },
@@ -78,7 +78,7 @@ export const connectorSettings = {
   natsKeyFile: {
     ...filePath,
     name: 'NATS_KEY_FILE',
-    description: 'Private key of that certificate, PEM.',
+    description: 'Private key of the certificate in `NATS_CERT_FILE`, PEM.',
   },
   natsCredentialsFile: {
     ...filePath,
@@ -89,21 +89,21 @@ export const connectorSettings = {
     ...publicUrl,
     name: 'CONNECTOR_NODE_URL',
     description:
-      'Public URL of this node, used for sessions with its devices. Set it if several nodes share one `BASE_URL` and session data must not pass through NATS.',
+      'Public URL of this node for the sessions of its devices. Set it if several nodes share one `BASE_URL`. Otherwise session data passes through NATS.',
     defaultDescription: 'the `BASE_URL`',
   },
   connectorFamilies: {
     ...families,
     name: 'CONNECTOR_FAMILIES',
     default: 'axium tetra',
-    description: 'Device families that the Cloud Connector serves.',
+    description: 'Device families that the Cloud Connector supports.',
   },
   connectorSessionAuth: {
     ...choice('url', 'bearer'),
     name: 'CONNECTOR_SESSION_AUTH',
     default: 'url',
     description:
-      'How a point of sale authenticates at the start of a session: `url` accepts the single-use URL alone, `bearer` also requires the access token.',
+      'Authentication of a point of sale at the start of a session. `url`: the single-use URL is sufficient. `bearer`: the access token is also required.',
   },
   connectorIdleSeconds: {
     ...integer(60, 86_400),
@@ -123,7 +123,7 @@ export const connectorSettings = {
     name: 'CONNECTOR_CONNECTIONS',
     default: '9000',
     description:
-      'Maximum number of open WebSockets of this process; further clients must retry later. Each needs a file descriptor.',
+      'Maximum number of open WebSockets of this process. It refuses further connections; their clients can retry later. Each WebSocket needs one file descriptor.',
   },
 } as const;
 

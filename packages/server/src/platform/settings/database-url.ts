@@ -92,7 +92,7 @@ const parseQuery = (text: string) => new URLSearchParams(/\?([^#]*)/.exec(text)?
 const lastParameter = (query: URLSearchParams, name: string) => query.getAll(name).at(-1);
 
 export const databaseUrlReader: ValueReader<string> = {
-  type: 'URL (postgresql, postgres), with several hosts separated by commas',
+  type: 'URL (postgresql, postgres); can contain several hosts, separated by commas',
   read(value) {
     parseDatabaseUrl(value);
     return value;

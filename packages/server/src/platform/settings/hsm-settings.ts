@@ -38,13 +38,13 @@ export const hsmSettings = {
   hsmKeysFile: {
     ...filePath,
     name: 'HSM_KEYS_FILE',
-    description: 'JSON file that lists the keys in the module, for `aws` and `payshield`.',
+    description: 'JSON file that lists the keys in the HSM, for `aws` and `payshield`.',
     role,
   },
   hsmTimeoutMs: {
     ...integer(50, 30_000),
     name: 'HSM_TIMEOUT_MS',
-    description: 'Time-out of a request to the module, in milliseconds.',
+    description: 'Time-out of a request to the HSM, in milliseconds.',
     default: '2000',
     role,
   },
@@ -52,7 +52,7 @@ export const hsmSettings = {
     ...integer(1, 1000),
     name: 'HSM_MAX_CONCURRENT_REQUESTS',
     description:
-      'Maximum number of concurrent requests to the module, and of open connections. Up to four times as many requests wait.',
+      'Maximum number of concurrent requests to the HSM, and of open connections. Up to four times this number of requests can wait. The platform refuses further requests.',
     default: '32',
     role,
   },
@@ -60,7 +60,7 @@ export const hsmSettings = {
     ...choice('full', 'twelve'),
     name: 'HSM_PIN_BLOCK_PAN',
     description:
-      'Part of the card number in PIN blocks of format 4: `full`, or the `twelve` digits before the check digit. It must match the PIN pads.',
+      'Part of the card number in PIN blocks of format 4: `full`, or the `twelve` digits before the check digit. Set it as the PIN pads are configured.',
     default: 'full',
     role,
   },
@@ -95,7 +95,7 @@ export const hsmSettings = {
   hsmTlsKeyFile: {
     ...filePath,
     name: 'HSM_TLS_KEY_FILE',
-    description: 'Private key of that certificate, PEM.',
+    description: 'Private key of the certificate in `HSM_TLS_CERT_FILE`, PEM.',
     role,
   },
   hsmAwsDataUrl: {
@@ -115,7 +115,7 @@ export const hsmSettings = {
   awsRegion: {
     ...text('AWS region', /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/),
     name: 'AWS_REGION',
-    description: 'AWS region of the key services.',
+    description: 'AWS region of AWS Payment Cryptography.',
     role,
   },
   awsAccessKeyId: {

@@ -12,7 +12,7 @@ export const plainConnectionSettings = {
     ...choices(...connectionKinds),
     name: 'PLAIN_CONNECTIONS',
     description:
-      'Connections to other machines that `production` may open without TLS, each with a warning at the start: a `database` without a certificate check, `mail` over `smtp://` (it begins in clear and must change to TLS by STARTTLS before it sends anything), `metrics` and health over HTTP.',
+      'Connections to other machines for which `production` accepts less than full TLS. The platform logs a warning for each at the start. `database`: without a certificate check. `mail`: `smtp://`, which starts unencrypted and must use STARTTLS before it sends a mail. `metrics`: metrics and health over HTTP.',
     defaultDescription: 'none: a plain connection to another machine is a settings error',
   },
 } as const;

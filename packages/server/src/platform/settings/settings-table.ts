@@ -68,12 +68,12 @@ export const settingsTable = {
     'ENVIRONMENT',
     choice('demo', 'test', 'production'),
     'demo',
-    'How strict the platform is. `demo` and `test` start with seeded data and an embedded database; `production` refuses every setting that is not safe for real payments.',
+    'Environment. `demo` and `test` start with example data and an embedded database. `production` refuses every setting that is not safe for real payments.',
   ),
   region: optional(
     'REGION',
     choice('worldwide', 'nar', 'ind', 'eur'),
-    'Region that the platform serves. `worldwide` is for `demo` only; `nar` requires an `AUTH_URL` that differs from `BASE_URL`.',
+    'Region of the platform: `nar` (North America), `ind` (India), `eur` (Europe). `worldwide` is for `demo` only. `nar` requires an `AUTH_URL` that differs from `BASE_URL`.',
     { defaultDescription: '`worldwide` in `demo`, else none' },
   ),
   ...addressSettings,
@@ -112,13 +112,13 @@ export const settingsTable = {
     'DATABASE_CONNECTIONS',
     integer(1, 100),
     '8',
-    'Database connections of this process for all statements except those of the sale.',
+    'Number of database connections of this process for all statements except the authorisation of sales (`DATABASE_SALE_CONNECTIONS`).',
   ),
   databaseSaleConnections: setting(
     'DATABASE_SALE_CONNECTIONS',
     integer(1, 32),
     '4',
-    'Database connections of this process for the prepared statements of the sale.',
+    'Number of additional database connections of this process, only for the authorisation of sales.',
   ),
   preparedStatements: setting(
     'PREPARED_STATEMENTS',
@@ -148,7 +148,7 @@ export const settingsTable = {
     'ACQUIRER_TIMEOUT_MS',
     integer(100, 120_000),
     '10000',
-    'Time-out for an acquirer response, in milliseconds. After it the sale is reversed.',
+    'Time-out for an acquirer response, in milliseconds. After the time-out the platform reverses the sale.',
   ),
   tls: setting(
     'TLS',
@@ -165,12 +165,15 @@ export const settingsTable = {
     'CLIENT_CERTIFICATES',
     choice('on', 'off'),
     'Whether the API listener requests a client certificate from devices; it accepts clients without one. The device listener always requests it.',
-    { defaultDescription: '`on` in `demo` and `test`; `off` in `production`, for browsers' },
+    {
+      defaultDescription:
+        '`on` in `demo` and `test`; `off` in `production`, because browsers would ask users for a certificate',
+    },
   ),
   deviceCaFile: optional(
     'DEVICE_CA_FILE',
     filePath,
-    'Certificates of the authorities of terminal manufacturers, or of your own authority, PEM. A terminal with a certificate of such an authority can be claimed. The platform also issues device certificates itself.',
+    'Certificates of the authorities of terminal manufacturers, or of your own authority, PEM. An organisation can claim (register as its own) a terminal with a certificate of such an authority. The platform also issues device certificates itself.',
   ),
   deviceCertificateDays: setting(
     'DEVICE_CERTIFICATE_DAYS',
@@ -181,9 +184,14 @@ export const settingsTable = {
   tlsCertFile: optional('TLS_CERT_FILE', filePath, 'Certificate chain of the listeners, PEM.', {
     defaultDescription: 'issued by a local authority in `demo` and `test`',
   }),
-  tlsKeyFile: optional('TLS_KEY_FILE', filePath, 'Private key of that certificate, PEM.', {
-    defaultDescription: 'issued by a local authority in `demo` and `test`',
-  }),
+  tlsKeyFile: optional(
+    'TLS_KEY_FILE',
+    filePath,
+    'Private key of the certificate in `TLS_CERT_FILE`, PEM.',
+    {
+      defaultDescription: 'issued by a local authority in `demo` and `test`',
+    },
+  ),
   platformKey: optional(
     'PLATFORM_KEY',
     masterKeyReader,
@@ -194,7 +202,7 @@ export const settingsTable = {
     'VAULT_KEY_PROVIDER',
     choice('local', 'aws-kms', 'pkcs11'),
     'local',
-    'What wraps the keys of stored card data: the `VAULT_KEY` (`local`), a key of AWS KMS, or a key in a PKCS#11 module.',
+    'Provider of the key that encrypts (wraps) the keys of stored card data: `local` (the `VAULT_KEY`), `aws-kms` or `pkcs11`.',
     { role: 'cards' },
   ),
   vaultKey: optional(
@@ -210,7 +218,7 @@ export const settingsTable = {
   vaultKeyPrevious: optional(
     'VAULT_KEY_PREVIOUS',
     masterKeyReader,
-    'Previous `VAULT_KEY`, until all keys are wrapped with the current one.',
+    'Previous `VAULT_KEY`. Set it after you changed `VAULT_KEY`, and remove it when all keys are wrapped with the new one.',
     { secret: true, role: 'cards' },
   ),
   vaultKmsKey: optional(
@@ -263,14 +271,14 @@ export const settingsTable = {
     'CARD_RETENTION_DAYS',
     integer(30, 3650),
     '540',
-    'Days after which an unused stored card is deleted. After that, its sales cannot be refunded.',
+    'Days after which the platform deletes a stored card that was not used. Sales with a deleted card cannot be refunded.',
     { role: 'cards' },
   ),
   cardAccessRetentionDays: setting(
     'CARD_ACCESS_RETENTION_DAYS',
     integer(365, 3650),
     '400',
-    'Days for which each access to a card number is recorded.',
+    'Days for which the record of each access to a card number is stored.',
     { role: 'cards' },
   ),
   ...hsmSettings,
@@ -279,7 +287,7 @@ export const settingsTable = {
     'OVERLOAD_EVENT_LOOP_LAG_MS',
     integer(50, 60_000),
     '400',
-    'Lag of the event loop in milliseconds. The server refuses sales with `overloaded` when two measurements in a row reach it. It refuses reports from 0.4 times the value, lists from 0.6 times, and captures, refunds and cancels from 3 times. Use a higher value on a machine whose processor other programs use.',
+    'Lag of the event loop in milliseconds. The server refuses sales with `overloaded` if two consecutive measurements are at or above this value. Other requests have other limits: reports 0.4 × this value, lists 0.6 ×, captures, refunds and cancels 3 ×. Use a higher value if other programs use the CPU of this machine.',
   ),
   smtpUrl: optional(
     'SMTP_URL',
@@ -336,7 +344,7 @@ export const settingsTable = {
     'REQUEST_LOG_ROWS',
     integer(100, 10_000_000),
     '100000',
-    'Maximum number of lines in the request log of one organisation; the oldest are deleted.',
+    'Maximum number of requests in the request log of one organisation; the platform deletes the oldest.',
   ),
   qrPaymentTimeoutSeconds: setting(
     'QR_PAYMENT_TIMEOUT_SECONDS',
@@ -348,7 +356,7 @@ export const settingsTable = {
     'EVENT_RETENTION_DAYS',
     integer(7, 3650),
     '30',
-    'Days for which events are stored, for `GET /events/v1` and for repeated webhook deliveries.',
+    'Days for which events are stored. Older events cannot be read with `GET /events/v1` or sent again to webhooks.',
   ),
   exportRetentionDays: setting(
     'EXPORT_RETENTION_DAYS',
@@ -360,13 +368,13 @@ export const settingsTable = {
     'SIMULATORS',
     choice('on', 'off'),
     'on',
-    'Whether the demo starts its acquirer host simulator and its QR payment provider. With `off`, an acquirer must listen at `ACQUIRER_PORT`.',
+    'Whether the demo starts the acquirer host simulator and the QR provider simulator. With `off`, an acquirer must listen at `ACQUIRER_PORT`.',
     { environments: demoAndTest },
   ),
   failPoint: optional(
     'FAIL_POINT',
     choice('after-intent', 'after-reroute', 'after-send', 'after-webhook'),
-    'Point at which the process kills itself, for recovery tests.',
+    'Step of a payment at which the process ends itself (SIGKILL), for recovery tests: after the request is stored (`after-intent`), rerouted to another acquirer (`after-reroute`) or sent (`after-send`), or after a webhook is sent (`after-webhook`).',
     { environments: demoAndTest },
   ),
   instanceName: setting(

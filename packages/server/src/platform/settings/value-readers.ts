@@ -26,7 +26,7 @@ export function choices<const Values extends readonly string[]>(
 ): ValueReader<ReadonlySet<Values[number]>> {
   const single = choice(...values);
   return {
-    type: `any of ${values.join(' ')}, separated by spaces or commas`,
+    type: `one or more of: ${values.join(', ')}; separated by spaces or commas`,
     read: (text) => new Set(splitList(text).map((part) => single.read(part))),
   };
 }
@@ -104,7 +104,7 @@ export function listOf<Value>(
   read: (part: string) => Value,
 ): ValueReader<readonly Value[]> {
   return {
-    type: `${kind}, several separated by spaces or commas`,
+    type: `${kind}; one or more, separated by spaces or commas`,
     read(value) {
       const parts = splitList(value);
       if (parts.length > maxItems) throw new ValueError(`holds more than ${maxItems}`);

@@ -48,7 +48,11 @@ function requireValidRouting(routing: readonly RoutingRule[], isCurrency: IsCurr
     const unknown = currencies.findIndex((currency) => !isCurrency(currency));
     if (unknown >= 0) {
       const currencyPointer = `${pointer}/currencies/${unknown}`;
-      throwFieldProblem(currencyPointer, 'is no active currency of ISO 4217', 'currency_unknown');
+      throwFieldProblem(
+        currencyPointer,
+        'is not an active currency code of ISO 4217',
+        'currency_unknown',
+      );
     }
     const isBounded = amountFrom !== undefined || amountTo !== undefined;
     if (isBounded && currencies.length !== 1) {
@@ -68,7 +72,7 @@ function requireValidContract(input: ResourceInput, isCurrency: IsCurrency): voi
     if (isCurrency(currency)) continue;
     throwFieldProblem(
       `/currencies/${index}`,
-      'is no active currency of ISO 4217',
+      'is not an active currency code of ISO 4217',
       'currency_unknown',
     );
   }
@@ -76,7 +80,7 @@ function requireValidContract(input: ResourceInput, isCurrency: IsCurrency): voi
   for (const currency of Object.keys(maxAmounts)) {
     if (isCurrency(currency)) continue;
     const pointer = `/offlineLimits/maxAmounts/${currency}`;
-    throwFieldProblem(pointer, 'is no active currency of ISO 4217', 'currency_unknown');
+    throwFieldProblem(pointer, 'is not an active currency code of ISO 4217', 'currency_unknown');
   }
   requireValidRouting((input['routing'] ?? []) as RoutingRule[], isCurrency);
   const modes = input['captureModes'] as string[];

@@ -136,7 +136,7 @@ function toClaimConflict(row: Row): ClaimConflict {
 }
 
 const throwConflictNotFound = () =>
-  throwProblem('resource_not_found', 'No conflict in your scope has this identifier.');
+  throwProblem('resource_not_found', 'No conflict that you may see has this identifier.');
 
 /** The audit of an organisation does not name the other organisation. */
 function buildMoveAuditEntry(
@@ -335,7 +335,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
       if (claimed === undefined) {
         return throwProblem(
           'claim_code_invalid',
-          'The claim code is not accepted. Have the terminal show a new code; if that one is not accepted either, ask the operator of the platform.',
+          'The claim code is not valid. Display a new code on the terminal and enter it. If the new code is not valid either, contact the operator of the platform.',
           {
             errors: [
               { pointer: '/claimCode', code: 'claim_code_invalid', detail: 'is not accepted' },

@@ -20,7 +20,7 @@ export const entityNouns = {
 export type NotFoundCode = keyof typeof entityNouns;
 
 export function throwNotFound(code: NotFoundCode): never {
-  return throwProblem(code, `No ${entityNouns[code]} in your scope has this identifier.`);
+  return throwProblem(code, `No ${entityNouns[code]} that you may see has this identifier.`);
 }
 
 /** Refuses a member that fits the schema but is semantically wrong. */
@@ -57,5 +57,8 @@ export function throwHasDependants(dependants: readonly DependantGroup[]): never
 }
 
 export function throwOrganizationOnly(action: string): never {
-  return throwProblem('permission_denied', `Only a caller of the organisation ${action}.`);
+  return throwProblem(
+    'permission_denied',
+    `Only a token of the organisation ${action}; your token belongs to a merchant.`,
+  );
 }

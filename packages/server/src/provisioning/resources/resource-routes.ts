@@ -191,7 +191,7 @@ function registerUpdateRoute<View>(
     operationId: `update${singular}`,
     summary: `Update ${withArticle(singular)}`,
     description:
-      'Replaces the whole entity: omitted members get their defaults. Send the ETag as If-Match to detect concurrent changes.',
+      'Replaces the whole entity: omitted fields get their defaults. Send the ETag as If-Match to detect concurrent changes.',
     tags,
     permission: 'prov.write',
     params: pathParameters(routes).item,

@@ -87,7 +87,7 @@ export function createSaleEntityResolver({
     if (above.length === 0) return;
     const disabled = await database.query<Row>(findDisabledText, [formatUuidArray(above)]);
     if (disabled.length > 0)
-      throwProblem('merchant_not_active', 'An organisation above is disabled.');
+      throwProblem('merchant_not_active', 'A parent organisation of the merchant is disabled.');
   }
 
   async function loadContract(organizationId: string, contractId: string) {

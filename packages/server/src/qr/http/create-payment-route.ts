@@ -88,7 +88,7 @@ export function registerCreatePaymentRoute(app: FastifyInstance, deps: QrDeps): 
       if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
         throwProblem(
           'provider_unavailable',
-          'The provider received no payment. Create a new payment with a new identifier.',
+          'The provider did not create the payment. Create a new payment with a new clientTransactionId.',
           {
             extensions: { transaction: transactionDetails(loaded) },
             ...defined({ logDetail: failure?.code }),

@@ -131,7 +131,7 @@ function requireRefundAmount(
     );
   }
   if (refundAmount > maxAmount) {
-    const detail = `${maxAmount} ${position.currency} minor units are left to refund.`;
+    const detail = `The amount ${refundAmount} exceeds the refundable amount ${maxAmount} (minor units of ${position.currency}).`;
     throwProblem('refund_amount_exceeded', detail, {
       extensions: { ...extensions, maxAmount },
       errors: [{ pointer: '/amount', code: 'too_large', detail }],

@@ -157,15 +157,19 @@ async function findServiceAndMerchant(
     providers.selectService(organizationId, { deviceId, paymentType, scenario }),
   ]);
   if (service === undefined) {
-    return throwProblem('payment_type_not_enabled', 'No active service takes this payment here.', {
-      errors: [
-        {
-          pointer: '/paymentType',
-          code: 'payment_type_not_enabled',
-          detail: 'No service that is active for the device declares it.',
-        },
-      ],
-    });
+    return throwProblem(
+      'payment_type_not_enabled',
+      'No active service of the device supports this paymentType. Activate one, or send another paymentType.',
+      {
+        errors: [
+          {
+            pointer: '/paymentType',
+            code: 'payment_type_not_enabled',
+            detail: 'No service that is active for the device supports it.',
+          },
+        ],
+      },
+    );
   }
   return { service, merchant };
 }

@@ -61,9 +61,13 @@ function requireAllowedResolution(current: LoadedPayment, resolution: Resolution
     throwProblem('payment_not_held', 'The payment is not under review.', { extensions: details });
   }
   if (allowed.includes(resolution)) return;
-  throwProblem('resolution_not_possible', `Possible are ${allowed.join(', ')}.`, {
-    extensions: { ...details, allowedResolutions: [...allowed] },
-  });
+  throwProblem(
+    'resolution_not_possible',
+    `The resolution ${resolution} is not possible for this payment. Use one of: ${allowed.join(', ')}.`,
+    {
+      extensions: { ...details, allowedResolutions: [...allowed] },
+    },
+  );
 }
 
 function throwAmountChanged(current: LoadedPayment): never {

@@ -43,7 +43,7 @@ export function requireValidRequest(request: QrRequest): void {
   requireActiveCurrency(request, 0);
   requireValidIdentifier(clientTransactionId, '/clientTransactionId');
   if (order === undefined || !holdsCardNumber(JSON.stringify(order))) return;
-  throwProblem('field_invalid', 'A member contains text that looks like a card number.', {
+  throwProblem('field_invalid', 'A field contains text that looks like a card number.', {
     ...fieldError('/order', 'field_invalid', 'Looks like a card number.'),
   });
 }

@@ -60,7 +60,10 @@ function registerDownload(app: FastifyInstance, exports: Exports): void {
       const range = isSame ? parseRangeHeader(headers.range, row.bytes) : 'all';
       if (range === 'none') {
         reply.header('content-range', `bytes */${row.bytes}`);
-        return throwProblem('range_not_satisfiable', `The content has ${row.bytes} bytes.`);
+        return throwProblem(
+          'range_not_satisfiable',
+          `The requested range is outside the file, which has ${row.bytes} bytes.`,
+        );
       }
       const { fileName } = toExportView(row);
       reply.type(mediaTypes[row.format]).headers({

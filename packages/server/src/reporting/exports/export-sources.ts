@@ -78,7 +78,7 @@ function createSettlementSource({ queries }: ExportSourceDeps): ExportSource<Set
         if (storeId === undefined && deviceId === undefined) return;
         throwProblem(
           'permission_denied',
-          'Settlements are only for whole merchants; use a token of the merchant.',
+          'Settlements are available only for a merchant, not for a store. Use a token of the merchant.',
         );
       });
     },

@@ -47,7 +47,7 @@ function registerCreate(app: FastifyInstance, reconciliations: Reconciliations):
     operationId: 'createReconciliation',
     summary: 'Create a reconciliation',
     description:
-      'A CSV file whose first row names the columns: the members of a settlement line. The platform ' +
+      'A CSV file whose first row names the columns: the fields of a settlement line. The platform ' +
       'compares the file with its own movements in the background.',
     tags,
     permission: 'rep.export',

@@ -66,7 +66,7 @@ function requireWholeOrganization({ organizationId, merchantId, entityType }: Ca
   if (merchantId !== undefined || entityType === 'merchant') {
     throwProblem(
       'permission_denied',
-      'Only a token of the whole organisation may use reconciliations.',
+      'Only a token of the organisation may use reconciliations; your token belongs to a merchant or a store.',
     );
   }
   return organizationId;

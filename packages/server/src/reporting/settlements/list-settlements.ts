@@ -49,7 +49,7 @@ function requireMerchantScope(caller: Caller, requested: { merchantId?: string }
   if (scope.storeId !== undefined || scope.deviceId !== undefined) {
     throwProblem(
       'permission_denied',
-      'Settlements are only for whole merchants; use a token of the merchant.',
+      'Settlements are available only for a merchant, not for a store. Use a token of the merchant.',
     );
   }
   return scope;

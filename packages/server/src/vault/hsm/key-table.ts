@@ -94,7 +94,7 @@ const isOrganizations = (value: unknown): boolean =>
 function* listEntryFaults(entry: Members): Generator<string> {
   const { name, usage, algorithm, checkValue, reference, devices } = entry;
   for (const member of Object.keys(entry))
-    if (!knownMembers.has(member)) yield `has a member ${member}`;
+    if (!knownMembers.has(member)) yield `has an unknown field ${member}`;
   if (!isText(name, namePattern)) yield 'needs a name of letters, digits, dots, _ and -';
   if (!keyUsages.some((each) => each === usage)) yield `needs a usage: ${keyUsages.join(', ')}`;
   if (algorithm !== 'Tdes' && algorithm !== 'Aes') yield 'needs an algorithm: Tdes or Aes';

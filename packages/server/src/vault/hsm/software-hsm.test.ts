@@ -401,7 +401,7 @@ describe('the table of keys', () => {
     };
     assert.throws(
       () => parseKeyTable(text(line, wrong), 'it'),
-      /key 2 has a member secret; key 2 needs a usage.*; key 2 needs an algorithm.*; key 2 needs a checkValue.*; key 2 has devices/,
+      /key 2 has an unknown field secret; key 2 needs a usage.*; key 2 needs an algorithm.*; key 2 needs a checkValue.*; key 2 has devices/,
     );
     assert.throws(() => parseKeyTable(text(line, line), 'it'), /names a twice/);
     const base = { ...line, usage: 'BaseDerivation', devices: ['FFFF98'] };

@@ -50,7 +50,7 @@ export type DeliveryOperationsDeps = {
 };
 
 function throwDeliveryNotFound(): never {
-  return throwProblem('delivery_not_found', 'No delivery in your scope has this identifier.');
+  return throwProblem('delivery_not_found', 'No delivery that you may see has this identifier.');
 }
 
 /** @param fromDue converts a due time to the process clock */

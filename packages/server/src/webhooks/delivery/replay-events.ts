@@ -123,7 +123,7 @@ function parseReplayTimes(
   if (from === undefined && to === undefined) return undefined;
   if (from !== undefined && (to === undefined || to > from)) return { from, to };
   const pointer = from === undefined ? '/from' : '/to';
-  const detail = from === undefined ? 'is required if to is set' : 'must be later than from';
+  const detail = from === undefined ? 'is required if “to” is set' : 'must be later than “from”';
   return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });

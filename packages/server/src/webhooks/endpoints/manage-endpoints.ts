@@ -86,7 +86,7 @@ export type EndpointsDeps = {
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function throwEndpointNotFound(): never {
-  return throwProblem('endpoint_not_found', 'No endpoint in your scope has this identifier.');
+  return throwProblem('endpoint_not_found', 'No endpoint that you may see has this identifier.');
 }
 
 function throwFieldProblem(pointer: string, detail: string): never {
@@ -145,7 +145,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     if (merchantId === undefined) return;
     if (own === undefined) await deps.requireMerchant(organizationId, merchantId);
     else if (merchantId.toLowerCase() !== own) {
-      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant that you may see has this identifier.');
     }
   }
 

@@ -102,8 +102,8 @@ const parseItems = ({ events }: Pick<FeedPage, 'events'>) =>
 /** Refuses `before` with a long poll or a stream, because these wait for new events. */
 function requireOnlyBefore({ after, wait }: Static<typeof query>, isStream: boolean): void {
   if (after === undefined && wait === undefined && !isStream) return;
-  const detail = 'Cannot be combined with after, wait or a stream.';
-  throwProblem('field_invalid', `before: ${detail}`, {
+  const detail = 'Cannot be combined with “after”, “wait” or a stream.';
+  throwProblem('field_invalid', `The parameter “before”: ${detail}`, {
     errors: [{ pointer: '?before', code: 'field_invalid', detail }],
   });
 }

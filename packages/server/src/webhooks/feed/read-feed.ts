@@ -110,7 +110,7 @@ export function createFeedReader(database: Database) {
       if (after > 0 && after < result.deletedUpTo) {
         throwProblem(
           'events_forgotten',
-          `The oldest stored event comes after position ${result.deletedUpTo}.`,
+          `The events up to position ${result.deletedUpTo} are deleted. Continue with after=${result.deletedUpTo}.`,
         );
       }
       if (after > result.endPosition) {

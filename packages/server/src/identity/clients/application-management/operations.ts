@@ -66,7 +66,7 @@ function isVisibleTo(caller: Caller, { entityId, storeId }: Application): boolea
 }
 
 function throwNotFound(): never {
-  return throwProblem('resource_not_found', 'No application in your scope has this client id.');
+  return throwProblem('resource_not_found', 'No application that you may see has this client id.');
 }
 
 function requireValid(faults: readonly FieldError[]): void {
@@ -207,12 +207,12 @@ export function createApplicationManagement(deps: ManagementDeps) {
     const storeId = input.storeId ?? caller.storeId;
     const entityType = entityId === organizationId ? 'tenant' : 'merchant';
     if (caller.entityType === 'merchant' && entityId !== caller.entityId) {
-      throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
+      throwProblem('merchant_not_found', 'No merchant that you may see has this identifier.');
     }
     if (entityType === 'merchant') await locationChecks.requireMerchant(organizationId, entityId);
     if (storeId !== undefined) {
       if (caller.storeId !== undefined && storeId !== caller.storeId) {
-        throwProblem('store_not_found', 'No store in your scope has this identifier.');
+        throwProblem('store_not_found', 'No store that you may see has this identifier.');
       }
       if ((await locationChecks.findMerchantOfStore(organizationId, storeId)) !== entityId) {
         const detail = 'is not a store of the merchant in entityId';

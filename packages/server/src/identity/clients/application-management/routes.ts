@@ -51,7 +51,7 @@ function requireOwnDomain(
   { userDomainId: requestedDomain }: { userDomainId: string },
 ): void {
   if (requestedDomain === caller.realm) return;
-  throwProblem('resource_not_found', 'No user domain in your scope has this name.');
+  throwProblem('resource_not_found', 'No user domain that you may see has this name.');
 }
 
 function sendApplication(
@@ -154,7 +154,7 @@ function registerChanges(app: FastifyInstance, management: ApplicationManagement
     operationId: 'updateApplication',
     summary: 'Update an application',
     description:
-      'Missing members get their defaults. Send the ETag in If-Match. A caller without `um.write` ' +
+      'Missing fields get their defaults. Send the ETag in If-Match. A caller without `um.write` ' +
       'that adds permissions for payments, or enables an application with them, sets it to `PendingApproval`.',
     tags,
     permission: 'app.write',

@@ -111,7 +111,7 @@ export const introspectionEndpoint: EndpointDescription = {
     200: Type.Object(
       {
         active: Type.Boolean({
-          description: 'Whether the token is valid; if false, the only member.',
+          description: 'Whether the token is valid; if false, the response has no other field.',
         }),
         client_id: optionalText('The client of a refresh token.'),
         token_type: optionalText('Bearer, for an access token.'),

@@ -138,14 +138,14 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       if (isRecoveryRequired()) {
         throw new ProblemError(
           'recovery_required',
-          'The database lacks payments that were acknowledged. New payments wait for the operator of the platform.',
+          'The restored database does not contain all payments that the platform confirmed. The platform accepts new payments when its operator has completed the recovery.',
           { retryAfterMs: recoveryRetryMs },
         );
       }
       if (!isSettling()) return;
       throw new ProblemError(
         'database_unavailable',
-        'The database failed over, and the platform compares its last payments with it.',
+        'The database has switched to another server. The platform checks whether its last payments are stored there. Request the outcome after the time in Retry-After.',
         { retryAfterMs: settlingMs },
       );
     },
@@ -178,7 +178,10 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     } catch (error) {
       if (!unsupportedCodes.has(sqlState(error))) throw error;
       isSupported = false;
-      log.warn({ err: error }, 'the database does not show its timeline; a restore goes unnoticed');
+      log.warn(
+        { err: error },
+        'the platform cannot read the timeline of the database, so it cannot detect a restore',
+      );
       return undefined;
     }
   }
