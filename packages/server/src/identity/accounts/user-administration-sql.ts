@@ -1,7 +1,7 @@
 // SQL of user administration: list users, lock a user, replace its columns.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { Status } from '../realms-and-keys/realm.ts';
+import type { Status } from '../realms-and-keys/realm-types.ts';
 import type { UserKey } from './second-factors/one-time-passwords.ts';
 import type { SecondFactorStatus, User, UserProfile } from './types.ts';
 import { type UserRow, userColumnsSql, userFromRow } from './users/user-sql.ts';

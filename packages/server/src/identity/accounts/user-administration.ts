@@ -2,7 +2,7 @@
 import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import type { Clock, Database } from '../../platform/index.ts';
-import type { Status } from '../realms-and-keys/realm.ts';
+import type { Status } from '../realms-and-keys/realm-types.ts';
 import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
 import type { EmailLinks } from './email-links/email-links.ts';
 import type { EmailOutbox } from './emails/email-outbox.ts';

@@ -2,7 +2,8 @@
 import { type RoleName, roleNamed } from '@switchyard/contract';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { EntityType, SigningAlgorithm } from '../realms-and-keys/realm.ts';
+import type { EntityType, SigningAlgorithm } from '../realms-and-keys/realm-types.ts';
+import type { RecordApplicationChange } from './application-audit.ts';
 import type {
   AccessTokenType,
   Application,
@@ -11,8 +12,7 @@ import type {
   ApplicationType,
   CallbackErrorFormat,
   SecurityFlow,
-} from './application.ts';
-import type { RecordApplicationChange } from './application-audit.ts';
+} from './application-types.ts';
 import { permissionsOfRoles } from './permissions.ts';
 
 export type ApplicationStore = ReturnType<typeof createApplicationStore>;

@@ -1,7 +1,7 @@
 // The SQL of user domains and signing keys.
 import { CompiledQuery, type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm.ts';
+import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm-types.ts';
 
 /** Rotation adds two keys at a time, so this limit covers years. */
 const maxListedKeys = 32;

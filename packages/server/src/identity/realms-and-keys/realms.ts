@@ -4,8 +4,8 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
-import type { Realm, RealmKey, RevocationList, UserDomain } from './realm.ts';
 import type { RealmStore } from './realm-sql.ts';
+import type { Realm, RealmKey, RevocationList, UserDomain } from './realm-types.ts';
 import { type KeyRing, selectSigningKey } from './signing-keys.ts';
 
 /** About 12 KB each: keys and revocation list. */

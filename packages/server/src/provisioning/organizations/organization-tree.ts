@@ -5,7 +5,7 @@ import { isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import { createDatabaseRunner, type Row, type SqlRunner } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
-import type { UserDomains } from './user-domains.ts';
+import type { UserDomains } from './user-domain-port.ts';
 
 /** The number of levels from the top organisation to the lowest one, both included. */
 export const organizationLevelsMax = 8;
@@ -43,7 +43,7 @@ export function createOrganizationCache({
     const userDomainId = await userDomains.findByOrganization(organizationId);
     return {
       organizationId,
-      ancestorIds: ancestorIdsOf(row),
+      ancestorIds: readAncestorIds(row),
       status: row['status'] === 'Disabled' ? 'Disabled' : 'Enabled',
       approvalCodeRequired: row['approval_code_required'] === true,
       ...defined({ userDomainId }),
@@ -65,7 +65,7 @@ export function createOrganizationCache({
   };
 }
 
-export const ancestorIdsOf = (row: Row): string[] => row['ancestor_ids'] as string[];
+export const readAncestorIds = (row: Row): string[] => row['ancestor_ids'] as string[];
 
 /** Locks the top organisation, which never moves, so that changes of a tree run one by one. */
 export async function lockOrganizationTree(run: SqlRunner, organizationId: string): Promise<void> {
@@ -99,7 +99,7 @@ export async function countLevelsBelow(run: SqlRunner, row: Row): Promise<number
   const [found] = await run(
     `SELECT coalesce(max(cardinality(ancestor_ids)), $2) - $2 AS levels FROM organizations
      WHERE ancestor_ids @> ARRAY[$1]::uuid[] AND removed_at IS NULL`,
-    [row['organization_id'], ancestorIdsOf(row).length],
+    [row['organization_id'], readAncestorIds(row).length],
   );
   return Number(found?.['levels'] ?? 0);
 }
@@ -113,7 +113,7 @@ export async function moveSubtree(
   await run(
     `UPDATE organizations SET ancestor_ids = $2::uuid[] || ancestor_ids[$3::int + 1:]
      WHERE ancestor_ids @> ARRAY[$1]::uuid[]`,
-    [row['organization_id'], formatUuidArray(ancestorIds), ancestorIdsOf(row).length],
+    [row['organization_id'], formatUuidArray(ancestorIds), readAncestorIds(row).length],
   );
 }
 

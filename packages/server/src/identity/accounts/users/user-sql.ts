@@ -1,7 +1,7 @@
 // SQL of users: insert, find, set a password.
 import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../../platform/index.ts';
-import type { EntityType, Status } from '../../realms-and-keys/realm.ts';
+import type { EntityType, Status } from '../../realms-and-keys/realm-types.ts';
 import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
 import { permissionsOfGroups } from './username-and-group-rules.ts';
 

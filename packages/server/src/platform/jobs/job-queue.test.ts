@@ -13,6 +13,7 @@ import { systemIds } from '../identifiers/ids.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { type Clock, pause, systemClock } from '../time/clock.ts';
+import { createJobs, type Job, type JobsDeps } from './job-queue.ts';
 import {
   claimText,
   deleteJobSql,
@@ -21,7 +22,6 @@ import {
   postponeText,
   renewText,
 } from './job-sql.ts';
-import { createJobs, type Job, type JobsDeps } from './jobs.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
