@@ -1,27 +1,27 @@
 // Every attack, in the order in which they run.
 import type { Attack } from './attack.ts';
-import { developerRights } from './items/developer-rights.ts';
-import { foreignIdentifiers } from './items/foreign-identifiers.ts';
-import { demoCertificate, hardening } from './items/hardening.ts';
-import { plainConnections } from './items/plain-connections.ts';
-import { privateAddresses, privateAddressesOfDemo } from './items/private-addresses.ts';
-import { requestBodies } from './items/request-bodies.ts';
-import { serialNumbers } from './items/serial-numbers.ts';
-import { signUpMails } from './items/sign-up-mails.ts';
-import { storedTexts } from './items/stored-texts.ts';
-import { trustedProxies } from './items/trusted-proxies.ts';
+import { developerRightsAttack } from './items/developer-rights.ts';
+import { foreignIdentifiersAttack } from './items/foreign-identifiers.ts';
+import { demoCertificateAttack, hardeningAttack } from './items/hardening.ts';
+import { plainConnectionsAttack } from './items/plain-connections.ts';
+import { privateAddressesAttack, privateAddressesInDemoAttack } from './items/private-addresses.ts';
+import { requestBodiesAttack } from './items/request-bodies.ts';
+import { serialNumbersAttack } from './items/serial-numbers.ts';
+import { signUpMailsAttack } from './items/sign-up-mails.ts';
+import { storedTextsAttack } from './items/stored-texts.ts';
+import { trustedProxiesAttack } from './items/trusted-proxies.ts';
 
 export const allAttacks: readonly Attack[] = [
-  privateAddresses,
-  privateAddressesOfDemo,
-  serialNumbers,
-  trustedProxies,
-  plainConnections,
-  developerRights,
-  signUpMails,
-  requestBodies,
-  storedTexts,
-  hardening,
-  demoCertificate,
-  foreignIdentifiers,
+  privateAddressesAttack,
+  privateAddressesInDemoAttack,
+  serialNumbersAttack,
+  trustedProxiesAttack,
+  plainConnectionsAttack,
+  developerRightsAttack,
+  signUpMailsAttack,
+  requestBodiesAttack,
+  storedTextsAttack,
+  hardeningAttack,
+  demoCertificateAttack,
+  foreignIdentifiersAttack,
 ];

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
+  convertDeviceProperties,
   createDeviceClient,
   createPaymentClient,
   createQrClient,
@@ -15,7 +16,6 @@ import {
   type DeviceTls,
   machineTokens,
   openOfflineQueue,
-  readDeviceProperties,
 } from '../../packages/sdk-device/src/index.ts';
 import { openWebsocket } from '../../packages/sdk-device/src/network/websocket.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
@@ -116,7 +116,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     const [{ tsn, certFile, keyFile }] = facts.devices as [Facts['devices'][0]];
     const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
     const api = facts.baseUrl.replace('https:', 'wss:');
-    const settings = readDeviceProperties(
+    const settings = convertDeviceProperties(
       {
         ep_register_url: `${api}/cloud-connector/v1/device-listener`,
         enable_ssl: '1',

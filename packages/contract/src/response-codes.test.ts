@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
+  declineRetryAdvices,
   noAnswer,
   responseCategories,
   responseCodeFacts,
   responseCodes,
-  retryAdvices,
 } from './response-codes.ts';
 
 const approving = ['00', '08', '10', '11'];
@@ -80,7 +80,7 @@ test('every decline has a reason, and an advice from the list', () => {
     assert.ok(responseCategories.includes(facts.category), code);
     assert.match(facts.reason, /^[A-Z][A-Za-z]+$/, code);
     assert.equal(facts.retry === undefined, facts.approved, code);
-    if (facts.retry !== undefined) assert.ok(retryAdvices.includes(facts.retry), code);
+    if (facts.retry !== undefined) assert.ok(declineRetryAdvices.includes(facts.retry), code);
   }
 });
 

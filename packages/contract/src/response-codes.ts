@@ -32,11 +32,17 @@ export type ResponseCategory = (typeof responseCategories)[number];
  * - `OtherInterface`: the same card with another interface, for example insert instead of tap.
  *
  * @example
- * retryAdvices.includes('WithPin'); // true
+ * declineRetryAdvices.includes('WithPin'); // true
  */
-export const retryAdvices = ['Never', 'Later', 'OtherCard', 'WithPin', 'OtherInterface'] as const;
-/** One of {@link retryAdvices}. */
-export type RetryAdvice = (typeof retryAdvices)[number];
+export const declineRetryAdvices = [
+  'Never',
+  'Later',
+  'OtherCard',
+  'WithPin',
+  'OtherInterface',
+] as const;
+/** One of {@link declineRetryAdvices}. */
+export type DeclineRetryAdvice = (typeof declineRetryAdvices)[number];
 
 /**
  * The meaning of a response code. An approval has no `retry`. `known` is false for a code outside
@@ -48,7 +54,7 @@ export type RetryAdvice = (typeof retryAdvices)[number];
 export type ResponseFacts = {
   readonly category: ResponseCategory;
   readonly reason: string;
-  readonly retry?: RetryAdvice;
+  readonly retry?: DeclineRetryAdvice;
   readonly approved: boolean;
   readonly known: boolean;
 };
@@ -62,7 +68,7 @@ const approval = (category: 'Approved' | 'PartiallyApproved'): ResponseFacts => 
 
 const answer =
   (category: ResponseCategory) =>
-  (reason: string, retry: RetryAdvice): ResponseFacts => ({
+  (reason: string, retry: DeclineRetryAdvice): ResponseFacts => ({
     category,
     reason,
     retry,

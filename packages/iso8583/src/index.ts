@@ -1,8 +1,8 @@
 // The public interface of the package.
 export { fieldsOfBitmap } from './bitmap.ts';
+export { compileDialect, type Dialect } from './compile-dialect.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
 export { describeMessage, maskPan } from './describe-message.ts';
-export { compileDialect, type Dialect } from './dialect.ts';
 export type {
   Charset,
   Content,

@@ -132,7 +132,7 @@ describe('an application', () => {
     const id = '019823f0-5d2c-7b42-8c11-3f0a9d6e4c22';
     assert.equal(applicationOwner({ clientId: `device-${id}` }), 'devices');
     assert.equal(applicationOwner({ clientId: `pos-${id}` }), 'till');
-    assert.equal(applicationOwner({ clientId: 'device-of-mine' }), 'nobody');
+    assert.equal(applicationOwner({ clientId: 'device-of-mine' }), undefined);
   });
 
   test('the token command contains no secret and quotes every value', () => {

@@ -141,7 +141,7 @@ async function takeSecret(
   );
 }
 
-export const developerRights: Attack = {
+export const developerRightsAttack: Attack = {
   item: 5,
   name: 'a developer registers applications with rights to payments',
   async run(attempts, platforms) {

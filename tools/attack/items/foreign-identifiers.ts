@@ -1,7 +1,7 @@
 // Item 10: routes with the identifiers of another organisation, DELETE and new secrets included.
 import { randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
-import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
+import { createCertificateRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer, isClientError } from '../describe.ts';
 import type { Production } from '../platforms.ts';
@@ -48,7 +48,7 @@ async function createResources(
   const serialNumber = newSerial(attempts);
   const hardware = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium', merchantId };
   const { physicalDeviceId } = await made(`${base}/physical-devices`, hardware);
-  const { csr: certificateRequest } = await makeRequest();
+  const { csr: certificateRequest } = await createCertificateRequest();
   const certificates = `${base}/physical-devices/${physicalDeviceId}/certificates`;
   const { thumbprint } = await made(certificates, { certificateRequest });
   const { pointOfSaleId } = await made(`${base}/points-of-sale`, { storeId, name: 'Till' });
@@ -130,7 +130,7 @@ const acquirerContract = (acquirerLink: string | undefined) => ({
 
 /** Valid bodies of the operations whose document has no example, or one that is refused before the owner is checked. */
 async function createBodies({ acquirerLinkId }: ResourceIds): Promise<Bodies> {
-  const { csr: certificateRequest } = await makeRequest();
+  const { csr: certificateRequest } = await createCertificateRequest();
   return {
     createAcquirerContract: acquirerContract(acquirerLinkId),
     updateAcquirerContract: acquirerContract(acquirerLinkId),
@@ -235,7 +235,7 @@ async function tryEach(
   }
 }
 
-export const foreignIdentifiers: Attack = {
+export const foreignIdentifiersAttack: Attack = {
   item: 10,
   name: 'routes of provisioning, users, applications, webhooks and services with foreign identifiers',
   async run(attempts, platforms) {

@@ -183,7 +183,7 @@ async function lockOutKnownUser(
   });
 }
 
-export const hardening: Attack = {
+export const hardeningAttack: Attack = {
   item: 9,
   name: 'PKCE verifiers, HSTS, the lock-out of a known user',
   async run(attempts, platforms) {
@@ -205,7 +205,7 @@ export const hardening: Attack = {
   },
 };
 
-export const demoCertificate: Attack = {
+export const demoCertificateAttack: Attack = {
   item: 9,
   name: 'production with the certificate of a demo',
   async run(attempts, platforms) {

@@ -265,7 +265,7 @@ async function usePorts(attempts: Attempts, production: Production): Promise<voi
   }
 }
 
-export const privateAddresses: Attack = {
+export const privateAddressesAttack: Attack = {
   item: 1,
   name: 'links, HTTP acquirers, webhooks and providers to private addresses',
   async run(attempts, platforms) {
@@ -283,7 +283,7 @@ export const privateAddresses: Attack = {
 };
 
 /** The demo allows loopback and nothing else. */
-export const privateAddressesOfDemo: Attack = {
+export const privateAddressesInDemoAttack: Attack = {
   item: 1,
   name: 'the same addresses beyond loopback, in the demo',
   async run(attempts, platforms) {

@@ -121,7 +121,7 @@ async function sendHalf(attempts: Attempts, production: Production): Promise<voi
   );
 }
 
-export const requestBodies: Attack = {
+export const requestBodiesAttack: Attack = {
   item: 7,
   name: 'bodies after the response, half-sent requests',
   async run(attempts, platforms) {

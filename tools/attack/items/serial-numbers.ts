@@ -1,7 +1,7 @@
 // Item 2: serial numbers of other organisations can be neither blocked, nor learned, nor claimed.
 
 import { makeMaker } from '../../../packages/server/test/support/provisioning/test-device-maker.ts';
-import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
+import { createCertificateRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { comparable, describeAnswer, isClientError } from '../describe.ts';
 import type { Organization, Production } from '../platforms.ts';
@@ -41,7 +41,7 @@ async function certify(
   { token }: Organization,
   id: string,
 ): Promise<DeviceCertificate> {
-  const { key, csr } = await makeRequest();
+  const { key, csr } = await createCertificateRequest();
   const { certificateChain: cert } = await create(token, `${devices}/${id}/certificates`, {
     certificateRequest: csr,
   });
@@ -252,7 +252,7 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
   });
 }
 
-export const serialNumbers: Attack = {
+export const serialNumbersAttack: Attack = {
   item: 2,
   name: 'serial numbers and claim codes of other organisations',
   async run(attempts, platforms) {

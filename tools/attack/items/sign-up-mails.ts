@@ -133,7 +133,7 @@ async function sendManySignUps(
   });
 }
 
-export const signUpMails: Attack = {
+export const signUpMailsAttack: Attack = {
   item: 6,
   name: 'links in the names of sign-ups, and many mails',
   async run(attempts, platforms) {

@@ -153,7 +153,7 @@ async function declareLogos(attempts: Attempts, { attacker, call }: Production):
   attempts.requireControl('a PNG is accepted as image/png', status === 201);
 }
 
-export const storedTexts: Attack = {
+export const storedTextsAttack: Attack = {
   item: 8,
   name: 'card numbers in names and labels, SVG declared as PNG',
   async run(attempts, platforms) {

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { request } from 'node:http';
 import { text as readAll } from 'node:stream/consumers';
-import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
+import { createCertificateRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer } from '../describe.ts';
 import type { Production } from '../platforms.ts';
@@ -72,7 +72,7 @@ async function victimCertificate(
   const serialNumber = newSerial(attempts);
   const hardware = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium', merchantId };
   const { physicalDeviceId } = await create(token, devices, hardware);
-  const { key, csr } = await makeRequest();
+  const { key, csr } = await createCertificateRequest();
   const path = `${devices}/${physicalDeviceId}`;
   const { certificateChain: cert } = await create(token, `${path}/certificates`, {
     certificateRequest: csr,
@@ -162,7 +162,7 @@ async function evadeRateLimit(attempts: Attempts, { clientFrom }: Production): P
   }
 }
 
-export const trustedProxies: Attack = {
+export const trustedProxiesAttack: Attack = {
   item: 3,
   name: 'forged Client-Cert and X-Forwarded-For, wide ranges of proxies',
   async run(attempts, platforms) {

@@ -1,5 +1,5 @@
 // Compiles a host's table: canonical messages in, the bytes of the host out, and back.
-import { compileDialect, type Dialect } from '../dialect.ts';
+import { compileDialect, type Dialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
 import type { Message } from '../message.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import {
+  convertDeviceProperties,
   type DeviceProperties,
   parseDeviceProperties,
-  readDeviceProperties,
 } from './device-properties.ts';
 
 const registerUrl = 'wss://pay.example/cloud-connector/v1/device-listener';
@@ -32,7 +32,7 @@ describe('the configuration properties of the specification', () => {
 
   test('give the address, certificate, key and registration data', () => {
     const { ca, device } = certificates;
-    const read = readDeviceProperties(properties, { readFile, ca });
+    const read = convertDeviceProperties(properties, { readFile, ca });
     assert.equal(read.registerUrl, registerUrl);
     assert.deepEqual(read.registrationData, { client_id: 'acme', client_secret: secret });
     assert.equal(read.tls.ca, ca);
@@ -68,7 +68,7 @@ describe('the configuration properties of the specification', () => {
   for (const [what, wrong, says] of faults) {
     test(`${what} is rejected, and the error message does not contain the secret`, () => {
       assert.throws(
-        () => readDeviceProperties({ ...properties, ...wrong }, { readFile }),
+        () => convertDeviceProperties({ ...properties, ...wrong }, { readFile }),
         (error: Error) => {
           assert.match(error.message, says);
           assert.ok(!error.message.includes(secret));
@@ -81,7 +81,7 @@ describe('the configuration properties of the specification', () => {
   test('all faults are reported together', () => {
     const wrong = { ...properties, ssl_profile_name: '', custom_registration_data: '1' };
     assert.throws(
-      () => readDeviceProperties(wrong, { readFile: () => 'nothing' }),
+      () => convertDeviceProperties(wrong, { readFile: () => 'nothing' }),
       /ssl_profile_name is missing.*no certificate.*no private key.*not a JSON object/,
     );
   });

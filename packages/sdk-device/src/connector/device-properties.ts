@@ -39,9 +39,9 @@ export type RegistrationData = Readonly<Record<string, unknown>>;
  * The settings from the properties, in the form of `createDeviceClient`.
  *
  * @example
- * const { registerUrl, tls }: ReadDevicePropertiesResult = readDeviceProperties(properties);
+ * const { registerUrl, tls }: ConvertDevicePropertiesResult = convertDeviceProperties(properties);
  */
-export type ReadDevicePropertiesResult = {
+export type ConvertDevicePropertiesResult = {
   readonly registerUrl: string;
   readonly tls: DeviceTls;
   readonly registrationData?: RegistrationData;
@@ -51,9 +51,9 @@ export type ReadDevicePropertiesResult = {
  * Settings that the properties do not contain.
  *
  * @example
- * const more: ReadDevicePropertiesOptions = { ca: readFileSync('ca.pem', 'utf8') };
+ * const more: ConvertDevicePropertiesOptions = { ca: readFileSync('ca.pem', 'utf8') };
  */
-export type ReadDevicePropertiesOptions = {
+export type ConvertDevicePropertiesOptions = {
   /** The certificate authority of the platform, if Node does not know it. */
   readonly ca?: string | Buffer;
   /** The private key, if the certificate file does not contain it. */
@@ -111,7 +111,7 @@ function parseRegistrationData(text: string, faults: string[]): RegistrationData
 
 function readCertificateAndKey(
   path: string,
-  options: ReadDevicePropertiesOptions,
+  options: ConvertDevicePropertiesOptions,
   faults: string[],
 ): DeviceTls {
   const readFile = options.readFile ?? ((file: string) => readFileSync(file, 'utf8'));
@@ -167,13 +167,13 @@ function checkProfile(properties: DeviceProperties, faults: string[]): void {
  * @example
  * ```ts
  * const properties = parseDeviceProperties(readFileSync('terminal.properties', 'utf8'));
- * const client = createDeviceClient({ ...readDeviceProperties(properties, { ca }), tsn });
+ * const client = createDeviceClient({ ...convertDeviceProperties(properties, { ca }), tsn });
  * ```
  */
-export function readDeviceProperties(
+export function convertDeviceProperties(
   properties: DeviceProperties,
-  options: ReadDevicePropertiesOptions = {},
-): ReadDevicePropertiesResult {
+  options: ConvertDevicePropertiesOptions = {},
+): ConvertDevicePropertiesResult {
   const faults: string[] = [];
   const { enable_ssl: ssl, ssl_profile_crt: path, custom_registration_data: data } = properties;
   if (ssl !== undefined && ssl !== '0' && ssl !== '1') faults.push('enable_ssl must be 0 or 1');

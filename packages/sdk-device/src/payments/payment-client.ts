@@ -1,8 +1,8 @@
 /** Card payments: one request for each call; a sale is retried until its outcome is known. */
 
 import {
+  type AcquirerAvailability,
   type AllowedOperations,
-  type Availability,
   type CancelRequest,
   type CaptureRequest,
   defined,
@@ -58,7 +58,7 @@ export type PaymentClient = {
   cancel(id: string, request: CancelRequest, signal?: AbortSignal): Promise<Transaction>;
   refundByWeb(id: string, request?: RefundByWebRequest, signal?: AbortSignal): Promise<Transaction>;
   allowedOperations(id: string, signal?: AbortSignal): Promise<AllowedOperations>;
-  getAvailability(signal?: AbortSignal): Promise<Availability>;
+  getAvailability(signal?: AbortSignal): Promise<AcquirerAvailability>;
   close(): void;
 };
 

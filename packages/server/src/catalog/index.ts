@@ -4,7 +4,7 @@ import { platformAuthor } from '../audit/index.ts';
 import { registerActivationRoutes } from './activations/activation-routes.ts';
 import { type Activations, createActivations } from './activations/activations.ts';
 import { type ActiveServices, createActiveServices } from './activations/active-services.ts';
-import { createServiceStateList } from './activations/list-service-states.ts';
+import { createServiceStateList } from './activations/list-entities-with-service-state.ts';
 import { createProviderHandshake } from './activations/provider-handshake.ts';
 import { registerServiceStateRoutes } from './activations/service-state-routes.ts';
 import { type Configuration, createConfiguration } from './configuration/configuration.ts';

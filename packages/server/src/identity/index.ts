@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import type { PasswordStrength } from './accounts/passwords/password-strength.ts';
-import type { AttemptLimits } from './accounts/sign-in-attempts/attempt-limits.ts';
+import type { AttemptLimits } from './accounts/sign-in-attempts/attempts-per-ip-address.ts';
 import { createApplicationLastUsed } from './clients/application-last-used.ts';
 import {
   createApplicationManagement,

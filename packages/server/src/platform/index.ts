@@ -87,7 +87,6 @@ export {
 export type { OutboxEventData, OutboxEventMapper } from './events/outbox-event-mapper.ts';
 export { type Ids, systemIds, withJitter } from './identifiers/ids.ts';
 export { createDueClock, type DueClock } from './jobs/due-clock.ts';
-export { deleteJobSql } from './jobs/job-sql.ts';
 export {
   createJobs,
   type Job,
@@ -96,7 +95,8 @@ export {
   type JobsDeps,
   type NewJob,
   type Reschedule,
-} from './jobs/jobs.ts';
+} from './jobs/job-queue.ts';
+export { deleteJobSql } from './jobs/job-sql.ts';
 export { createMail } from './mail/create-mail.ts';
 export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';

@@ -46,7 +46,7 @@ import {
   createOrganizationCache,
 } from './organizations/organization-tree.ts';
 import { createOrganizations, createSubOrganizations } from './organizations/organizations.ts';
-import { noUserDomains, type UserDomains } from './organizations/user-domains.ts';
+import { noUserDomains, type UserDomains } from './organizations/user-domain-port.ts';
 import type { ResourceDeps, ResourceOperations } from './resources/resource-operations.ts';
 import { createSaleEntityResolver } from './sale-entities/resolve-sale-entities.ts';
 import type {
@@ -65,9 +65,9 @@ export type { FoundDevice } from './devices/find-device.ts';
 export type { Terminal, TerminalFinder } from './devices/find-terminals.ts';
 export type { PointsOfSale } from './devices/points-of-sale.ts';
 export type { TerminalClaims } from './devices/terminal-claims.ts';
-export { formatAddressLine, type PostalAddress } from './merchants/postal-address.ts';
+export { formatAddressLine, type PostalAddress } from './merchants/format-address-line.ts';
 export type { CachedOrganization } from './organizations/organization-tree.ts';
-export type { UserDomains } from './organizations/user-domains.ts';
+export type { UserDomains } from './organizations/user-domain-port.ts';
 export type { CallerScope } from './resources/caller-scope.ts';
 export { formatTsn, posClientId } from './resources/format-rules.ts';
 export type { ResourceOperations, Versioned } from './resources/resource-operations.ts';

@@ -25,7 +25,7 @@ import { createReviewAlarms } from './runtime/review-alarms.ts';
 import { createRunningPayments } from './runtime/running-payments.ts';
 
 export { createProviders, type Providers } from './providers/index.ts';
-export { qrEvents } from './repository/published-events.ts';
+export { qrEvents } from './repository/qr-event-mapper.ts';
 export * from './repository/reporting-queries.ts';
 
 export type Qr = {

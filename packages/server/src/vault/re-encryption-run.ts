@@ -8,12 +8,12 @@ import {
   replaceEncryptedCards,
 } from './card-sql.ts';
 import type { DataKeys } from './data-keys.ts';
-import { encryptEnvelope } from './envelope-encryption.ts';
 import { KeyProviderError } from './key-providers/open-key-provider.ts';
 import {
   createReEncryptionProgressStore,
   type ReEncryptionProgress,
 } from './re-encryption-progress-sql.ts';
+import { encryptRecord } from './record-encryption.ts';
 
 const dayMs = 86_400_000;
 const cardsPerPart = 500;
@@ -66,7 +66,7 @@ export function createReEncryptionRuns(deps: ReEncryptionDeps) {
           .getDataKeys()
           .withActiveKey(organizationId, ({ keyId, bytes }) => ({
             keyId,
-            sealed: encryptEnvelope(bytes, keyId, context, text),
+            sealed: encryptRecord(bytes, keyId, context, text),
           }));
         text.fill(0);
         done.push({ token: card.token, before: card.sealed, ...encrypted });

@@ -10,13 +10,6 @@ import {
 } from '../platform/index.ts';
 import { createCardStore, insertCards, selectCards } from './card-sql.ts';
 import { createCardUsage } from './card-usage.ts';
-import {
-  decryptEnvelope,
-  type EncryptionContext,
-  encryptEnvelope,
-  isLegacyFormat,
-  readKeyId,
-} from './envelope-encryption.ts';
 import { createKeyMaintenance, type KeyMaintenanceDeps } from './key-maintenance.ts';
 import {
   type OpenedVault,
@@ -25,6 +18,13 @@ import {
   translateKeyFault,
 } from './open-vault.ts';
 import { createPanAccessLog, type PanAccess } from './pan-access-log.ts';
+import {
+  decryptRecord,
+  type EncryptionContext,
+  encryptRecord,
+  isLegacyFormat,
+  readKeyId,
+} from './record-encryption.ts';
 import { createVaultKeyStore } from './vault-key-sql.ts';
 
 export type Card = { pan: string /** YYMM */; expiry: string };
@@ -129,7 +129,7 @@ export function createVault(deps: VaultDeps): Vault {
       context.organizationId,
       ({ keyId, bytes }) => ({
         keyId,
-        sealed: encryptEnvelope(bytes, keyId, context, text),
+        sealed: encryptRecord(bytes, keyId, context, text),
       }),
     );
     return translateKeyFault(Promise.resolve(encrypted));
@@ -138,7 +138,7 @@ export function createVault(deps: VaultDeps): Vault {
   function decrypt(context: EncryptionContext, bytes: Buffer): Buffer | Promise<Buffer> {
     const { dataKeys } = getOpenedVault();
     const decrypted = dataKeys.withKey(context.organizationId, readKeyId(bytes), (key) =>
-      decryptEnvelope(key.bytes, context, bytes),
+      decryptRecord(key.bytes, context, bytes),
     );
     return decrypted instanceof Promise ? translateKeyFault(decrypted) : decrypted;
   }

@@ -25,7 +25,7 @@ async function scripted(t: TestContext) {
   const scriptedHost = await startScriptedHost();
   t.after(() => scriptedHost.stop());
   const setup = await createTestOrganization({}, { acquirerPort: scriptedHost.port });
-  return { on: setup, scriptedHost };
+  return { setup, scriptedHost };
 }
 
 function call(
@@ -49,7 +49,7 @@ const numbersOf = ({ fields }: Message) => [fields[11], fields[37], fields[41]].
 
 describe('responses “system malfunction” to repeated messages', { concurrency: 4 }, () => {
   test('a malfunction at a repeated refund does not free the amount for a second refund', async (t) => {
-    const { on: setup, scriptedHost } = await scripted(t);
+    const { setup, scriptedHost } = await scripted(t);
     const { body: sold } = await call(setup, '/process', keyedSale({ amount: 1000 }));
     assert.equal(sold.state, 'Captured');
     const refunds: Message[] = [];
@@ -82,7 +82,7 @@ describe('responses “system malfunction” to repeated messages', { concurrenc
   });
 
   test('a malfunction at the first capture message declines it, except for “issuer too late” and unknown codes', async (t) => {
-    const { on: setup, scriptedHost } = await scripted(t);
+    const { setup, scriptedHost } = await scripted(t);
     const sale = keyedSale({ amount: 1000, captureMode: 'Deferred' });
     const { body: heldSale } = await call(setup, '/process', sale);
     assert.equal(heldSale.state, 'Authorized');
@@ -108,7 +108,7 @@ describe('responses “system malfunction” to repeated messages', { concurrenc
 });
 
 test('a reversal with reference numbers that the host knows is sent with new numbers and has one effect', async (t) => {
-  const { on: setup, scriptedHost } = await scripted(t);
+  const { setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
   scriptedHost.script((received) => {
     const { message, socket } = received;
@@ -130,7 +130,7 @@ test('a reversal with reference numbers that the host knows is sent with new num
 });
 
 test('a sale that the issuer may book later is not approved, and is reversed', async (t) => {
-  const { on: setup, scriptedHost } = await scripted(t);
+  const { setup, scriptedHost } = await scripted(t);
   // Code 16 approves and asks to update the magnetic stripe; no host table here contains it.
   const reasons = { '68': 'Timeout', '09': 'ProcessingError', '16': 'GenericDecline' };
   for (const [code, reason] of Object.entries(reasons)) {
@@ -154,7 +154,7 @@ test('a sale that the issuer may book later is not approved, and is reversed', a
 });
 
 test('a sale that the issuer books after its reversal is reversed once more', async (t) => {
-  const { on: setup, scriptedHost } = await scripted(t);
+  const { setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
   const sales: ReceivedMessage[] = [];
   scriptedHost.script((received) => {

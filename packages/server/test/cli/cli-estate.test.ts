@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { estateNames, estateYaml, yamlWithManyLinks } from './estate-file.ts';
+import { estateNames, estateYaml, yamlWithManyLinks } from './estate-yaml.ts';
 
 type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 

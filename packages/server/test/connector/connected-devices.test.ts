@@ -11,7 +11,7 @@ import {
 } from '../../src/connector/devices/presence-events.ts';
 import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
 import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
-import type { Place } from '../support/provisioning/test-devices.ts';
+import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type Client, type ConnectorScene, type Line, openConnector } from './test-connector.ts';
@@ -42,12 +42,12 @@ describe('connected and disconnected devices', () => {
   const scope = () => ({ organizationId: scene.organizationId });
   const readConnection = async ({
     physicalDeviceId,
-  }: Place): Promise<ConnectedDevice['connection']> => {
+  }: TestTerminal): Promise<ConnectedDevice['connection']> => {
     const device = await fleet().find(scope(), physicalDeviceId);
     assert.ok(device);
     return device.connection;
   };
-  const closeAndWait = (line: Line, terminal: Place) => {
+  const closeAndWait = (line: Line, terminal: TestTerminal) => {
     line.close();
     return eventually('the end', async () => (await readConnection(terminal)).status === 'Offline');
   };
@@ -114,7 +114,7 @@ describe('connected and disconnected devices', () => {
       const all = fleet();
       const [till1, till2] = [await scene.terminal(), await scene.terminal()];
       const { merchantId } = till1;
-      const ids = async (filter: object, terminal: Place = till1) => {
+      const ids = async (filter: object, terminal: TestTerminal = till1) => {
         const list = await all.list(
           scope(),
           { merchantId: terminal.merchantId, ...filter },
@@ -218,7 +218,9 @@ describe('connected and disconnected devices', () => {
     };
 
     /** The events of one run for a device; rows of other devices stay for their own tests. */
-    async function publishAndReadEvents({ physicalDeviceId }: Place): Promise<PresenceEvent[]> {
+    async function publishAndReadEvents({
+      physicalDeviceId,
+    }: TestTerminal): Promise<PresenceEvent[]> {
       const values = [scene.organizationId, physicalDeviceId];
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
       const teller = createPresencePublisher({ database, clock: scene.clock, log, times });
@@ -233,7 +235,7 @@ describe('connected and disconnected devices', () => {
     }
 
     /** A run skips a row that its node is renewing, and the next run finds it. */
-    const heard = (terminal: Place) =>
+    const heard = (terminal: TestTerminal) =>
       until(async () => {
         const all = await publishAndReadEvents(terminal);
         return all.length > 0 ? all : undefined;
@@ -316,7 +318,7 @@ describe('connected and disconnected devices', () => {
         log,
         times: fast,
       });
-      const readEventKinds = async ({ physicalDeviceId }: Place) => {
+      const readEventKinds = async ({ physicalDeviceId }: TestTerminal) => {
         const rows = await database.query<PresenceEvent>(
           'SELECT kind FROM outbox WHERE organization_id = $1 AND subject_id = $2',
           [scene.organizationId, physicalDeviceId],

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
-import type { Place } from '../support/provisioning/test-devices.ts';
+import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { createForeignTerminal } from './second-organization.ts';
 import {
@@ -36,7 +36,7 @@ describe('peers of the connector that mean no good', () => {
   });
   after(() => scene.close());
 
-  type Ready = { terminal: Place; device: Line; pos: Line; line: Line; claimed: Json };
+  type Ready = { terminal: TestTerminal; device: Line; pos: Line; line: Line; claimed: Json };
   async function ready(): Promise<Ready> {
     const terminal = await scene.terminal();
     const device = await scene.connect(terminal, till);

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { BackplaneError } from '../../src/connector/nodes/backplane.ts';
-import type { Place } from '../support/provisioning/test-devices.ts';
+import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   type Client,
@@ -16,7 +16,7 @@ import {
   refusal,
 } from './test-connector.ts';
 
-type Ready = { terminal: Place; device: Line; pos: Line; line: Line; claimed: Json };
+type Ready = { terminal: TestTerminal; device: Line; pos: Line; line: Line; claimed: Json };
 
 /** A session that is open at both ends. */
 async function readyAt(scene: ConnectorScene, till: Client): Promise<Ready> {
@@ -43,7 +43,7 @@ describe('sessions of the connector', () => {
 
   const ready = () => readyAt(scene, till);
 
-  const claim = (pos: Line, { tsn }: Place, more: Json = {}) =>
+  const claim = (pos: Line, { tsn }: TestTerminal, more: Json = {}) =>
     scene.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
 
   async function metric(text: string): Promise<number> {

@@ -19,7 +19,10 @@ import {
 import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
-import { makeRequest, type Shown } from '../support/provisioning/test-devices.ts';
+import {
+  type CertificateAndKey,
+  createCertificateRequest,
+} from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
@@ -54,7 +57,7 @@ describe('the listeners of a house', () => {
     return { application, port, devicePort };
   }
 
-  async function certify({ provisioning, identity }: Application): Promise<Shown> {
+  async function certify({ provisioning, identity }: Application): Promise<CertificateAndKey> {
     const organizationId = systemIds.uuid();
     const scope = { organizationId };
     await provisioning.organizations.create(scope, { name: 'Acquirer' }, organizationId);
@@ -76,7 +79,7 @@ describe('the listeners of a house', () => {
     await provisioning.logicalDevices.linkPhysicalDevices(scope, place.logicalDeviceId, [
       physicalDeviceId,
     ]);
-    const { key, csr: certificateRequest } = await makeRequest();
+    const { key, csr: certificateRequest } = await createCertificateRequest();
     const input = { certificateRequest };
     const made = await identity.devices.certificates.enrol(scope, physicalDeviceId, input);
     return { key, cert: made.certificateChain };
@@ -85,7 +88,11 @@ describe('the listeners of a house', () => {
   /**
    * Requests by IP address: localhost may have an IPv4 and an IPv6 address, and both must be open.
    */
-  function statusOf(host: string, port: number, certificate: Shown): Promise<number | undefined> {
+  function statusOf(
+    host: string,
+    port: number,
+    certificate: CertificateAndKey,
+  ): Promise<number | undefined> {
     const agent = new Agent({ ca, ...certificate });
     return new Promise((resolve, reject) => {
       const sent = request({ host, port, path, agent }, (answer) => {
@@ -104,7 +111,7 @@ describe('the listeners of a house', () => {
   ] as const) {
     it(`with CLIENT_CERTIFICATES=${setting} the API answers a device with ${status}`, async () => {
       const { application, port, devicePort } = await openApplication(setting);
-      let certificate: Shown;
+      let certificate: CertificateAndKey;
       try {
         certificate = await certify(application);
         assert.equal(await statusOf('127.0.0.1', port, certificate), status);

@@ -8,7 +8,7 @@ import { type Backplane, createLocalBackplane } from '../../src/connector/nodes/
 import { createHttp } from '../../src/http/index.ts';
 import { createLog, createMetrics, systemIds } from '../../src/platform/index.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
-import { makeCertificate, type Place } from '../support/provisioning/test-devices.ts';
+import { makeCertificate, type TestTerminal } from '../support/provisioning/test-devices.ts';
 import { testAudit } from '../support/test-audit.ts';
 import {
   type Client,
@@ -22,10 +22,10 @@ import {
 const minute = 60_000;
 
 type NodeAt = {
-  register(terminal: Place): Promise<{ path: string; token: string }>;
+  register(terminal: TestTerminal): Promise<{ path: string; token: string }>;
   open(path: string, token: string): Promise<Line>;
   /** Registers and connects a device. */
-  device(terminal: Place): Promise<Line>;
+  device(terminal: TestTerminal): Promise<Line>;
   pos(): Promise<Line>;
   stop(): Promise<void>;
 };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
-import type { Place } from '../support/provisioning/test-devices.ts';
+import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { createForeignTerminal } from './second-organization.ts';
 import {
@@ -47,20 +47,20 @@ describe('refusals of the connector', () => {
   const claim = (pos: Line, tsn: string, more: Json = {}) =>
     scene.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
 
-  async function ready(): Promise<{ terminal: Place; device: Line; pos: Line }> {
+  async function ready(): Promise<{ terminal: TestTerminal; device: Line; pos: Line }> {
     const terminal = await scene.terminal();
     const device = await scene.connect(terminal, till);
     return { terminal, device, pos: await scene.pos(await scene.tokenOf(till)) };
   }
 
-  async function disable({ merchantId, storeId }: Place): Promise<void> {
+  async function disable({ merchantId, storeId }: TestTerminal): Promise<void> {
     const scope = { organizationId: scene.organizationId };
     const body = { merchantId, name: 'Store', status: 'Disabled' };
     await scene.provisioning.stores.replace(scope, storeId, body);
   }
 
   /** Moves the terminal in one statement, because a terminal without a place would be disabled. */
-  async function move({ physicalDeviceId }: Place, to: Place): Promise<void> {
+  async function move({ physicalDeviceId }: TestTerminal, to: TestTerminal): Promise<void> {
     await scene.database.query(
       `UPDATE physical_devices SET logical_device_id = CASE physical_device_id
          WHEN $3 THEN $4::uuid END
@@ -184,18 +184,18 @@ describe('refusals of the connector', () => {
         [refusedDevice.error['code'], refusedDevice.code],
         ['device_disabled', 4423],
       );
-      const { tsn } = await scene.place({ isLinked: false });
+      const { tsn } = await scene.createTerminal({ isLinked: false });
       assert.equal((await refused({ tsn, ...credentials() })).error['code'], 'device_disabled');
     });
 
     it('not_enabled: with the level, for a merchant, and for a store that came later', async () => {
-      const terminal = await scene.place();
+      const terminal = await scene.createTerminal();
       const first = await refused({ tsn: terminal.tsn, ...credentials() });
       assert.deepEqual([first.error['code'], first.code], ['not_enabled', 4424]);
       assert.equal(first.error['level'], 'Merchant');
       await scene.activate(terminal);
       scene.clock.advance(1000);
-      const later = await scene.place({ merchantId: terminal.merchantId });
+      const later = await scene.createTerminal({ merchantId: terminal.merchantId });
       const second = await refused({ tsn: later.tsn, ...credentials() });
       assert.deepEqual([second.error['code'], second.error['level']], ['not_enabled', 'Store']);
     });
@@ -244,7 +244,7 @@ describe('refusals of the connector', () => {
   });
 
   describe('of the connection of a device', () => {
-    async function registered(): Promise<{ path: string; jwt: string; terminal: Place }> {
+    async function registered(): Promise<{ path: string; jwt: string; terminal: TestTerminal }> {
       const terminal = await scene.terminal();
       const { answer } = await scene.register({ tsn: terminal.tsn, ...credentials() });
       return { path: new URL(answer['connectionUrl']).pathname, jwt: answer['token'], terminal };

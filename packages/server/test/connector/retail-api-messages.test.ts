@@ -403,8 +403,10 @@ describe('messages to terminals', () => {
 
     describe('that share a session', () => {
       let claimCalls = 0;
-      const pending: { settle(word?: 'device_offline'): void; waitSeconds: number | undefined }[] =
-        [];
+      const pending: {
+        settle(reason?: 'device_offline'): void;
+        waitSeconds: number | undefined;
+      }[] = [];
 
       /** Joins the open session of its till, or opens one. */
       async function join(message: Json, facts: { waitSeconds: number; signal?: AbortSignal }) {
@@ -428,8 +430,8 @@ describe('messages to terminals', () => {
         });
         onClaim = (signal, { waitSeconds }) =>
           new Promise((resolve, reject) => {
-            const settle = (word?: 'device_offline') =>
-              word === undefined ? resolve() : reject(new ConnectorFault(word));
+            const settle = (reason?: 'device_offline') =>
+              reason === undefined ? resolve() : reject(new ConnectorFault(reason));
             pending.push({ settle, waitSeconds });
             signal.addEventListener('abort', () => settle('device_offline'));
           });

@@ -1,10 +1,10 @@
 // A second organisation in the connector's scene, with its own terminal and application.
 import { systemIds } from '../../src/platform/index.ts';
-import type { Place } from '../support/provisioning/test-devices.ts';
+import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
 import type { Client, ConnectorScene } from './test-connector.ts';
 
-export type ForeignTerminal = Place & {
+export type ForeignTerminal = TestTerminal & {
   readonly organizationId: string;
   readonly userDomainId: string;
   readonly client: Client;

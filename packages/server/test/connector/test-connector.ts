@@ -22,10 +22,10 @@ import {
 } from '../../src/platform/index.ts';
 import { bearerHeaders } from '../support/bearer-headers.ts';
 import {
+  type CertificateAndKey,
   type DeviceScene,
   openDevices,
-  type Place,
-  type Shown,
+  type TestTerminal,
 } from '../support/provisioning/test-devices.ts';
 import { testAudit } from '../support/test-audit.ts';
 import { type Comparison, createComparison, watch } from './check-websocket-document.ts';
@@ -71,12 +71,16 @@ export type ConnectorScene = DeviceScene & {
   drain(): void;
   open(path: string, options?: ClientOptions & { token?: string; port?: number }): Promise<Line>;
   /** Creates a merchant, a store and a terminal with the active service. */
-  terminal(facts?: { family?: string; merchantId?: string }): Promise<Place>;
+  terminal(facts?: { family?: string; merchantId?: string }): Promise<TestTerminal>;
   /** An application with the role of a point of sale; default: of the organisation. */
   application(facts?: object): Promise<Client>;
   tokenOf(client: Client, userDomainId?: string): Promise<string>;
   /** Registers and connects a device. */
-  connect(terminal: { tsn: string }, client: Client, certificate?: Shown): Promise<Line>;
+  connect(
+    terminal: { tsn: string },
+    client: Client,
+    certificate?: CertificateAndKey,
+  ): Promise<Line>;
   register(
     message: Json | string,
     options?: ClientOptions & { port?: number },
@@ -87,7 +91,7 @@ export type ConnectorScene = DeviceScene & {
   /** Claims a terminal and connects to the session. */
   session(pos: Line, claim: Json): Promise<{ line: Line; claimed: Json }>;
   /** Activates the service at a place. */
-  activate(terminal: Place): Promise<void>;
+  activate(terminal: TestTerminal): Promise<void>;
   readonly serviceId: string;
 };
 
@@ -282,7 +286,7 @@ export async function openConnector(
       await activations.activate(author, { serviceId, level: 'Store', entityId: storeId });
     },
     async terminal(facts) {
-      const terminal = await scene.place(facts);
+      const terminal = await scene.createTerminal(facts);
       await opened.activate(terminal);
       return terminal;
     },

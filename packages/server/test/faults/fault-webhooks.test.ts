@@ -127,18 +127,18 @@ const faults: Record<string, Answering> = {
 describe('webhook receivers with faults', () => {
   for (const [name, how] of Object.entries(faults)) {
     test(`a receiver with ${name} gets all events after its recovery, and no other endpoint waits`, async () => {
-      const on = await openWebhooks();
+      const webhooks = await openWebhooks();
       const [bad, good] = [await open(how), await open()];
-      const { endpointId, secret } = await on.endpoint(bad.url);
-      const other = await on.endpoint(good.url);
-      await on.happen(12);
+      const { endpointId, secret } = await webhooks.endpoint(bad.url);
+      const other = await webhooks.endpoint(good.url);
+      await webhooks.happen(12);
       await eventually('the good one has all', () => assertSameBytes(good).size === 12);
       await eventually('the bad one was asked', () => bad.received.length > 1, 60_000);
-      assert.equal((await on.counts(endpointId))['Delivered'], undefined);
+      assert.equal((await webhooks.counts(endpointId))['Delivered'], undefined);
       bad.answer(accept);
       await eventually(
         'the bad one has all',
-        async () => (await on.counts(endpointId))['Delivered'] === 12,
+        async () => (await webhooks.counts(endpointId))['Delivered'] === 12,
         60_000,
       );
       const came = assertSameBytes(bad);
@@ -147,39 +147,42 @@ describe('webhook receivers with faults', () => {
       for (const { path } of bad.received) assert.equal(path, '/hooks');
       await eventually(
         'the good one took all',
-        async () => (await on.counts(other.endpointId))['Delivered'] === 12,
+        async () => (await webhooks.counts(other.endpointId))['Delivered'] === 12,
       );
-      await assertNoMoreThanLogged(on, other.endpointId, good);
+      await assertNoMoreThanLogged(webhooks, other.endpointId, good);
     });
   }
 
   test('a receiver that sends a very long body has accepted the event if its status says so', async () => {
-    const on = await openWebhooks();
+    const webhooks = await openWebhooks();
     const endless: Answering = (_received, reply) => {
       reply.writeHead(200);
       reply.write('x'.repeat(200_000));
     };
     const to = await open(endless);
-    const { endpointId } = await on.endpoint(to.url);
-    await on.happen(3);
-    await eventually('all are taken', async () => (await on.counts(endpointId))['Delivered'] === 3);
+    const { endpointId } = await webhooks.endpoint(to.url);
+    await webhooks.happen(3);
+    await eventually(
+      'all are taken',
+      async () => (await webhooks.counts(endpointId))['Delivered'] === 3,
+    );
     assert.equal(assertSameBytes(to).size, 3);
   });
 
   test('a receiver that was down gets its events when it listens again on the same port', async (t) => {
-    const on = await openWebhooks();
+    const webhooks = await openWebhooks();
     const good = await open();
     const [port = 0] = await freePorts(1);
     const goneReceiver = await receiver(accept, undefined, port);
     t.after(goneReceiver.stop);
     const { url } = goneReceiver;
-    const { endpointId } = await on.endpoint(url);
-    await on.endpoint(good.url);
+    const { endpointId } = await webhooks.endpoint(url);
+    await webhooks.endpoint(good.url);
     await goneReceiver.stop();
-    await on.happen(5);
+    await webhooks.happen(5);
     await eventually('the good one has all', () => assertSameBytes(good).size === 5);
     await eventually('it was tried', async () => {
-      const { items } = await on.deliveries.list(on, { endpointId }, { limit: 10 });
+      const { items } = await webhooks.deliveries.list(webhooks, { endpointId }, { limit: 10 });
       return items.some(({ lastAttempt }) => lastAttempt?.fault === 'unreachable');
     });
     const receivedLines: string[] = [];
@@ -196,11 +199,11 @@ describe('webhook receivers with faults', () => {
     t.after(() => restartedReceiver.close());
     await eventually(
       'it has all',
-      async () => (await on.counts(endpointId))['Delivered'] === 5,
+      async () => (await webhooks.counts(endpointId))['Delivered'] === 5,
       60_000,
     );
     assert.equal(new Set(receivedLines).size, 5);
-    assert.equal((await on.endpoints.get(on, endpointId)).view.status, 'Enabled');
+    assert.equal((await webhooks.endpoints.get(webhooks, endpointId)).view.status, 'Enabled');
   });
 });
 
@@ -220,15 +223,15 @@ describe('endpoints that the platform must not call', () => {
     const inside = await open(closing, { ...certificate, host: 'localhost' });
     let answer = [{ address: '127.0.0.1', family: 4 }];
     const lookups: string[] = [];
-    const on = await openWebhooks({
+    const webhooks = await openWebhooks({
       authorities: certificate.cert,
       lookup: async (host) => {
         lookups.push(host);
         return answer;
       },
     });
-    const { endpointId } = await on.endpoint(inside.url);
-    await on.happen(1);
+    const { endpointId } = await webhooks.endpoint(inside.url);
+    await webhooks.happen(1);
     await eventually('it leads to us at first', () => inside.received.length > 0);
     for (const address of ['10.1.2.3', '169.254.169.254', '::ffff:127.0.0.1', 'fd12::1']) {
       const before = lookups.length;
@@ -236,11 +239,11 @@ describe('endpoints that the platform must not call', () => {
         { address: '127.0.0.1', family: 4 },
         { address, family: address.includes(':') ? 6 : 4 },
       ];
-      await on.happen(1);
+      await webhooks.happen(1);
       await eventually('its name is asked for again', () => lookups.length > before, 60_000);
     }
     await eventually('the refusal is in the log', async () => {
-      const page = await on.deliveries.list(on, { endpointId }, { limit: 20 });
+      const page = await webhooks.deliveries.list(webhooks, { endpointId }, { limit: 20 });
       return page.items.some(({ lastAttempt }) => lastAttempt?.fault === 'address_refused');
     });
     assert.equal(assertSameBytes(inside).size, 1, 'no byte went anywhere');
@@ -253,36 +256,36 @@ describe('endpoints that the platform must not call', () => {
 
   test('an endpoint with an untrusted certificate gets no byte of an event', async () => {
     const [right, wrong] = [await makeCertificate('right'), await makeCertificate('wrong')];
-    const on = await openWebhooks({ authorities: right.cert });
+    const webhooks = await openWebhooks({ authorities: right.cert });
     const [trusted, untrusted] = [
       await open(accept, { ...right, host: 'localhost' }),
       await open(accept, { ...wrong, host: 'localhost' }),
     ];
-    const good = await on.endpoint(trusted.url);
-    const { endpointId } = await on.endpoint(untrusted.url);
-    await on.happen(4);
+    const good = await webhooks.endpoint(trusted.url);
+    const { endpointId } = await webhooks.endpoint(untrusted.url);
+    await webhooks.happen(4);
     await eventually('the trusted one has all', () => assertSameBytes(trusted).size === 4);
     await eventually('the other was refused', async () => {
-      const { items } = await on.deliveries.list(on, { endpointId }, { limit: 4 });
+      const { items } = await webhooks.deliveries.list(webhooks, { endpointId }, { limit: 4 });
       return items.some(({ lastAttempt }) => lastAttempt?.fault === 'tls_failed');
     });
     assert.equal(untrusted.received.length, 0);
     await eventually(
       'the trusted one took them',
-      async () => (await on.counts(good.endpointId))['Delivered'] === 4,
+      async () => (await webhooks.counts(good.endpointId))['Delivered'] === 4,
     );
   });
 
   test('an endpoint that answered 410 is disabled at once, and the other endpoints of the organisation get an event', async () => {
-    const on = await openWebhooks();
+    const webhooks = await openWebhooks();
     const [goneReceiver, good] = [await open(answerWith(410)), await open()];
-    const { endpointId } = await on.endpoint(goneReceiver.url, ['transaction.*']);
-    await on.endpoint(good.url);
-    await on.happen(1);
+    const { endpointId } = await webhooks.endpoint(goneReceiver.url, ['transaction.*']);
+    await webhooks.endpoint(good.url);
+    await webhooks.happen(1);
     const isDisabled = async () =>
-      (await on.endpoints.get(on, endpointId)).view.status === 'Disabled';
+      (await webhooks.endpoints.get(webhooks, endpointId)).view.status === 'Disabled';
     await eventually('it is disabled', isDisabled);
-    const { view } = await on.endpoints.get(on, endpointId);
+    const { view } = await webhooks.endpoints.get(webhooks, endpointId);
     assert.equal(view.disabledReason, 'Gone');
     const deliveredTypes = () =>
       good.received
@@ -292,21 +295,21 @@ describe('endpoints that the platform must not call', () => {
     assert.equal(deliveredTypes().data.endpointId, endpointId);
     assert.equal(deliveredTypes().data.reason, 'Gone');
     assert.equal(goneReceiver.received.length, 1);
-    await on.happen(3);
+    await webhooks.happen(3);
     await eventually('the others get what follows', () => assertSameBytes(good).size === 5);
     assert.equal(goneReceiver.received.length, 1);
     // After the endpoint is enabled again, scheduled deliveries arrive by themselves and missed
     // ones by a replay.
     goneReceiver.answer(accept);
-    await on.endpoints.replace(on.by, endpointId, {
+    await webhooks.endpoints.replace(webhooks.by, endpointId, {
       url: goneReceiver.url,
       eventTypes: ['transaction.*'],
     });
     await eventually('the first one comes again', () => goneReceiver.received.length === 2);
-    await on.replays.begin(on, endpointId, {});
+    await webhooks.replays.begin(webhooks, endpointId, {});
     await eventually(
       'what was missed comes',
-      async () => (await on.counts(endpointId))['Delivered'] === 4,
+      async () => (await webhooks.counts(endpointId))['Delivered'] === 4,
     );
     const came = assertSameBytes(goneReceiver);
     assert.equal(came.size, 4);
@@ -315,17 +318,17 @@ describe('endpoints that the platform must not call', () => {
 
 test('only one replay of an endpoint runs at a time, and a new one can start after its end', async () => {
   // No process runs the replay job yet.
-  const on = closeAfterTest(await startTestWebhooks());
-  const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
-  const begin = (span: WebhookReplay = {}) => on.replays.begin(on, endpointId, span);
+  const webhooks = closeAfterTest(await startTestWebhooks());
+  const { endpointId } = await webhooks.endpoint('http://127.0.0.1:9/');
+  const begin = (span: WebhookReplay = {}) => webhooks.replays.begin(webhooks, endpointId, span);
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => begin()));
   assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1);
   await assert.rejects(begin({ from: '2026-01-01T00:00:00Z' }), { code: 'replay_running' });
-  const [jobs] = await on.database.query<{ n: number }>(
+  const [jobs] = await webhooks.database.query<{ n: number }>(
     `SELECT count(*)::int AS n FROM jobs WHERE kind = 'webhook-replay'`,
   );
   assert.equal(jobs?.n, 1);
-  on.start();
+  webhooks.start();
   const again = () =>
     begin().then(
       () => true,
@@ -342,16 +345,16 @@ describe('the retry schedule', () => {
   test('the platform retries for three days with the published delays, and then marks the delivery as failed', async () => {
     const clock = leapingClock();
     const { retryDelaysMs: _quick, ...times } = quickTimes;
-    const on = await openWebhooks({
+    const webhooks = await openWebhooks({
       clock,
       times: { ...times, retryDelaysMs: undefined as never },
     });
     const bad = await open(answerWith(500));
-    const { endpointId } = await on.endpoint(bad.url);
-    await on.happen(1);
+    const { endpointId } = await webhooks.endpoint(bad.url);
+    await webhooks.happen(1);
     const pauses = [5 / 60, 5, 30, 120, 300, 600, 840, 1200, 1440].map((each) => each * minute);
     const attempts = async () => {
-      const [row] = await on.database.query<Tried>(
+      const [row] = await webhooks.database.query<Tried>(
         'SELECT attempts, status, due_at, updated_at FROM webhook_deliveries WHERE endpoint_id = $1',
         [endpointId],
       );
@@ -379,30 +382,30 @@ describe('the retry schedule', () => {
     );
     assert.equal(new Set(stamps).size, 10, 'each try has a time of its own');
     // Neither a burst nor ten attempts within five days disable the endpoint.
-    assert.equal((await on.endpoints.get(on, endpointId)).view.status, 'Enabled');
+    assert.equal((await webhooks.endpoints.get(webhooks, endpointId)).view.status, 'Enabled');
     // A replay from the last acknowledged event delivers it again.
     bad.answer(accept);
-    await on.replays.begin(on, endpointId, {});
+    await webhooks.replays.begin(webhooks, endpointId, {});
     await eventually('it is delivered', async () => (await attempts())?.status === 'Delivered');
   });
 
   test('Retry-After of the receiver delays the next attempt, and an endpoint that accepts nothing for five days is disabled', async () => {
     const clock = leapingClock();
-    const on = await openWebhooks({
+    const webhooks = await openWebhooks({
       clock,
       times: { retryDelaysMs: Array.from({ length: 99 }, () => minute) },
     });
     const [bad, good] = [await open(answerWith(503, { 'retry-after': '900' })), await open()];
-    const { endpointId } = await on.endpoint(bad.url, ['transaction.*']);
-    await on.endpoint(good.url, ['endpoint.*']);
-    await on.happen(1);
+    const { endpointId } = await webhooks.endpoint(bad.url, ['transaction.*']);
+    await webhooks.endpoint(good.url, ['endpoint.*']);
+    await webhooks.happen(1);
     await eventually('it was tried', () => bad.received.length === 1);
-    const health = async () => (await on.endpoints.get(on, endpointId)).view.health;
+    const health = async () => (await webhooks.endpoints.get(webhooks, endpointId)).view.health;
     await eventually('it rests', async () => (await health())?.restingUntil !== undefined);
     const restMs = Date.parse((await health())?.restingUntil ?? '') - clock.now();
     assert.ok(restMs > 880_000 && restMs <= 900_000, `${restMs}`);
     clock.advance(800_000);
-    await on.happen(1);
+    await webhooks.happen(1);
     bad.answer(answerWith(500));
     clock.advance(100_001 + minute);
     await eventually('it is asked again', () => bad.received.length > 1);
@@ -416,7 +419,7 @@ describe('the retry schedule', () => {
       'it is disabled',
       async () => {
         clock.advance(20 * minute);
-        const { view } = await on.endpoints.get(on, endpointId);
+        const { view } = await webhooks.endpoints.get(webhooks, endpointId);
         return view.disabledReason === 'Unreachable';
       },
       60_000,
@@ -477,21 +480,21 @@ describe('many receivers with faults', () => {
   });
 
   test('an endpoint that answered 410 continues at its new address', async () => {
-    const on = await openWebhooks({ times: { ...quickTimes, timeoutMs: 5_000 } });
+    const webhooks = await openWebhooks({ times: { ...quickTimes, timeoutMs: 5_000 } });
     const { promise: lookups, resolve: ask } = Promise.withResolvers<ServerResponse>();
     const [old, young] = [await open((_received, reply) => ask(reply)), await open()];
-    const { endpointId } = await on.endpoint(old.url, ['transaction.*']);
-    await on.happen(1);
+    const { endpointId } = await webhooks.endpoint(old.url, ['transaction.*']);
+    await webhooks.happen(1);
     const reply = await lookups;
-    await on.endpoints.replace(on.by, endpointId, {
+    await webhooks.endpoints.replace(webhooks.by, endpointId, {
       url: young.url,
       eventTypes: ['transaction.*'],
     });
     reply.writeHead(410).end();
     await eventually('it comes to the new address', () => young.received.length === 1);
-    const { view } = await on.endpoints.get(on, endpointId);
+    const { view } = await webhooks.endpoints.get(webhooks, endpointId);
     assert.deepEqual([view.status, view.url], ['Enabled', young.url]);
-    await on.happen(2);
+    await webhooks.happen(2);
     await eventually('and so does what follows', () => assertSameBytes(young).size === 3);
   });
 });

@@ -5,7 +5,7 @@ import { systemIds } from '../../src/platform/index.ts';
 import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { makeRequest } from '../support/provisioning/test-devices.ts';
+import { createCertificateRequest } from '../support/provisioning/test-devices.ts';
 import {
   createTestOrganization,
   type TestMerchant,
@@ -58,7 +58,7 @@ async function createHardware(
     hardware,
   );
   const path = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
-  const { csr } = await makeRequest();
+  const { csr } = await createCertificateRequest();
   const { thumbprint } = await createEntity(setup, path, { certificateRequest: csr });
   return { physicalDeviceId, thumbprint, physicalDeviceIds: physicalDeviceId };
 }

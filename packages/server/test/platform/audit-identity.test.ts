@@ -10,7 +10,7 @@ import {
   defined,
   verifyChain,
 } from '@switchyard/contract';
-import { makeRequest } from '../support/provisioning/test-devices.ts';
+import { createCertificateRequest } from '../support/provisioning/test-devices.ts';
 import { deviceBody } from '../support/provisioning/test-provisioning.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
@@ -80,7 +80,7 @@ describe('audit records of identity', () => {
     const body = { ...deviceBody(), merchantId: setup.merchant.merchantId };
     const device = await call('POST', '/provisioning/v2/physical-devices', body);
     const path = `/provisioning/v2/physical-devices/${device.body['physicalDeviceId']}/certificates`;
-    const { csr: certificateRequest, key } = await makeRequest();
+    const { csr: certificateRequest, key } = await createCertificateRequest();
     const issued = await call('POST', path, { certificateRequest });
     const { thumbprint } = issued.body;
     secrets.push(String(key).split('\n')[1] ?? '', 'BEGIN CERTIFICATE');

@@ -8,7 +8,7 @@ import type { ClaimConflict } from '@switchyard/contract';
 import type { BrowserContext } from 'playwright-core';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { createClient } from '../support/https-client.ts';
-import { makeRequest } from '../support/provisioning/test-devices.ts';
+import { createCertificateRequest } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
 import { openStage, type Stage, wide } from './portal-in-chromium.ts';
 
@@ -65,7 +65,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     const { physicalDeviceId } = await made(`${base}/physical-devices`, hardware);
     const links = `${base}/logical-devices/${logicalDeviceId}/physical-devices`;
     await made(links, { physicalDeviceIds: [physicalDeviceId] }, 'PUT');
-    const { key, csr } = await makeRequest();
+    const { key, csr } = await createCertificateRequest();
     const device = `${base}/physical-devices/${physicalDeviceId}`;
     const certificateInput = { certificateRequest: csr };
     const { certificateChain: cert } = await made(`${device}/certificates`, certificateInput);

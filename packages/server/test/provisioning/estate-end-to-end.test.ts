@@ -11,7 +11,7 @@ import {
   type ProductionPlatform,
   startProductionPlatform,
 } from '../support/processes/production-platform.ts';
-import { makeRequest } from '../support/provisioning/test-devices.ts';
+import { createCertificateRequest } from '../support/provisioning/test-devices.ts';
 import { otpCodeAt } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
@@ -232,7 +232,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
   });
 
   test('its terminal proves itself, reads its configuration and says that it is in use', async () => {
-    const { key, csr } = await makeRequest();
+    const { key, csr } = await createCertificateRequest();
     const certificates = `/provisioning/v2/physical-devices/${entities.physicalDeviceId}/certificates`;
     const { certificateChain: cert } = await made(certificates, { certificateRequest: csr });
     const { security, api } = platform.asDevice({ cert, key });

@@ -1,7 +1,7 @@
 /** The platform's responses to card payments. */
 import { type Static, Type } from 'typebox';
 import { addressChecks } from '../../address-verification.ts';
-import { responseCategories, retryAdvices } from '../../response-codes.ts';
+import { declineRetryAdvices, responseCategories } from '../../response-codes.ts';
 import {
   AnswerAmount,
   ClientIdentifier,
@@ -39,7 +39,7 @@ export const ResponseSummary = Type.Object({
       examples: ['InsufficientFunds'],
     }),
   ),
-  retry: Type.Optional(wordOf(retryAdvices)),
+  retry: Type.Optional(wordOf(declineRetryAdvices)),
 });
 /** The type of {@link ResponseSummary}. */
 export type ResponseSummary = Static<typeof ResponseSummary>;
@@ -361,12 +361,12 @@ export type CapturePlan = Static<typeof CapturePlan>;
  * `GET /transactions/technical/isAvailable`.
  *
  * @example
- * if ((availability as Availability).offlineAdvised) goOffline();
+ * if ((availability as AcquirerAvailability).offlineAdvised) goOffline();
  */
-export const Availability = Type.Object({
+export const AcquirerAvailability = Type.Object({
   available: Type.Boolean({ description: 'Whether at least one acquirer link is signed on.' }),
   offlineAdvised: Type.Boolean({ description: 'Whether a device should work offline.' }),
   links: Type.Array(Type.Object({ name: Type.String(), available: Type.Boolean() })),
 });
-/** The type of {@link Availability}. */
-export type Availability = Static<typeof Availability>;
+/** The type of {@link AcquirerAvailability}. */
+export type AcquirerAvailability = Static<typeof AcquirerAvailability>;

@@ -210,9 +210,9 @@ export type ServiceActivation = Static<typeof ServiceActivation>;
  * The later answer of a provider to an activation request.
  *
  * @example
- * const body: ActivationAnswer = { handshakeId, status: 'Accepted', parameters: { shop: '7' } };
+ * const body: ProviderActivationAnswer = { handshakeId, status: 'Accepted', parameters: { shop: '7' } };
  */
-export const ActivationAnswer = closed(
+export const ProviderActivationAnswer = closed(
   {
     handshakeId: identifier('The request that it answers.'),
     status: wordOf(['Accepted', 'Refused']),
@@ -221,7 +221,7 @@ export const ActivationAnswer = closed(
   },
   'The answer of a provider to an activation.',
 );
-export type ActivationAnswer = Static<typeof ActivationAnswer>;
+export type ProviderActivationAnswer = Static<typeof ProviderActivationAnswer>;
 
 /**
  * The result of a provider's answer.

@@ -50,7 +50,7 @@ export const kindPresets: Readonly<Record<ApplicationKind, Preset>> = {
 };
 
 /** The owner of an application that the platform created; the client ID shows it. */
-export type ApplicationOwner = 'devices' | 'till' | 'nobody';
+export type ApplicationOwner = 'devices' | 'till';
 
 const uuid = '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}';
 const owned = [
@@ -58,16 +58,16 @@ const owned = [
   ['till', new RegExp(`^pos-${uuid}$`, 'i')],
 ] as const;
 
-export function applicationOwner({ clientId }: Pick<Application, 'clientId'>): ApplicationOwner {
-  return owned.find(([, form]) => form.test(clientId))?.[0] ?? 'nobody';
+export function applicationOwner({
+  clientId,
+}: Pick<Application, 'clientId'>): ApplicationOwner | undefined {
+  return owned.find(([, form]) => form.test(clientId))?.[0];
 }
 
 /** The kind of an application for lists. */
-export function applicationKindOf(
-  application: Application,
-): ApplicationKind | Exclude<ApplicationOwner, 'nobody'> {
+export function applicationKindOf(application: Application): ApplicationKind | ApplicationOwner {
   const owner = applicationOwner(application);
-  if (owner !== 'nobody') return owner;
+  if (owner !== undefined) return owner;
   const { type, clientType, securityFlows } = application;
   if (type === 'CloudApiApplication') return 'cloud';
   if (clientType === 'Public') return securityFlows.includes('Password') ? 'device' : 'app';

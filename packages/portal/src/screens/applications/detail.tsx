@@ -14,7 +14,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
 import { ApplicationActions } from './application-actions.tsx';
 import { PermissionList } from './application-fields.tsx';
-import { applicationKindOf, applicationOwner } from './application-kinds.ts';
+import { type ApplicationOwner, applicationKindOf, applicationOwner } from './application-kinds.ts';
 import { useRoles } from './application-queries.ts';
 import { TokenHelp } from './token-help.tsx';
 import { useApplication } from './use-application.ts';
@@ -50,7 +50,7 @@ export default function ApplicationDetail() {
       {...(mayAct && owner !== 'till' ? { actions: <ApplicationActions loaded={data} /> } : {})}
     >
       {error !== null && <ErrorMessage fault={error} />}
-      {owner !== 'nobody' && <Owned owner={owner} />}
+      {owner !== undefined && <Owned owner={owner} />}
       {application.status === 'PendingApproval' && (
         <Note icon="clock" tone="warn">
           {t('pending')}
@@ -66,7 +66,7 @@ export default function ApplicationDetail() {
 }
 
 /** Explains applications that the platform created. */
-function Owned({ owner }: { readonly owner: 'devices' | 'till' }) {
+function Owned({ owner }: { readonly owner: ApplicationOwner }) {
   const t = useTranslate('applications');
   const maySee = useHasPermission('prov.read');
   return (

@@ -95,8 +95,8 @@ export function ParameterDelivery({ logicalDeviceId }: { readonly logicalDeviceI
         <>
           <DescriptionList
             items={[
-              [t('delivery.asked'), <DateTime key="asked" at={data.askedAt} />],
-              [t('delivery.told'), <DateTime key="told" at={data.toldAt} />],
+              [t('delivery.requested'), <DateTime key="requested" at={data.askedAt} />],
+              [t('delivery.notified'), <DateTime key="notified" at={data.toldAt} />],
               [t('delivery.applied'), <DateTime key="applied" at={data.appliedAt} />],
               [t('delivery.failure'), data.failure?.reason],
             ]}

@@ -1,10 +1,10 @@
 // HTTP routes for activations, and the route at which providers answer a request.
 import {
-  ActivationAnswer,
   AnsweredActivation,
   activationFilters,
   Deactivation,
   DeviceServiceList,
+  ProviderActivationAnswer,
   pageOf,
   ServiceActivation,
   ServiceActivationInput,
@@ -154,7 +154,7 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
       organizationId: identifierSchema('The organisation of the activation.'),
       activationId: identifierSchema('The activation.'),
     }),
-    body: ActivationAnswer,
+    body: ProviderActivationAnswer,
     response: { 200: AnsweredActivation },
     errors: ['resource_not_found', 'activation_state'],
     async handler(request) {

@@ -1,7 +1,7 @@
 // Activates and deactivates services at a level, and accepts later answers of providers.
 import {
-  type ActivationAnswer,
   defined,
+  type ProviderActivationAnswer,
   type ServiceActivation,
   type ServiceActivationInput,
   throwProblem,
@@ -53,7 +53,7 @@ export type Activations = {
     scope: AuthoredScope,
     organizationId: string,
     activationId: string,
-    answer: ActivationAnswer,
+    answer: ProviderActivationAnswer,
   ): Promise<ServiceActivation>;
 };
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { readCallerScope } from '../infrastructure/caller-scope.ts';
-import type { ListServiceStates } from './list-service-states.ts';
+import type { ListServiceStates } from './list-entities-with-service-state.ts';
 
 export function registerServiceStateRoutes(
   app: FastifyInstance,

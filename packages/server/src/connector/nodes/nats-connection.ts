@@ -230,7 +230,7 @@ export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
     },
     async request(subject, data) {
       if (!isUp || connection === undefined) {
-        counters.requests.inc({ outcome: 'away' });
+        counters.requests.inc({ outcome: 'disconnected' });
         throw new BackplaneError('NATS is not reachable');
       }
       try {
@@ -239,7 +239,7 @@ export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
         return answer.data;
       } catch (error) {
         const hasNoResponder = isNoResponder(error);
-        counters.requests.inc({ outcome: hasNoResponder ? 'nobody' : 'failed' });
+        counters.requests.inc({ outcome: hasNoResponder ? 'no_responder' : 'failed' });
         if (hasNoResponder) return undefined;
         throw new BackplaneError('another node did not answer', { cause: error });
       }

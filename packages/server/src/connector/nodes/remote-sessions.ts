@@ -130,7 +130,7 @@ export function createRemoteSessions({
       },
       {
         message: (data, isBinary, onAccepted) => endpoint.send(data, isBinary, onAccepted),
-        closed: (code, word) => endpoint.close(code, word),
+        closed: (code, reason) => endpoint.close(code, reason),
         lost() {
           log.info('the node of a device was lost during a session');
           endpoint.close(closeCodes.deviceDisconnected, 'device_disconnected');

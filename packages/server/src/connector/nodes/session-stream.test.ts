@@ -26,7 +26,7 @@ function openPair() {
       {
         opened: () => ends.push('opened'),
         message: (data, isBinary, confirm) => heard.push({ data, isBinary, confirm }),
-        closed: (code, word) => ends.push([code, word]),
+        closed: (code, reason) => ends.push([code, reason]),
         lost: () => ends.push('lost'),
       },
     );

@@ -173,9 +173,9 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
   async function releaseOnNode(
     { device, owner }: Pick<ClaimedDevice, 'device' | 'owner'>,
     sessionId: string,
-    word?: RevocationReason,
+    reason?: RevocationReason,
   ): Promise<boolean | undefined> {
-    const releaseRequest = { kind: 'release', sessionId, owner, ...defined({ word }) };
+    const releaseRequest = { kind: 'release', sessionId, owner, ...defined({ reason }) };
     const answer = await requestFromDeviceNode(device, releaseRequest);
     return answer === undefined ? undefined : answer['released'] === true;
   }

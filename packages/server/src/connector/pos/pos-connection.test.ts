@@ -32,7 +32,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     resume: () => {
       isPaused = false;
     },
-    close: (code, word) => void closings.push([code, word]),
+    close: (code, reason) => void closings.push([code, reason]),
     onMessage: (handler) => {
       heard = handler;
     },
@@ -63,7 +63,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
       },
     },
     revoke: (lost: readonly Revocation[]) => {
-      released.push(...lost.map(({ sessionId, reason: word }) => [sessionId, word]));
+      released.push(...lost.map(({ sessionId, reason }) => [sessionId, reason]));
     },
     posCallerOf: (caller: unknown) => ({ caller }),
     now: () => time,

@@ -262,7 +262,7 @@ describe('a device that goes to another node', () => {
   it('is not reserved by messages that are invalid, late, or from an older connection', async () => {
     const { registry, claim, backplane } = sample();
     const resumableMessage: Message = {
-      kind: 'kept',
+      kind: 'resumableSession',
       order: 1,
       leftMs: 3_600_000,
       tokenHash: 'ab'.repeat(32),

@@ -162,10 +162,10 @@ export function createDeviceRegistry(deps: Deps) {
     entry.session = undefined;
     sessions.delete(session.id);
     session.close(sessionEnd);
-    const { code, reason: word } = sessionEnd;
+    const { code, reason } = sessionEnd;
     const { id: sessionId } = session;
     addresses.withdraw(sessionId);
-    backplane.publish(deviceTopic(entry.key), { kind: 'ended', sessionId, code, word });
+    backplane.publish(deviceTopic(entry.key), { kind: 'ended', sessionId, code, reason });
     // This node does not know the status of a device on another node.
     if (!entry.hasMoved) publishStatus(entry);
     removeIfUnused(entry);
@@ -282,7 +282,7 @@ export function createDeviceRegistry(deps: Deps) {
     if (!isOwnSession(entry, request)) return false;
     endSession(
       entry,
-      request.word === undefined ? releasedEnd : sessionEndForRevocation(request.word),
+      request.reason === undefined ? releasedEnd : sessionEndForRevocation(request.reason),
     );
     return true;
   }
@@ -312,7 +312,7 @@ export function createDeviceRegistry(deps: Deps) {
 
   function applyMessage(entry: DeviceEntry, message: Message): void {
     const { kind, connectionId, order } = message;
-    if (kind === 'kept') continueResumableSession(entry, message);
+    if (kind === 'resumableSession') continueResumableSession(entry, message);
     const token = kind === 'renewed' ? readRenewedToken(message) : undefined;
     if (token && isOwnSession(entry, message as unknown as SessionRequest))
       entry.session?.setToken(token);
@@ -476,5 +476,5 @@ export type ConnectedTerminal = Pick<
 type SessionRequest = {
   readonly sessionId: string;
   readonly owner: string;
-  readonly word?: RevocationReason;
+  readonly reason?: RevocationReason;
 };

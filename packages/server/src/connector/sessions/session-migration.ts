@@ -8,7 +8,7 @@ import { ClaimTokenSchema } from './claim-token.ts';
 import type { ResumableSession } from './session.ts';
 
 const ResumableSessionMessage = Type.Object({
-  kind: Type.Literal('kept'),
+  kind: Type.Literal('resumableSession'),
   /** The registration number at this node; only a node with a newer registration has the device. */
   order: Type.Number(),
   /** The assignment of the device at that time; the claim is not valid for another assignment. */
@@ -39,7 +39,7 @@ export function resumableSessionNodeMessage(
 ): Message {
   const { merchantId, storeId, logicalDeviceId } = device;
   return {
-    kind: 'kept',
+    kind: 'resumableSession',
     order,
     spot: { merchantId, storeId, logicalDeviceId },
     ...resumableSession,

@@ -212,9 +212,9 @@ export function createSession(
         leftMs,
       };
     },
-    close({ code, reason: word }) {
+    close({ code, reason }) {
       metrics.countDropped(resumeBuffer.takeAll().length);
-      closeRelay()?.close(code, word);
+      closeRelay()?.close(code, reason);
     },
     bufferMessages(messages) {
       for (const message of messages) resumeBuffer.add(message);

@@ -27,7 +27,7 @@ import {
   type AttemptLimits,
   createAttemptLimiter,
   defaultAttemptLimits,
-} from './sign-in-attempts/attempt-limits.ts';
+} from './sign-in-attempts/attempts-per-ip-address.ts';
 import type { SignInHistory } from './sign-in-attempts/sign-in-history.ts';
 import { createSignInHistory } from './sign-in-attempts/sign-in-history.ts';
 import type {

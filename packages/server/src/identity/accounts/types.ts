@@ -1,7 +1,7 @@
 // Types of accounts: users, changes to users, sign-in attempts and their outcomes.
 import type { Permission } from '@switchyard/contract';
 import type { Queries } from '../../platform/index.ts';
-import type { EntityType, Status } from '../realms-and-keys/realm.ts';
+import type { EntityType, Status } from '../realms-and-keys/realm-types.ts';
 
 /** How a user authenticated: values of RFC 8176, and `rc` for a recovery code. */
 export type AuthenticationMethod = 'pwd' | 'otp' | 'hwk' | 'rc';

@@ -1,6 +1,6 @@
 // SQL of user administration: list users, lock a user, replace its columns.
 import { type Database, isoTime, type Queries } from '../../platform/index.ts';
-import type { Status } from '../realms-and-keys/realm.ts';
+import type { Status } from '../realms-and-keys/realm-types.ts';
 import type { UserKey } from './second-factors/one-time-passwords.ts';
 import type { SecondFactorStatus, User, UserProfile } from './types.ts';
 import { type UserRow, userColumnsSql, userFromRow } from './users/user-sql.ts';

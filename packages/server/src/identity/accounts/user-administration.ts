@@ -1,7 +1,7 @@
 // Administration of users: list, update, enable or disable, send a password link, reset the second factor.
 import { throwProblem } from '@switchyard/contract';
 import type { Clock, Database, Queries } from '../../platform/index.ts';
-import type { Status } from '../realms-and-keys/realm.ts';
+import type { Status } from '../realms-and-keys/realm-types.ts';
 import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
 import type { EmailLinks } from './email-links/email-links.ts';
 import type { EmailOutbox } from './emails/email-outbox.ts';

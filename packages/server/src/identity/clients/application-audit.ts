@@ -2,8 +2,8 @@
 import { defined } from '@switchyard/contract';
 import type { Queries } from '../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
-import type { ApplicationRecord } from './application.ts';
 import { applicationView } from './application-management/view.ts';
+import type { ApplicationRecord } from './application-types.ts';
 
 export type ApplicationChange = {
   readonly before?: ApplicationRecord;

@@ -1,7 +1,8 @@
 // The SQL of applications.
 import { type RoleName, roleNamed } from '@switchyard/contract';
 import { type Database, isoTime, type Queries } from '../../platform/index.ts';
-import type { EntityType, SigningAlgorithm } from '../realms-and-keys/realm.ts';
+import type { EntityType, SigningAlgorithm } from '../realms-and-keys/realm-types.ts';
+import type { RecordApplicationChange } from './application-audit.ts';
 import type {
   AccessTokenType,
   Application,
@@ -10,8 +11,7 @@ import type {
   ApplicationType,
   CallbackErrorFormat,
   SecurityFlow,
-} from './application.ts';
-import type { RecordApplicationChange } from './application-audit.ts';
+} from './application-types.ts';
 import { permissionsOfRoles } from './permissions.ts';
 
 export type ApplicationStore = ReturnType<typeof createApplicationStore>;

@@ -6,7 +6,9 @@ import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import { hashSecret, secretMatches } from '../infrastructure/secret-hash.ts';
 import { maxAccessTokenSeconds } from '../realms-and-keys/key-rotation.ts';
-import type { EntityType, SigningAlgorithm, Status } from '../realms-and-keys/realm.ts';
+import type { EntityType, SigningAlgorithm, Status } from '../realms-and-keys/realm-types.ts';
+import { applicationChangeRecorder, type RecordApplicationChange } from './application-audit.ts';
+import type { ApplicationStore } from './application-sql.ts';
 import type {
   AccessTokenType,
   Application,
@@ -14,9 +16,7 @@ import type {
   ApplicationType,
   CallbackErrorFormat,
   SecurityFlow,
-} from './application.ts';
-import { applicationChangeRecorder, type RecordApplicationChange } from './application-audit.ts';
-import type { ApplicationStore } from './application-sql.ts';
+} from './application-types.ts';
 import { permissionsOfRoles } from './permissions.ts';
 
 /** Other processes see a new secret or status within this time. */

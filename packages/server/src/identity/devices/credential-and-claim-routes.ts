@@ -3,8 +3,8 @@ import { MerchantCredentialsList, TerminalClaim, TerminalClaimRequest } from '@s
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type CertificateReader, route } from '../../http/index.ts';
+import type { ClaimTerminal } from './claim-terminal.ts';
 import type { DeviceCredentials } from './device-credentials.ts';
-import type { ClaimTerminal } from './terminal-claims.ts';
 import type { CertificateHolder } from './types.ts';
 
 export const devicePathPrefix = '/oauth2-mtls/v1/';

@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test';
 import { type DeviceCertificate, defined } from '@switchyard/contract';
 import {
   type Answer,
-  type Ask,
+  createCertificateRequest,
+  type DeviceRequestOptions,
   type DeviceScene,
   type KeyKind,
-  makeRequest,
   openDevices,
 } from '../../../test/support/provisioning/test-devices.ts';
 import { systemIds } from '../../platform/index.ts';
@@ -27,13 +27,13 @@ describe('device certificates', () => {
   });
   after(() => scene.close());
 
-  const post = (physicalDeviceId: string, request: Ask) =>
+  const post = (physicalDeviceId: string, request: DeviceRequestOptions) =>
     scene.api(urlOf(physicalDeviceId), { token: scene.token, ...request });
 
   for (const kind of ['P-256', 'P-384', 'RSA-2048'] as const satisfies KeyKind[]) {
     it(`are signed for a request with a key of ${kind}`, async () => {
-      const { physicalDeviceId, serialNumber, tsn } = await scene.place();
-      const { csr, key } = await makeRequest(kind, 'CN=another name, 2.5.4.5=666');
+      const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
+      const { csr, key } = await createCertificateRequest(kind, 'CN=another name, 2.5.4.5=666');
       const answer = await post(physicalDeviceId, { json: { certificateRequest: csr } });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       const made: DeviceCertificate = answer.body;
@@ -50,15 +50,15 @@ describe('device certificates', () => {
       const days = (Date.parse(made.notAfter) - scene.clock.now()) / 86_400_000;
       assert.ok(days > 364.9 && days <= 365, String(days));
       const credentials = await scene.device('/oauth2-mtls/v1/merchants-credentials', {
-        shown: { cert: made.certificateChain, key },
+        certificate: { cert: made.certificateChain, key },
       });
       assert.equal(credentials.status, 200, JSON.stringify(credentials.body));
     });
   }
 
   it('are signed for a PKCS#10 body, as DER and as PEM', async () => {
-    const { physicalDeviceId } = await scene.place();
-    const { der, csr } = await makeRequest();
+    const { physicalDeviceId } = await scene.createTerminal();
+    const { der, csr } = await createCertificateRequest();
     for (const raw of [der, csr]) {
       const headers = { 'content-type': 'application/pkcs10' };
       const answer = await post(physicalDeviceId, { raw, headers });
@@ -67,15 +67,15 @@ describe('device certificates', () => {
   });
 
   it('are refused for weak keys, and for requests without a valid signature', async () => {
-    const { physicalDeviceId } = await scene.place();
-    const { csr } = await makeRequest();
-    const { der } = await makeRequest('RSA-2048');
+    const { physicalDeviceId } = await scene.createTerminal();
+    const { csr } = await createCertificateRequest();
+    const { der } = await createCertificateRequest('RSA-2048');
     const broken = Buffer.from(der);
     broken.writeUInt8(broken.readUInt8(broken.length - 1) ^ 1, broken.length - 1);
     const requests = [
-      (await makeRequest('P-521')).csr,
-      (await makeRequest('RSA-1024')).csr,
-      (await makeRequest('RSA-2048 with SHA-1')).csr,
+      (await createCertificateRequest('P-521')).csr,
+      (await createCertificateRequest('RSA-1024')).csr,
+      (await createCertificateRequest('RSA-2048 with SHA-1')).csr,
       csr.replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE'),
       csr.slice(0, 200),
       'nonsense',
@@ -96,8 +96,8 @@ describe('device certificates', () => {
   });
 
   it('are refused for bodies that are too large, of another type, or of neither member', async () => {
-    const { physicalDeviceId } = await scene.place();
-    const { csr } = await makeRequest();
+    const { physicalDeviceId } = await scene.createTerminal();
+    const { csr } = await createCertificateRequest();
     const headers = { 'content-type': 'application/pkcs10' };
     const large = await post(physicalDeviceId, { raw: Buffer.alloc(65_536, 65), headers });
     assertRefused(large, 413, 'payload_too_large');
@@ -113,9 +113,9 @@ describe('device certificates', () => {
   });
 
   it('are refused for another organisation, an unknown device, or without permission', async () => {
-    const { physicalDeviceId, merchantId } = await scene.place();
+    const { physicalDeviceId, merchantId } = await scene.createTerminal();
     const otherOrganization = await openDevices();
-    const { csr } = await makeRequest();
+    const { csr } = await createCertificateRequest();
     const json = { certificateRequest: csr };
     try {
       const foreign = await otherOrganization.api(urlOf(physicalDeviceId), {
@@ -136,7 +136,7 @@ describe('device certificates', () => {
     const onboarding = await merchantToken(merchantId, 'Onboarding');
     const response = await scene.api(urlOf(physicalDeviceId), { token: onboarding, json });
     assert.equal(response.status, 201, JSON.stringify(response.body));
-    const other = await scene.place();
+    const other = await scene.createTerminal();
     const beyond = await scene.api(urlOf(other.physicalDeviceId), { token: onboarding, json });
     assertRefused(beyond, 404, 'device_not_found');
   });
@@ -159,13 +159,13 @@ describe('device certificates', () => {
   }
 
   it('are listed in pages, read, and revoked once', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const made: string[] = [];
     for (let count = 0; count < 3; count += 1) {
       made.push((await scene.certify(physicalDeviceId)).thumbprint);
       scene.clock.advance(1);
     }
-    const read = (more: string, request: Ask = {}) =>
+    const read = (more: string, request: DeviceRequestOptions = {}) =>
       scene.api(urlOf(physicalDeviceId, more), { token: scene.token, ...request });
     const first = await read('?limit=2');
     assert.deepEqual(
@@ -178,7 +178,7 @@ describe('device certificates', () => {
       made.slice(2),
     );
     assert.equal(rest.body.nextCursor, null);
-    const other = await scene.place();
+    const other = await scene.createTerminal();
     const elsewhere = await scene.api(
       urlOf(other.physicalDeviceId, `?limit=2&cursor=${first.body.nextCursor}`),
       { token: scene.token },
@@ -206,8 +206,8 @@ describe('device certificates', () => {
   });
 
   it('have a maximum number, without revoked and expired ones', async () => {
-    const { physicalDeviceId } = await scene.place();
-    const { csr } = await makeRequest();
+    const { physicalDeviceId } = await scene.createTerminal();
+    const { csr } = await createCertificateRequest();
     const json = { certificateRequest: csr };
     const made: string[] = [];
     for (let count = 0; count < maxActiveCertificates; count += 1) {

@@ -12,10 +12,10 @@ import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import {
   type Answer,
+  type CertificateAndKey,
   type DeviceScene,
   makeCertificate,
   openDevices,
-  type Shown,
 } from '../../../test/support/provisioning/test-devices.ts';
 import { createDeviceAuthorities } from './certificate-authority.ts';
 import { createDeviceCertificateStore } from './device-certificate-sql.ts';
@@ -40,8 +40,8 @@ describe('connections of devices', () => {
   const store = () => createDeviceCertificateStore(scene.database);
 
   /** Signed by the platform's authority, with a validity that the platform would not issue. */
-  async function certifyFor(from: number, to: number, isKept = true): Promise<Shown> {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.place();
+  async function certifyFor(from: number, to: number, isKept = true): Promise<CertificateAndKey> {
+    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { clock, masterKey, organizationId } = scene;
     const authorities = createDeviceAuthorities({ store: store(), clock, masterKey });
@@ -74,8 +74,8 @@ describe('connections of devices', () => {
   }
 
   /** From another authority with the same name as the platform's. */
-  async function certifyRogue(): Promise<Shown> {
-    const { serialNumber, tsn } = await scene.place();
+  async function certifyRogue(): Promise<CertificateAndKey> {
+    const { serialNumber, tsn } = await scene.createTerminal();
     const [pem = ''] = await scene.identity.devices.authorities();
     const name = /CN=(.*)/.exec(new X509Certificate(pem).subject)?.[1] ?? '';
     const validity = { notBefore: new Date(Date.now() - dayMs), notAfter: new Date(2e12) };
@@ -94,17 +94,20 @@ describe('connections of devices', () => {
     return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
   }
 
-  const requestToken = (certificate: Shown | undefined) =>
-    scene.device(path, { shown: certificate });
-  const tokenOf = (certificate: Shown | undefined) =>
+  const requestToken = (certificate: CertificateAndKey | undefined) =>
+    scene.device(path, { certificate });
+  const tokenOf = (certificate: CertificateAndKey | undefined) =>
     scene.device('/oauth2-mtls/v1/token', {
-      shown: certificate,
+      certificate,
       form: { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' },
     });
 
-  async function assertTurnedAway(certificate: Shown | undefined, code: string): Promise<void> {
+  async function assertTurnedAway(
+    certificate: CertificateAndKey | undefined,
+    code: string,
+  ): Promise<void> {
     assertRefused(await requestToken(certificate), code);
-    assertRefused(await scene.api(path, { shown: certificate }), code);
+    assertRefused(await scene.api(path, { certificate }), code);
     const { status, body } = await tokenOf(certificate);
     assert.deepEqual([status, body.error], [401, 'invalid_client']);
   }
@@ -130,7 +133,7 @@ describe('connections of devices', () => {
   });
 
   it('speak TLS 1.2 and 1.3 and nothing older', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
     for (const version of ['TLSv1.2', 'TLSv1.3']) {
       const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
@@ -142,9 +145,9 @@ describe('connections of devices', () => {
   });
 
   it('without proof of possession of the private key are refused', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const { cert } = await scene.certify(physicalDeviceId);
-    const other = await scene.certify((await scene.place()).physicalDeviceId);
+    const other = await scene.certify((await scene.createTerminal()).physicalDeviceId);
     assert.throws(() => connect({ port: scene.devicePort, cert, key: other.key }));
   });
 
@@ -153,7 +156,7 @@ describe('connections of devices', () => {
 
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     it(`with a revoked certificate are refused, also over a resumed session of ${version}`, async () => {
-      const { physicalDeviceId } = await scene.place();
+      const { physicalDeviceId } = await scene.createTerminal();
       const certificate = await scene.certify(physicalDeviceId);
       const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
       const { client_id } = await scene.credentials(certificate);
@@ -182,7 +185,7 @@ describe('connections of devices', () => {
   }
 
   it('learn of a revocation by another process: new ones at once, open ones within half a minute', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
     const agent = scene.agent(certificate);
     assert.equal((await scene.device(path, { agent })).status, 200);
@@ -200,11 +203,11 @@ describe('connections of devices', () => {
   });
 
   it('that are bound to a revoked certificate lose their tokens too', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
     const form = { grant_type: 'client_credentials', ...(await scene.credentials(certificate)) };
     const { access_token: token } = (
-      await scene.device('/oauth2-mtls/v1/token', { form, shown: certificate })
+      await scene.device('/oauth2-mtls/v1/token', { form, certificate })
     ).body;
     const list = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
     const agent = scene.agent(certificate);
@@ -215,14 +218,14 @@ describe('connections of devices', () => {
     });
     for (const answer of [
       await scene.api(list, { agent, token }),
-      await scene.api(list, { shown: certificate, token }),
+      await scene.api(list, { certificate, token }),
     ]) {
       assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid']);
     }
   });
 
   it('that never finish their handshake do not delay others', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
     const silent = createConnection({ port: scene.devicePort, host: '127.0.0.1' });
     await once(silent, 'connect');

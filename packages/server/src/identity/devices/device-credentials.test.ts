@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
   type Answer,
+  type CertificateAndKey,
   type DeviceScene,
   openDevices,
-  type Shown,
 } from '../../../test/support/provisioning/test-devices.ts';
 import type { AuditChange } from '../infrastructure/audit-port.ts';
 
@@ -23,8 +23,8 @@ describe('merchants-credentials', () => {
   });
   after(() => scene.close());
 
-  const requestCredentials = (certificate: Shown | undefined, query = '') =>
-    scene.device(`${path}${query}`, { shown: certificate });
+  const requestCredentials = (certificate: CertificateAndKey | undefined, query = '') =>
+    scene.device(`${path}${query}`, { certificate });
 
   /** The valid secrets of a device, newest first. */
   async function aliveSecrets(thumbprint: string) {
@@ -38,11 +38,11 @@ describe('merchants-credentials', () => {
   }
 
   it('answers the array of the specification, at both listeners', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const certificate = await scene.certify(location.physicalDeviceId);
     for (const answer of [
       await requestCredentials(certificate),
-      await scene.api(path, { shown: certificate }),
+      await scene.api(path, { certificate }),
     ]) {
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       assert.equal(answer.headers['cache-control'], 'no-store');
@@ -58,7 +58,7 @@ describe('merchants-credentials', () => {
   });
 
   it('records in the audit log that a secret was created, without the secret', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const certificate = await scene.certify(location.physicalDeviceId);
     const { body } = await requestCredentials(certificate);
     const [created, ...others] = changes.filter(
@@ -72,7 +72,7 @@ describe('merchants-credentials', () => {
   });
 
   it('after many concurrent calls, two secrets remain, and the last one works', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
     const answers = await Promise.all(
       Array.from({ length: 16 }, () => requestCredentials(certificate)),
@@ -89,10 +89,13 @@ describe('merchants-credentials', () => {
   });
 
   it('the devices of a merchant share an application, also after concurrent first calls', async () => {
-    const first = await scene.place();
+    const first = await scene.createTerminal();
     const { merchantId } = first;
-    const others = [await scene.place({ merchantId }), await scene.place({ merchantId })];
-    const certificate: Shown[] = [];
+    const others = [
+      await scene.createTerminal({ merchantId }),
+      await scene.createTerminal({ merchantId }),
+    ];
+    const certificate: CertificateAndKey[] = [];
     for (const { physicalDeviceId } of [first, ...others]) {
       certificate.push(await scene.certify(physicalDeviceId));
     }
@@ -109,9 +112,9 @@ describe('merchants-credentials', () => {
   });
 
   it('a serial number that is sent must be that of the certificate', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.place();
+    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
-    const other = await scene.place();
+    const other = await scene.createTerminal();
     for (const name of [serialNumber, tsn]) {
       assert.equal(
         (await requestCredentials(certificate, `?serial_number=${name}`)).status,
@@ -130,7 +133,7 @@ describe('merchants-credentials', () => {
   });
 
   it('a device of the tetra family must send its serial number', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.place({ family: 'tetra' });
+    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal({ family: 'tetra' });
     const certificate = await scene.certify(physicalDeviceId);
     const response = await requestCredentials(certificate);
     assertRefused(response, 422, 'field_required');
@@ -143,16 +146,16 @@ describe('merchants-credentials', () => {
   });
 
   it('is refused if the device is in no store, or its store or merchant is disabled', async () => {
-    const stock = await scene.place({ isLinked: false });
+    const stock = await scene.createTerminal({ isLinked: false });
     const inStock = await scene.certify(stock.physicalDeviceId);
     assertRefused(await requestCredentials(inStock), 403, 'device_without_store');
     const token = await scene.device('/oauth2-mtls/v1/token', {
-      shown: inStock,
+      certificate: inStock,
       form: { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' },
     });
     assert.deepEqual([token.status, token.body.error], [400, 'unauthorized_client']);
 
-    const placed = await scene.place();
+    const placed = await scene.createTerminal();
     const certificate = await scene.certify(placed.physicalDeviceId);
     const { stores, physicalDevices } = scene.provisioning;
     const scope = { organizationId: scene.organizationId };
@@ -172,10 +175,10 @@ describe('merchants-credentials', () => {
   });
 
   it('a device that moved to another merchant gets its credentials, and the old secret stops working', async () => {
-    const before = await scene.place();
+    const before = await scene.createTerminal();
     const certificate = await scene.certify(before.physicalDeviceId);
     const [old] = (await requestCredentials(certificate)).body;
-    const after = await scene.place();
+    const after = await scene.createTerminal();
     const scope = { organizationId: scene.organizationId };
     const { logicalDevices, physicalDevices } = scene.provisioning;
     await logicalDevices.linkPhysicalDevices(scope, before.logicalDeviceId, []);
@@ -190,7 +193,7 @@ describe('merchants-credentials', () => {
       client_id: old.clientId,
       client_secret: old.clientSecret,
     };
-    const stale = await scene.device('/oauth2-mtls/v1/token', { shown: certificate, form });
+    const stale = await scene.device('/oauth2-mtls/v1/token', { certificate, form });
     assert.deepEqual([stale.status, stale.body.error], [401, 'invalid_client']);
     assert.equal(
       (await requestCredentials(certificate)).body[0].clientId,
@@ -205,11 +208,11 @@ describe('merchants-credentials', () => {
 
   // Runs last: it moves the test clock, which OpenSSL does not use.
   it('keeps at most two secrets valid, the older one for ten minutes', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
     const token = (clientId: string, clientSecret: string) =>
       scene.device('/oauth2-mtls/v1/token', {
-        shown: certificate,
+        certificate,
         form: {
           grant_type: 'client_credentials',
           client_id: clientId,

@@ -3,7 +3,7 @@ import { type MerchantCredentials, ProblemError, throwProblem } from '@switchyar
 import { LRUCache } from 'lru-cache';
 import type { ValidCertificate } from '../../http/index.ts';
 import { lruCacheOptions } from '../../platform/index.ts';
-import type { Application } from '../clients/application.ts';
+import type { Application } from '../clients/application-types.ts';
 import type { Applications } from '../clients/applications.ts';
 import { deviceClientId, mayUseApplication } from '../clients/device-client.ts';
 import type { AuthenticatedDevice } from './authenticated-device.ts';

@@ -4,11 +4,11 @@ import { after, before, describe, it } from 'node:test';
 import { createLocalJWKSet, type JWTPayload, jwtVerify } from 'jose';
 import {
   type Answer,
-  type Ask,
+  type CertificateAndKey,
+  type DeviceRequestOptions,
   type DeviceScene,
   openDevices,
-  type Place,
-  type Shown,
+  type TestTerminal,
 } from '../../../test/support/provisioning/test-devices.ts';
 import type { User } from '../accounts/index.ts';
 
@@ -22,20 +22,20 @@ function assertError({ status, body }: Answer, expected: number, error: string):
 
 describe('device tokens', () => {
   let scene: DeviceScene;
-  let location: Place;
-  let shown: Shown;
+  let location: TestTerminal;
+  let certificate: CertificateAndKey;
   before(async () => {
     scene = await openDevices();
-    location = await scene.place();
-    shown = await scene.certify(location.physicalDeviceId);
+    location = await scene.createTerminal();
+    certificate = await scene.certify(location.physicalDeviceId);
   });
   after(() => scene.close());
 
   const requestToken = (
     form: Record<string, string>,
-    presented: Shown | undefined = shown,
-    more: Ask = {},
-  ) => scene.device(tokenPath, { form, shown: presented, ...more });
+    presented: CertificateAndKey | undefined = certificate,
+    more: DeviceRequestOptions = {},
+  ) => scene.device(tokenPath, { form, certificate: presented, ...more });
 
   /** Verifies the signature of the realm and the audience. */
   async function claimsOf(token: string, audience: string): Promise<JWTPayload> {
@@ -47,19 +47,19 @@ describe('device tokens', () => {
   }
 
   /** The response of the API to a token, with or without a certificate. */
-  const atApi = (token: string, presented?: Shown, headers = {}) =>
+  const atApi = (token: string, presented?: CertificateAndKey, headers = {}) =>
     scene.api(`/provisioning/v2/physical-devices/${location.physicalDeviceId}/certificates`, {
       token,
       headers,
-      shown: presented,
+      certificate: presented,
     });
 
-  const thumbprintOf = ({ cert }: Shown) =>
+  const thumbprintOf = ({ cert }: CertificateAndKey) =>
     hash('sha256', new X509Certificate(cert).raw, 'base64url');
 
   describe('by client credentials', () => {
     it('have every member and claim of the specification, and are bound to the certificate', async () => {
-      const credentials = await scene.credentials(shown);
+      const credentials = await scene.credentials(certificate);
       const answer = await requestToken({ grant_type, ...credentials });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const { access_token, id_token, ...rest } = answer.body;
@@ -72,7 +72,7 @@ describe('device tokens', () => {
       });
       assert.equal(answer.headers['cache-control'], 'no-store');
       const claims = await claimsOf(access_token, credentials.client_id);
-      assert.deepEqual(claims['cnf'], { 'x5t#S256': thumbprintOf(shown) });
+      assert.deepEqual(claims['cnf'], { 'x5t#S256': thumbprintOf(certificate) });
       const { merchantId, storeId, logicalDeviceId, tsn } = location;
       assert.deepEqual(claims['um_scope'], { entityId: merchantId, entityType: 'merchant' });
       for (const [name, value] of Object.entries({
@@ -95,25 +95,28 @@ describe('device tokens', () => {
     });
 
     it('work at the API with their certificate, and are refused without it', async () => {
-      const { body } = await requestToken({ grant_type, ...(await scene.credentials(shown)) });
-      const good = await atApi(body.access_token, shown);
+      const { body } = await requestToken({
+        grant_type,
+        ...(await scene.credentials(certificate)),
+      });
+      const good = await atApi(body.access_token, certificate);
       assert.equal(good.status, 200, JSON.stringify(good.body));
-      const neighbour = await scene.place({ merchantId: location.merchantId });
+      const neighbour = await scene.createTerminal({ merchantId: location.merchantId });
       const other = await scene.certify(neighbour.physicalDeviceId);
-      const header = `:${new X509Certificate(shown.cert).raw.toString('base64')}:`;
+      const header = `:${new X509Certificate(certificate.cert).raw.toString('base64')}:`;
       for (const answer of [
         await atApi(body.access_token),
         await atApi(body.access_token, other),
         await atApi(body.access_token, undefined, { 'client-cert': header }),
-        await atApi(body.id_token, shown),
+        await atApi(body.id_token, certificate),
       ]) {
         assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid']);
       }
     });
 
     it('need a secret that is bound to this certificate', async () => {
-      const credentials = await scene.credentials(shown);
-      const neighbour = await scene.place({ merchantId: location.merchantId });
+      const credentials = await scene.credentials(certificate);
+      const neighbour = await scene.createTerminal({ merchantId: location.merchantId });
       const thief = await scene.certify(neighbour.physicalDeviceId);
       assertError(await requestToken({ grant_type, ...credentials }, thief), 401, 'invalid_client');
       const ownClaims = { grant_type, client_id: credentials.client_id };
@@ -160,15 +163,17 @@ describe('device tokens', () => {
       const tokenLimits = { addressPerMinute: 1000, failuresPerMinute: 1000, clientPerMinute: 2 };
       const limited = await openDevices({ tokenLimits });
       try {
-        const first = await limited.place();
-        const second = await limited.place({ merchantId: first.merchantId });
+        const first = await limited.createTerminal();
+        const second = await limited.createTerminal({ merchantId: first.merchantId });
         const statuses: (readonly number[])[] = [];
         for (const { physicalDeviceId } of [first, second]) {
           const presented = await limited.certify(physicalDeviceId);
           const form = { grant_type, ...(await limited.credentials(presented)) };
           const requests = [];
           for (let times = 0; times < 3; times += 1) {
-            requests.push((await limited.device(tokenPath, { form, shown: presented })).status);
+            requests.push(
+              (await limited.device(tokenPath, { form, certificate: presented })).status,
+            );
           }
           statuses.push(requests);
         }
@@ -184,10 +189,10 @@ describe('device tokens', () => {
     it('of one device mean nothing to another organisation', async () => {
       const otherOrganization = await openDevices();
       try {
-        const { physicalDeviceId } = await otherOrganization.place();
+        const { physicalDeviceId } = await otherOrganization.createTerminal();
         const foreign = await otherOrganization.certify(physicalDeviceId);
         const answer = await requestToken(
-          { grant_type, ...(await scene.credentials(shown)) },
+          { grant_type, ...(await scene.credentials(certificate)) },
           foreign,
         );
         // Also with the authority of another installation: the certificate is not registered here.
@@ -220,7 +225,7 @@ describe('device tokens', () => {
         entityId,
       });
     }
-    const operatorOf = ({ merchantId }: Place) =>
+    const operatorOf = ({ merchantId }: TestTerminal) =>
       createUser({ entityType: 'merchant', entityId: merchantId, group: 'org_operator' });
     const formOf = ({ username }: User, more: Record<string, string> = {}) => ({
       grant_type: 'password',
@@ -231,7 +236,7 @@ describe('device tokens', () => {
     });
 
     it('are issued to a user at this device, and are refreshed with the certificate only', async () => {
-      await scene.credentials(shown);
+      await scene.credentials(certificate);
       const user = await operatorOf(location);
       const scope = 'openid profile auth';
       const answer = await requestToken(formOf(user, { scope }));
@@ -241,7 +246,7 @@ describe('device tokens', () => {
       assert.ok(rest.refresh_expires_in > 0 && id_token && session_state);
       const client_id = `device-${location.merchantId}`;
       const claims = await claimsOf(access_token, client_id);
-      assert.deepEqual(claims['cnf'], { 'x5t#S256': thumbprintOf(shown) });
+      assert.deepEqual(claims['cnf'], { 'x5t#S256': thumbprintOf(certificate) });
       const { storeId, logicalDeviceId, tsn } = location;
       for (const [name, value] of Object.entries({
         sub: user.userId,
@@ -258,7 +263,7 @@ describe('device tokens', () => {
       const form = { grant_type: 'refresh_token', client_id, refresh_token };
       const ordinary = `/oauth2/v1/${scene.userDomainId}/token`;
       assertError(await scene.api(ordinary, { form }), 401, 'invalid_client');
-      const neighbour = await scene.place({ merchantId: location.merchantId });
+      const neighbour = await scene.createTerminal({ merchantId: location.merchantId });
       const other = await scene.certify(neighbour.physicalDeviceId);
       assertError(await requestToken(form, other), 400, 'invalid_grant');
       const renewed = await requestToken(form);
@@ -269,9 +274,9 @@ describe('device tokens', () => {
     });
 
     it('are refused for users of the organisation and of other merchants', async () => {
-      await scene.credentials(shown);
+      await scene.credentials(certificate);
       const { organizationId } = scene;
-      const elsewhere = await scene.place();
+      const elsewhere = await scene.createTerminal();
       const refused = [
         await createUser({ entityType: 'tenant', entityId: organizationId, group: 'org_admin' }),
         await createUser({ entityType: 'tenant', entityId: organizationId, group: 'org_dfo' }),
@@ -357,14 +362,14 @@ describe('device tokens', () => {
 
   describe('with invalid requests', () => {
     it('are refused as RFC 6749 requires', async () => {
-      const credentials = await scene.credentials(shown);
+      const credentials = await scene.credentials(certificate);
       const form = { grant_type, ...credentials };
       const basic = Buffer.from(`${credentials.client_id}:${credentials.client_secret}`);
       const authorization = `Basic ${basic.toString('base64')}`;
       const encoded = new URLSearchParams(form).toString();
       const type = { 'content-type': 'application/x-www-form-urlencoded' };
       const raw = (body: string, headers: Record<string, string> = type) =>
-        scene.device(tokenPath, { raw: body, headers, shown });
+        scene.device(tokenPath, { raw: body, headers, certificate });
       assertError(await raw(`${encoded}&grant_type=x`), 400, 'invalid_request');
       assertError(await raw(`${encoded}&client_id=x`), 400, 'invalid_request');
       assertError(await raw(encoded, { ...type, authorization }), 400, 'invalid_request');
@@ -391,10 +396,10 @@ describe('device tokens', () => {
     });
 
     it('are issued by POST at the device listener and nowhere else', async () => {
-      const read = await scene.device(tokenPath, { shown });
+      const read = await scene.device(tokenPath, { certificate });
       assert.deepEqual([read.status, read.headers['allow']], [405, 'POST']);
-      const form = { grant_type, ...(await scene.credentials(shown)) };
-      assert.equal((await scene.api(tokenPath, { form, shown })).status, 404);
+      const form = { grant_type, ...(await scene.credentials(certificate)) };
+      assert.equal((await scene.api(tokenPath, { form, certificate })).status, 404);
       const { userDomainId, token } = scene;
       for (const path of [
         `/oauth2/v1/${userDomainId}/token`,
@@ -405,7 +410,7 @@ describe('device tokens', () => {
         '/healthz',
         '/',
       ]) {
-        assert.equal((await scene.device(path, { shown, token })).status, 404, path);
+        assert.equal((await scene.device(path, { certificate, token })).status, 404, path);
       }
     });
   });

@@ -1,7 +1,7 @@
 // Issues tokens to a device that acts for itself, bound to its certificate.
 import type { Clock, Ids } from '../../platform/index.ts';
-import type { Application } from '../clients/application.ts';
-import type { Realm } from '../realms-and-keys/realm.ts';
+import type { Application } from '../clients/application-types.ts';
+import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { SignInDevice } from '../tokens/authentication-claims.ts';
 import { accessTokenHash } from '../tokens/issue-user-tokens.ts';
 import { signAccessToken, signJwt } from '../tokens/realm-jwt.ts';

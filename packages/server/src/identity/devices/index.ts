@@ -8,6 +8,7 @@ import { type RecordChange, recordNothing } from '../infrastructure/audit-port.t
 import { createChangeCounter } from '../infrastructure/change-counter.ts';
 import { createDeviceAuthorities } from './certificate-authority.ts';
 import { registerCertificateRoutes } from './certificate-routes.ts';
+import { createClaimTerminal } from './claim-terminal.ts';
 import { registerCredentialRoutes } from './credential-and-claim-routes.ts';
 import { createDeviceCertificateStore } from './device-certificate-sql.ts';
 import { createDeviceCertificates, type DeviceCertificates } from './device-certificates.ts';
@@ -17,7 +18,6 @@ import {
   createFindAuthenticatedDevice,
   type FindAuthenticatedDevice,
 } from './find-authenticated-device.ts';
-import { createClaimTerminal } from './terminal-claims.ts';
 import type {
   CertificateHolder,
   FindDevice,

@@ -4,18 +4,18 @@ import { hash, X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import {
+  type CertificateAndKey,
   type DeviceScene,
   openDevices,
-  type Place,
-  type Shown,
+  type TestTerminal,
 } from '../../../test/support/provisioning/test-devices.ts';
 
 const password = 'seven tills under one roof';
 
 describe('a terminal with a signed-in user', () => {
   let scene: DeviceScene;
-  let origin: Place;
-  let shown: Shown;
+  let origin: TestTerminal;
+  let certificate: CertificateAndKey;
   let username: string;
   let sequence = 0;
 
@@ -25,9 +25,9 @@ describe('a terminal with a signed-in user', () => {
   after(() => scene.close());
 
   async function begin(): Promise<void> {
-    origin = await scene.place();
-    shown = await scene.certify(origin.physicalDeviceId);
-    await scene.credentials(shown);
+    origin = await scene.createTerminal();
+    certificate = await scene.certify(origin.physicalDeviceId);
+    await scene.credentials(certificate);
     const { organizationId, userDomainId, identity } = scene;
     sequence += 1;
     username = `user-${sequence}`;
@@ -48,7 +48,7 @@ describe('a terminal with a signed-in user', () => {
   const requestToken = (form: Record<string, string>) =>
     scene.device('/oauth2-mtls/v1/token', {
       form: { client_id: `device-${origin.merchantId}`, ...form },
-      shown,
+      certificate,
     });
   const signIn = async () => {
     const answer = await requestToken({ grant_type: 'password', username, password });
@@ -60,7 +60,7 @@ describe('a terminal with a signed-in user', () => {
     return status === 200 ? body : body.error;
   };
   const isGood = (token: string) => {
-    const thumbprint = hash('sha256', new X509Certificate(shown.cert).raw, 'base64url');
+    const thumbprint = hash('sha256', new X509Certificate(certificate.cert).raw, 'base64url');
     const presented = { thumbprint: async () => thumbprint };
     return scene.identity.verifyToken(token, presented).then(
       () => true,
@@ -72,9 +72,9 @@ describe('a terminal with a signed-in user', () => {
     return [deviceId, storeId];
   };
 
-  async function move(from: Place, to: Place): Promise<void> {
+  async function move(from: TestTerminal, to: TestTerminal): Promise<void> {
     const { provisioning, organizationId } = scene;
-    const link = ({ logicalDeviceId }: Place, ids: string[]) =>
+    const link = ({ logicalDeviceId }: TestTerminal, ids: string[]) =>
       provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, ids);
     await link(from, []);
     await link(to, [origin.physicalDeviceId]);
@@ -86,7 +86,7 @@ describe('a terminal with a signed-in user', () => {
     const stayed = await refresh(first.refresh_token);
     assert.deepEqual(placeIn(stayed.access_token), [origin.logicalDeviceId, origin.storeId]);
 
-    const next = await scene.place({ merchantId: origin.merchantId, isLinked: false });
+    const next = await scene.createTerminal({ merchantId: origin.merchantId, isLinked: false });
     await move(origin, next);
     assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
     assert.equal(await isGood(stayed.access_token), false, 'it sold for the old place');
@@ -105,7 +105,10 @@ describe('a terminal with a signed-in user', () => {
   it('stays signed in if it moves away and returns before the next refresh', async () => {
     await begin();
     const { refresh_token } = await signIn();
-    const elsewhere = await scene.place({ merchantId: origin.merchantId, isLinked: false });
+    const elsewhere = await scene.createTerminal({
+      merchantId: origin.merchantId,
+      isLinked: false,
+    });
     await move(origin, elsewhere);
     await move(elsewhere, origin);
     const { access_token } = await refresh(refresh_token);

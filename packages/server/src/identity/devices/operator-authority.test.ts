@@ -37,20 +37,20 @@ describe('an authority of the operator', () => {
     });
 
   it('is trusted for devices with registered certificates, which can be revoked', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.place();
+    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
     const certificate = await operator.terminal({ serialNumber, tsn });
-    assertCode(await scene.device(path, { shown: certificate }), 401, 'certificate_invalid');
+    assertCode(await scene.device(path, { certificate }), 401, 'certificate_invalid');
     const made = await register(physicalDeviceId, certificate.cert);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     assert.ok(made.body.certificateChain.endsWith(operator.certificate));
-    assert.equal((await scene.device(path, { shown: certificate })).status, 200);
+    assert.equal((await scene.device(path, { certificate })).status, 200);
     assertCode(await register(physicalDeviceId, certificate.cert), 409, 'already_exists');
     const { thumbprint } = made.body;
     await scene.api(
       `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates/${thumbprint}/revoke`,
       { method: 'POST', token: scene.token },
     );
-    assertCode(await scene.device(path, { shown: certificate }), 401, 'certificate_revoked');
+    assertCode(await scene.device(path, { certificate }), 401, 'certificate_revoked');
   });
 
   it('may name the terminal in full or by its serial number, in either place of the subject', async () => {
@@ -58,17 +58,17 @@ describe('an authority of the operator', () => {
       (serialNumber: string, tsn: string) => ({ serialNumber: tsn, tsn: serialNumber }),
       (serialNumber: string) => ({ serialNumber, tsn: 'Till 7' }),
     ]) {
-      const { physicalDeviceId, serialNumber, tsn } = await scene.place();
+      const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
       const certificate = await operator.terminal(subject(serialNumber, tsn));
       assert.equal((await register(physicalDeviceId, certificate.cert)).status, 201);
     }
   });
 
   it('is trusted for nothing else', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.place();
+    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
     const subject = { serialNumber, tsn };
     const otherManufacturer = await makeMaker('Terminals Ltd');
-    const another = await scene.place();
+    const another = await scene.createTerminal();
     const ownCertificate = await scene.certify(physicalDeviceId);
     const wrong: Readonly<Record<string, string>> = {
       'of another authority with its name': (await otherManufacturer.terminal(subject)).cert,
@@ -106,7 +106,7 @@ describe('a proxy that terminates TLS', () => {
   }
 
   it('forwards certificates, which the server validates too', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.place();
+    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
     assert.equal((await pass(certificate.cert)).status, 200);
     assertCode(await pass(undefined), 401, 'certificate_required');
@@ -126,7 +126,7 @@ describe('a proxy that terminates TLS', () => {
   });
 
   it('is trusted only from its own address', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const { cert } = await scene.certify(physicalDeviceId);
     for (const address of ['192.0.2.1', '127.0.0.1', '::1', '10.8.0.1']) {
       assertCode(await pass(cert, address), 401, 'certificate_required');
@@ -135,11 +135,11 @@ describe('a proxy that terminates TLS', () => {
     const header = `:${new X509Certificate(cert).raw.toString('base64')}:`;
     const headers = { 'client-cert': header };
     assertCode(await scene.device(path, { headers }), 401, 'certificate_required');
-    assert.equal((await scene.device(path, { headers, shown: certificate })).status, 200);
+    assert.equal((await scene.device(path, { headers, certificate })).status, 200);
   });
 
   it('sees a certificate expire', async () => {
-    const { physicalDeviceId } = await scene.place();
+    const { physicalDeviceId } = await scene.createTerminal();
     const { cert } = await scene.certify(physicalDeviceId);
     assert.equal((await pass(cert)).status, 200);
     scene.clock.advance(366 * dayMs);

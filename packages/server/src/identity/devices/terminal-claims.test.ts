@@ -9,10 +9,10 @@ import {
 } from '../../../test/support/provisioning/test-device-maker.ts';
 import {
   type Answer,
+  type CertificateAndKey,
   type DeviceScene,
   openDevices,
-  type Place,
-  type Shown,
+  type TestTerminal,
 } from '../../../test/support/provisioning/test-devices.ts';
 import { merchantBody } from '../../../test/support/provisioning/test-provisioning.ts';
 import type { Caller } from '../../http/index.ts';
@@ -25,7 +25,7 @@ const code = 'K7QM-2F9X';
 const openConflictsMax = 20;
 
 type Party = { organizationId: string; userDomainId: string; token: string };
-type Hardware = Pick<Place, 'physicalDeviceId' | 'serialNumber' | 'tsn'>;
+type Hardware = Pick<TestTerminal, 'physicalDeviceId' | 'serialNumber' | 'tsn'>;
 
 const facts = ({ status, body }: Answer) => [status, body.code ?? body.claimStatus];
 
@@ -92,8 +92,8 @@ describe('a claim of a terminal, in production', () => {
     return view;
   }
 
-  const send = (certificate: Shown, json: object) =>
-    scene.device(claimsPath, { shown: certificate, json, method: 'POST' });
+  const send = (certificate: CertificateAndKey, json: object) =>
+    scene.device(claimsPath, { certificate, json, method: 'POST' });
   const enter = ({ token }: Party, { physicalDeviceId }: Hardware, claimCode: string) =>
     scene.api(`/provisioning/v2/physical-devices/${physicalDeviceId}/claim`, {
       token,
@@ -121,14 +121,14 @@ describe('a claim of a terminal, in production', () => {
   };
 
   it('by the code that it shows is needed before its certificate opens a connection', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const certificate = await scene.certify(location.physicalDeviceId);
-    assert.deepEqual(facts(await scene.device(credentialsPath, { shown: certificate })), [
+    assert.deepEqual(facts(await scene.device(credentialsPath, { certificate })), [
       403,
       'device_not_claimed',
     ]);
     const form = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
-    const token = await scene.device('/oauth2-mtls/v1/token', { shown: certificate, form });
+    const token = await scene.device('/oauth2-mtls/v1/token', { certificate, form });
     assert.deepEqual([token.status, token.body.error], [400, 'unauthorized_client']);
 
     assert.deepEqual(facts(await enter(ownParty, location, code)), [422, 'claim_code_invalid']);
@@ -137,7 +137,7 @@ describe('a claim of a terminal, in production', () => {
     assert.deepEqual([claimed.status, claimed.body.claimMethod], [200, 'Code']);
     assert.match(String(claimed.headers['etag']), /^"\d+"$/);
     assert.deepEqual(facts(await send(certificate, { claimCode: code })), [200, 'Claimed']);
-    assert.equal((await scene.device(credentialsPath, { shown: certificate })).status, 200);
+    assert.equal((await scene.device(credentialsPath, { certificate })).status, 200);
     assert.deepEqual(facts(await enter(ownParty, location, 'AAAA-AAAA')), [200, 'Claimed']);
     const actions = (await auditOf(ownParty, location.physicalDeviceId)).map(
       ({ action }) => action,
@@ -146,16 +146,16 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('by a certificate of the platform needs the code, also if the terminal names an organisation', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const certificate = await scene.certify(location.physicalDeviceId);
     const { userDomainId: userDomain } = ownParty;
     assert.deepEqual(facts(await send(certificate, { userDomain })), [200, 'Unclaimed']);
     assert.equal((await read(ownParty, location)).claimStatus, 'Unclaimed');
-    assert.equal((await scene.device(credentialsPath, { shown: certificate })).status, 403);
+    assert.equal((await scene.device(credentialsPath, { certificate })).status, 403);
   });
 
   it('by a code takes the last code alone, for fifteen minutes, and ends after five wrong ones', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     await remember(ownParty, location);
     scene.clock.advance(15 * 60_000);
     assert.deepEqual(facts(await enter(ownParty, location, code)), [422, 'claim_code_invalid']);
@@ -182,16 +182,16 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('by the certificate of its maker goes to the organisation that the terminal names', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const elsewhere = await provisionElsewhere(location);
     const certificate = await maker.terminal(location);
-    assert.deepEqual(facts(await scene.device(credentialsPath, { shown: certificate })), [
+    assert.deepEqual(facts(await scene.device(credentialsPath, { certificate })), [
       401,
       'certificate_invalid',
     ]);
     const claimed = await send(certificate, { userDomain: ownParty.userDomainId });
     assert.deepEqual(facts(claimed), [200, 'Claimed']);
-    assert.equal((await scene.device(credentialsPath, { shown: certificate })).status, 200);
+    assert.equal((await scene.device(credentialsPath, { certificate })).status, 200);
     assert.equal((await read(ownParty, location)).claimMethod, 'Certificate');
     assert.equal((await read(other, elsewhere)).claimStatus, 'Unclaimed');
     // Again, after a restart of the terminal.
@@ -202,7 +202,7 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('by a certificate takes the terminal from an organisation that has only entered a code', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const squatter = await provisionElsewhere(location);
     await remember(other, squatter);
     assert.deepEqual(facts(await enter(other, squatter, code)), [200, 'Claimed']);
@@ -221,7 +221,7 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('by a certificate that another organisation registered does not assign the terminal to that organisation', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const otherOrganization = await provisionElsewhere(location);
     const certificate = await maker.terminal(location);
     for (const [party, { physicalDeviceId }] of [
@@ -237,7 +237,7 @@ describe('a claim of a terminal, in production', () => {
     }
     await remember(other, otherOrganization);
     assert.deepEqual(facts(await enter(other, otherOrganization, code)), [200, 'Claimed']);
-    assert.deepEqual(facts(await scene.device(credentialsPath, { shown: certificate })), [
+    assert.deepEqual(facts(await scene.device(credentialsPath, { certificate })), [
       403,
       'device_not_claimed',
     ]);
@@ -245,12 +245,12 @@ describe('a claim of a terminal, in production', () => {
       200,
       'Claimed',
     ]);
-    const { body } = await scene.device(credentialsPath, { shown: certificate });
+    const { body } = await scene.device(credentialsPath, { certificate });
     assert.equal(body[0].userDomain, ownParty.userDomainId);
   });
 
   it('is refused with the same response if another organisation has the terminal', async () => {
-    const [taken, free] = [await scene.place(), await scene.place()];
+    const [taken, free] = [await scene.createTerminal(), await scene.createTerminal()];
     const [blocked, wrong] = [await provisionElsewhere(taken), await provisionElsewhere(free)];
     const certificate = await maker.terminal(taken);
     await send(certificate, { userDomain: ownParty.userDomainId });
@@ -300,28 +300,28 @@ describe('a claim of a terminal, in production', () => {
         );
     };
     for (let count = 0; count < openConflictsMax; count += 1) {
-      const { serialNumber, physicalDeviceId } = await scene.place({ isLinked: false });
+      const { serialNumber, physicalDeviceId } = await scene.createTerminal({ isLinked: false });
       await terminalClaims.claimByOperator(ownParty.organizationId, physicalDeviceId);
       assert.equal(
         await imitate(serialNumber, count % 2 ? below : organizationId),
         'claim_code_invalid',
       );
     }
-    const { serialNumber } = await scene.place({ isLinked: false });
+    const { serialNumber } = await scene.createTerminal({ isLinked: false });
     for (const next of [serialNumber, '99999902'])
       assert.equal(await imitate(next), 'rate_limited');
     assert.equal(await imitate('99999903', below), 'rate_limited');
   });
 
   it('that is in conflict is settled by the operator alone, and both organisations read their own part', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const claimant = await provisionElsewhere(location);
     const certificate = await maker.terminal(location);
     await send(certificate, { userDomain: ownParty.userDomainId });
     const { client_id, client_secret } = await scene.credentials(certificate);
     const form = { grant_type: 'client_credentials', client_id, client_secret };
     const { body: given } = await scene.device('/oauth2-mtls/v1/token', {
-      shown: certificate,
+      certificate,
       form,
     });
     await send(certificate, { userDomain: other.userDomainId });
@@ -360,7 +360,7 @@ describe('a claim of a terminal, in production', () => {
     await assert.rejects(decided, isNotFound);
 
     const availability = (token: string) =>
-      scene.api('/provisioning/v2/physical-devices', { token, shown: certificate });
+      scene.api('/provisioning/v2/physical-devices', { token, certificate });
     assert.notEqual((await availability(given.access_token)).status, 401);
     const settled = await settle(operator, conflictId, 'GiveToClaimant');
     assert.deepEqual([settled.status, settled.body.status], [200, 'Settled']);
@@ -385,19 +385,19 @@ describe('a claim of a terminal, in production', () => {
     }
     // The terminal of the new holder presents the same certificate.
     await send(certificate, { userDomain: other.userDomainId });
-    const { body } = await scene.device(credentialsPath, { shown: certificate });
+    const { body } = await scene.device(credentialsPath, { certificate });
     assert.equal(body[0].userDomain, other.userDomainId);
   });
 
   it('leaves no open conflict when the operator decides for the holder, or when the holder removes the terminal', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const claimant = await provisionElsewhere(location);
     const certificate = await maker.terminal(location);
     await send(certificate, { userDomain: ownParty.userDomainId });
     await send(certificate, { userDomain: other.userDomainId });
     const [first] = await conflictsAbout(location);
     assert.equal((await settle(operator, String(first?.conflictId), 'KeepHolder')).status, 200);
-    assert.equal((await scene.device(credentialsPath, { shown: certificate })).status, 200);
+    assert.equal((await scene.device(credentialsPath, { certificate })).status, 200);
     await send(certificate, { userDomain: other.userDomainId });
     const scope = { organizationId: ownParty.organizationId };
     await scene.provisioning.logicalDevices.linkPhysicalDevices(
@@ -417,7 +417,7 @@ describe('a claim of a terminal, in production', () => {
 
   it('that two organisations prove at the same time goes to one of them', async () => {
     for (let round = 0; round < 3; round += 1) {
-      const location = await scene.place();
+      const location = await scene.createTerminal();
       await provisionElsewhere(location);
       const certificate = await maker.terminal(location);
       const answers = await Promise.all(
@@ -434,7 +434,7 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('needs a certificate of a configured manufacturer authority', async () => {
-    const location = await scene.place();
+    const location = await scene.createTerminal();
     const rogue = await makeMaker('Terminals Ltd');
     const userDomain = ownParty.userDomainId;
     for (const certificate of [

@@ -4,11 +4,11 @@ import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
+  type OAuthTestRealm,
+  openOAuthTestRealm,
   redirectUri,
   type TokenResponse,
-} from '../../../test/support/browser/authorization-code-flow.ts';
+} from '../../../test/support/browser/oauth-test-realm.ts';
 import {
   authorizationUrl,
   completeSignIn,
@@ -18,10 +18,10 @@ import {
 } from '../../../test/support/browser/sign-in-without-pages.ts';
 
 describe('the authorization code flow', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow();
+    flow = await openOAuthTestRealm();
   });
   after(() => flow.close());
 

@@ -11,8 +11,8 @@ import {
   type Reschedule,
 } from '../../platform/index.ts';
 import type { RecordChange } from '../infrastructure/audit-port.ts';
-import type { SealedKey, UserDomain } from './realm.ts';
 import type { RealmStore } from './realm-sql.ts';
+import type { SealedKey, UserDomain } from './realm-types.ts';
 import { type Realms, realmCacheTtlMs } from './realms.ts';
 import type { KeyRing } from './signing-keys.ts';
 

@@ -1,6 +1,6 @@
 // The SQL of user domains and signing keys.
 import { type Database, isoTime, type Queries } from '../../platform/index.ts';
-import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm.ts';
+import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm-types.ts';
 
 /** Rotation adds two keys at a time, so this limit covers years. */
 const maxListedKeys = 32;

@@ -3,8 +3,8 @@ import { throwProblem } from '@switchyard/contract';
 import type { Clock, Queries } from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
-import type { Realm, RealmKey, RevocationList, UserDomain } from './realm.ts';
 import type { RealmStore } from './realm-sql.ts';
+import type { Realm, RealmKey, RevocationList, UserDomain } from './realm-types.ts';
 import { type KeyRing, selectSigningKey } from './signing-keys.ts';
 
 /** About 12 KB each: keys and revocation list. */

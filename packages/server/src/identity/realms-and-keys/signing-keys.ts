@@ -4,7 +4,7 @@ import { createPublicKey, createSecretKey, generateKeyPair, type KeyObject } fro
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
-import type { RealmKey, SealedKey, SigningAlgorithm } from './realm.ts';
+import type { RealmKey, SealedKey, SigningAlgorithm } from './realm-types.ts';
 
 const generateKeyPairAsync = promisify(generateKeyPair);
 const algorithms: readonly SigningAlgorithm[] = ['ES256', 'RS256'];

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
+  type OAuthTestRealm,
+  openOAuthTestRealm,
   type TokenResponse,
-} from '../../../test/support/browser/authorization-code-flow.ts';
+} from '../../../test/support/browser/oauth-test-realm.ts';
 import {
   completeSignIn,
   createNodeRequestAndReply,
@@ -26,15 +26,12 @@ import { hashBearerValue } from '../oauth/provider/storage-adapter.ts';
 const newPassword = () => `correct ${randomUUID()} staple`;
 
 describe('while sessions end', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
   let hook: InterruptibleDatabase;
 
   before(async () => {
     hook = createInterruptibleDatabase(await testDatabase());
-    flow = await openAuthorizationCodeFlow(
-      {},
-      { database: hook.database, ...createMailRecorder() },
-    );
+    flow = await openOAuthTestRealm({}, { database: hook.database, ...createMailRecorder() });
   });
   after(() => flow.close());
 

@@ -1,6 +1,6 @@
 // The oidc-provider instance of one realm, with its cookie options.
 import type Provider from 'oidc-provider';
-import type { Realm } from '../realms-and-keys/realm.ts';
+import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { sessionCookieOptions } from './session-cookies.ts';
 
 export type RealmProvider = {

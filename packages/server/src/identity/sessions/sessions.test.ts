@@ -1,18 +1,18 @@
 // Tests the sessions of a user: listed, ended one by one, ended all at once.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
-} from '../../../test/support/browser/authorization-code-flow.ts';
 import type { Browser } from '../../../test/support/browser/cookie-browser.ts';
+import {
+  type OAuthTestRealm,
+  openOAuthTestRealm,
+} from '../../../test/support/browser/oauth-test-realm.ts';
 import { createNodeRequestAndReply } from '../../../test/support/browser/sign-in-without-pages.ts';
 
 describe('sessions', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow({ securityFlows: ['AuthorizationCode', 'Password'] });
+    flow = await openOAuthTestRealm({ securityFlows: ['AuthorizationCode', 'Password'] });
   });
   after(() => flow.close());
 

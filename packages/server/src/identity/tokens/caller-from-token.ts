@@ -4,7 +4,7 @@ import type { JWTPayload } from 'jose';
 import type { Caller } from '../../http/index.ts';
 import type { User } from '../accounts/types.ts';
 import { effectivePermissions } from '../clients/permissions.ts';
-import type { Realm } from '../realms-and-keys/realm.ts';
+import type { Realm } from '../realms-and-keys/realm-types.ts';
 import { accessTokenTypClaim } from './token-claims.ts';
 
 const maxPermissionSets = 256;

@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import {
-  redirectUri,
-  type TokenResponse,
-} from '../../../test/support/browser/authorization-code-flow.ts';
 import { createBrowser, injectionTransport } from '../../../test/support/browser/cookie-browser.ts';
+import { redirectUri, type TokenResponse } from '../../../test/support/browser/oauth-test-realm.ts';
 import { authorizationUrl, signIn } from '../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import type { Ids, Queries } from '../../platform/index.ts';
 import type { AuthenticationMethod, User } from '../accounts/types.ts';
-import type { Application } from '../clients/application.ts';
-import type { Realm } from '../realms-and-keys/realm.ts';
+import type { Application } from '../clients/application-types.ts';
+import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { SignInDevice } from './authentication-claims.ts';
 import { signAccessToken, signJwt } from './realm-jwt.ts';
 import { refreshTokenClaims, signRefreshToken } from './refresh-token.ts';

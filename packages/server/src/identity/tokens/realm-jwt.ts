@@ -1,8 +1,8 @@
 // Signs and verifies JWTs with the keys of a realm.
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { AccessTokenType, Application } from '../clients/application.ts';
-import type { Realm, RealmKey, SigningAlgorithm } from '../realms-and-keys/realm.ts';
+import type { AccessTokenType, Application } from '../clients/application-types.ts';
+import type { Realm, RealmKey, SigningAlgorithm } from '../realms-and-keys/realm-types.ts';
 import { asn1ToRaw, rawToAsn1 } from './ecdsa-signature-encoding.ts';
 
 type Signer = {

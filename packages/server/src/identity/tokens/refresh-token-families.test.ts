@@ -3,21 +3,21 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
+  type OAuthTestRealm,
+  openOAuthTestRealm,
   redirectUri,
   type TokenResponse,
-} from '../../../test/support/browser/authorization-code-flow.ts';
+} from '../../../test/support/browser/oauth-test-realm.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 
 const rounds = 5;
 const callers = 12;
 
 describe('a code', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow();
+    flow = await openOAuthTestRealm();
   });
   after(() => flow.close());
 
@@ -100,10 +100,10 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow();
+    flow = await openOAuthTestRealm();
   });
   after(() => flow.close());
 
@@ -226,7 +226,7 @@ describe('a refresh token', () => {
       assert.equal(await errorOf(wrong), 'invalid_grant', wrong.slice(0, 20));
     }
     assert.equal(await errorOf(''), 'invalid_request');
-    const elsewhere = await openAuthorizationCodeFlow();
+    const elsewhere = await openOAuthTestRealm();
     try {
       const { body } = await elsewhere.refresh(tokens.refresh_token);
       assert.equal(body['error'], 'invalid_grant');

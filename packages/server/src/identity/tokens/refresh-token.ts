@@ -1,7 +1,7 @@
 // Signs and reads refresh tokens.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defined } from '@switchyard/contract';
-import type { Realm } from '../realms-and-keys/realm.ts';
+import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { TokenFamily } from './refresh-token-family-sql.ts';
 
 const refreshTokenType = 'Refresh';

@@ -3,20 +3,20 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
+  type OAuthTestRealm,
+  openOAuthTestRealm,
   type TokenResponse,
-} from '../../../test/support/browser/authorization-code-flow.ts';
+} from '../../../test/support/browser/oauth-test-realm.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { maxListedIds } from '../infrastructure/oidc-entity-sql.ts';
 
 const hourMs = 3_600_000;
 
 describe('a realm with more revoked tokens than its list can hold', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow();
+    flow = await openOAuthTestRealm();
   });
   after(() => flow.close());
 

@@ -2,7 +2,7 @@
 // contain.
 import type { Clock, Log } from '../../platform/index.ts';
 import { maxListedIds, type OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
-import type { Realm, RevocationList, UserDomain } from '../realms-and-keys/realm.ts';
+import type { Realm, RevocationList, UserDomain } from '../realms-and-keys/realm-types.ts';
 import { revokedFamilyModel as familyModel } from './refresh-token-family-sql.ts';
 
 const tokenModel = 'RevokedAccessToken';

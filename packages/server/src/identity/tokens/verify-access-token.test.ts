@@ -13,8 +13,8 @@ import {
 } from '../../../test/support/test-realm.ts';
 import type { Database } from '../../platform/index.ts';
 import { createChangeCounter } from '../infrastructure/change-counter.ts';
-import type { RealmKey } from '../realms-and-keys/realm.ts';
 import { createRealmStore } from '../realms-and-keys/realm-sql.ts';
+import type { RealmKey } from '../realms-and-keys/realm-types.ts';
 import { createKeyRing } from '../realms-and-keys/signing-keys.ts';
 import { createAccessTokenVerifier } from './verify-access-token.ts';
 

@@ -14,8 +14,8 @@ import {
 } from '../../../test/support/test-users.ts';
 import type { Caller } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
-import type { RealmKey } from '../realms-and-keys/realm.ts';
 import { createRealmStore } from '../realms-and-keys/realm-sql.ts';
+import type { RealmKey } from '../realms-and-keys/realm-types.ts';
 import { createKeyRing } from '../realms-and-keys/signing-keys.ts';
 
 const minuteMs = 60_000;

@@ -1,7 +1,7 @@
 // Routes that read: a transaction, missing offline sales, and the state of the acquirer links.
 import {
+  AcquirerAvailability,
   AcquirerLinkStateList,
-  Availability,
   defined,
   OfflineGap,
   ProblemError,
@@ -52,7 +52,10 @@ async function linksOfCaller(
 }
 
 /** The links that a sale of the caller could use. */
-async function getAvailability(ports: AvailabilityPorts, caller: Caller): Promise<Availability> {
+async function getAvailability(
+  ports: AvailabilityPorts,
+  caller: Caller,
+): Promise<AcquirerAvailability> {
   const callerLinks = await linksOfCaller(ports, caller);
   const links = ports.acquiring
     .listLinks(caller.organizationId)
@@ -106,7 +109,7 @@ export function registerReadRoutes(
     ...paymentRoute,
     permission: ['pay.sale', 'pay.read'],
     priority: 'last',
-    response: { 200: Availability },
+    response: { 200: AcquirerAvailability },
     errors: [],
     handler: async ({ caller }) => getAvailability(ports, caller),
   });

@@ -1,7 +1,7 @@
 // Caches values that are read from files, and reads changed files again.
 import { statSync } from 'node:fs';
 
-export type CachedFile<Value> = {
+export type CachedFileValue<Value> = {
   /** Modification times, sizes and inodes of the files at the last attempt. */
   version: string;
   /** The last valid value: an invalid change must not stop a service that works. */
@@ -14,10 +14,10 @@ export type CachedFile<Value> = {
  * @param load parses the file; its error messages contain no secrets
  * @returns undefined if neither of the required files exists
  */
-export type ReadCachedFile<Value> = (
+export type ReadCachedFileValue<Value> = (
   files: { required: readonly [string, ...string[]]; optional?: readonly string[] },
   load: (version: string) => Value,
-) => CachedFile<Value> | undefined;
+) => CachedFileValue<Value> | undefined;
 
 function describeReadError(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
@@ -31,8 +31,8 @@ export function createFileCache<Value>(options: {
   maxEntries: number;
   /** Called once for each new error of a file. */
   onError: (file: string, reason: string) => void;
-}): ReadCachedFile<Value> {
-  const cache = new Map<string, CachedFile<Value>>();
+}): ReadCachedFileValue<Value> {
+  const cache = new Map<string, CachedFileValue<Value>>();
 
   function fileVersion(file: string): string | undefined {
     const stats = statSync(file, { throwIfNoEntry: false });
@@ -44,9 +44,9 @@ export function createFileCache<Value>(options: {
   function readIfChanged(
     files: readonly string[],
     requiredCount: number,
-    previous: CachedFile<Value> | undefined,
+    previous: CachedFileValue<Value> | undefined,
     load: (version: string) => Value,
-  ): CachedFile<Value> | undefined {
+  ): CachedFileValue<Value> | undefined {
     let version = '';
     try {
       const versions = files.map(fileVersion);

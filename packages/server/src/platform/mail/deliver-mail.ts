@@ -1,5 +1,5 @@
 // Sends the mail of a job, and retries while the mail server may still accept it.
-import type { Job } from '../jobs/jobs.ts';
+import type { Job } from '../jobs/job-queue.ts';
 import type { Log } from '../observability/log.ts';
 import { type Mail, MailError, type MailMessage, type MailRefusal } from './smtp-mail.ts';
 

@@ -5,7 +5,7 @@ import { isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
-import type { UserDomains } from './user-domains.ts';
+import type { UserDomains } from './user-domain-port.ts';
 
 /** The number of levels from the top organisation to the lowest one, both included. */
 export const organizationLevelsMax = 8;
@@ -42,7 +42,7 @@ export function createOrganizationCache({
     const userDomainId = await userDomains.findByOrganization(organizationId);
     return {
       organizationId,
-      ancestorIds: ancestorIdsOf(row),
+      ancestorIds: readAncestorIds(row),
       status: row['status'] === 'Disabled' ? 'Disabled' : 'Enabled',
       approvalCodeRequired: row['approval_code_required'] === true,
       ...defined({ userDomainId }),
@@ -64,7 +64,7 @@ export function createOrganizationCache({
   };
 }
 
-export const ancestorIdsOf = (row: Row): string[] => row['ancestor_ids'] as string[];
+export const readAncestorIds = (row: Row): string[] => row['ancestor_ids'] as string[];
 
 /** Locks the top organisation, which never moves, so that changes of a tree run one by one. */
 export async function lockOrganizationTree(
@@ -101,7 +101,7 @@ export async function countLevelsBelow(queries: Queries, row: Row): Promise<numb
   const [found] = await queries.query(
     `SELECT coalesce(max(cardinality(ancestor_ids)), $2) - $2 AS levels FROM organizations
      WHERE ancestor_ids @> ARRAY[$1]::uuid[] AND removed_at IS NULL`,
-    [row['organization_id'], ancestorIdsOf(row).length],
+    [row['organization_id'], readAncestorIds(row).length],
   );
   return Number(found?.['levels'] ?? 0);
 }
@@ -115,7 +115,7 @@ export async function moveSubtree(
   await queries.query(
     `UPDATE organizations SET ancestor_ids = $2::uuid[] || ancestor_ids[$3::int + 1:]
      WHERE ancestor_ids @> ARRAY[$1]::uuid[]`,
-    [row['organization_id'], formatUuidArray(ancestorIds), ancestorIdsOf(row).length],
+    [row['organization_id'], formatUuidArray(ancestorIds), readAncestorIds(row).length],
   );
 }
 

@@ -19,14 +19,14 @@ import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { acquirerLinks, merchants, organizations, physicalDevices } from '../resources/tables.ts';
 import {
-  ancestorIdsOf,
   countLevelsBelow,
   formatUuidArray,
   lockOrganizationTree,
   moveSubtree,
   organizationLevelsMax,
+  readAncestorIds,
 } from './organization-tree.ts';
-import { openUserDomain, type UserDomains } from './user-domains.ts';
+import { openUserDomain, type UserDomains } from './user-domain-port.ts';
 
 const records = createRowRepository(organizations);
 
@@ -74,7 +74,7 @@ async function treeColumns(
 ): Promise<Row> {
   const parent =
     (await records.find(queries, scope, parentId)) ?? throwNotFound('organization_not_found');
-  const ancestorIds = [...ancestorIdsOf(parent), parentId];
+  const ancestorIds = [...readAncestorIds(parent), parentId];
   if (current !== undefined && ancestorIds.includes(organizationIdOf(current))) {
     throwFieldProblem(
       '/parentOrganizationId',

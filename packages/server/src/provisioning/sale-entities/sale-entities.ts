@@ -1,6 +1,6 @@
 // Resolves the identifiers of a sale to a merchant, its store, device and acquirer contracts.
 import { type ErrorCode, throwProblem } from '@switchyard/contract';
-import type { PostalAddress } from '../merchants/postal-address.ts';
+import type { PostalAddress } from '../merchants/format-address-line.ts';
 import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
 import type { Row } from '../resources/resource-sql.ts';
 

@@ -15,7 +15,7 @@ import type {
   QrRow,
   StoredEvent,
 } from '../transaction/records.ts';
-import { isPublished } from './published-events.ts';
+import { isPublished } from './qr-event-mapper.ts';
 import { type EventRow, type PaymentRow, toEvent, toLoadedPayment } from './qr-rows.ts';
 import * as statements from './statements-sql.ts';
 

@@ -2,7 +2,7 @@
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { type AwsClient, type AwsResult, type Log, lruCacheOptions } from '../../platform/index.ts';
-import { requireDerivable, toKeyFacts } from './aws-key-attributes.ts';
+import { requireDerivable, toKeyFacts } from './aws-payment-cryptography-keys.ts';
 import {
   HsmError,
   type HsmErrorCode,

@@ -22,7 +22,7 @@ async function createOrganizationWithSale() {
   const post = (path: string, body: Members, client: Client = setup.client) =>
     client.call('POST', path, { token: setup.merchant.token, body });
   return {
-    on: setup,
+    setup,
     other,
     post,
     async sold(members: Members = {}): Promise<string> {
@@ -65,7 +65,7 @@ const refundedIn = (setup: TestOrganization) =>
   }, 0);
 
 test('the same refund with a one-time code is done once, and both responses report it', async (t) => {
-  const { on: setup, other, post, sold } = await createOrganizationWithSale();
+  const { setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());
   const id = await sold();
   const made = await post('/payment/v1/approval-codes', { name: 'Shift lead', oneTime: true });
@@ -86,7 +86,7 @@ test('the same refund with a one-time code is done once, and both responses repo
 });
 
 test('by web one identifier is one refund or one cancel, also across two transactions', async (t) => {
-  const { on: setup, other, post, sold } = await createOrganizationWithSale();
+  const { setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());
   const captured = await sold();
   const heldSale = await sold({ captureMode: 'Deferred' });

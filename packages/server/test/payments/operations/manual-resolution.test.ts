@@ -33,7 +33,7 @@ async function createCollidingHost(t: TestContext) {
     return undefined;
   };
   host.script(answerWithDuplicate);
-  return { on: setup, host };
+  return { setup, host };
 }
 
 function call(
@@ -70,7 +70,7 @@ const jobsOf = async (setup: TestOrganization) =>
 
 describe('operations without a response', { concurrency: 4 }, () => {
   test('resolved as Failed: its amount is free, and it is not sent again', async (t) => {
-    const { on: setup, host } = await createCollidingHost(t);
+    const { setup, host } = await createCollidingHost(t);
     const id = await sold(setup, 'Immediate');
     const pending = await call(setup, `/${id}/refund`, { amount: 600, clientOperationId: 'r-1' });
     assert.deepEqual([pending.status, pending.body.operation.status], [202, 'Pending']);
@@ -117,7 +117,7 @@ describe('operations without a response', { concurrency: 4 }, () => {
   });
 
   test('resolved as Succeeded: a capture of all that waited for it completes', async (t) => {
-    const { on: setup } = await createCollidingHost(t);
+    const { setup } = await createCollidingHost(t);
     const id = await sold(setup, 'Deferred');
     const { body: batch } = await call(setup, '/captureall', {});
     const number = await until(async () => {
@@ -143,7 +143,7 @@ describe('operations without a response', { concurrency: 4 }, () => {
   });
 
   test('an operation can be resolved after its alarm, or if the host knows its reference numbers', async (t) => {
-    const { on: setup, host } = await createCollidingHost(t);
+    const { setup, host } = await createCollidingHost(t);
     const id = await sold(setup, 'Immediate');
     host.script((received) => {
       if (received.message.mti === '0800') approve(received);

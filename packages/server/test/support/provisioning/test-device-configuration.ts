@@ -13,20 +13,20 @@ import { testAudit } from '../test-audit.ts';
 import { createTestUser, passwordForm } from '../test-users.ts';
 import {
   type Answer,
+  type CertificateAndKey,
   type DeviceScene,
   openDevices,
-  type Place,
-  type Shown,
+  type TestTerminal,
 } from './test-devices.ts';
 
-export type Terminal = Place & {
+export type Terminal = TestTerminal & {
   /** Sends a request with a token of a machine that also sends its certificate. */
   ask(
     method: 'GET' | 'POST',
     path: string,
     more?: { json?: unknown; tag?: string },
   ): Promise<Answer>;
-  readonly certificate: Shown & { readonly thumbprint: string };
+  readonly certificate: CertificateAndKey & { readonly thumbprint: string };
 };
 
 export type FleetScene = DeviceScene & {
@@ -37,7 +37,7 @@ export type FleetScene = DeviceScene & {
   release(serviceId: string, declaration: object): Promise<void>;
   terminal(merchantId?: string): Promise<Terminal>;
   /** A token that a user of the merchant gets for a device, as in the demo. */
-  customToken(device: Place): Promise<string>;
+  customToken(device: TestTerminal): Promise<string>;
   configure(level: Level, entityId: string, serviceId: string, values: object): Promise<Answer>;
   verified(service: object): Promise<Record<string, unknown>>;
 };
@@ -90,7 +90,10 @@ export async function openFleet(): Promise<FleetScene> {
   const declared: string[] = [];
 
   /** A place created after the activation of a service needs its own activation. */
-  async function activate({ merchantId, storeId }: Place, isNewMerchant: boolean): Promise<void> {
+  async function activate(
+    { merchantId, storeId }: TestTerminal,
+    isNewMerchant: boolean,
+  ): Promise<void> {
     for (const serviceId of declared) {
       if (isNewMerchant) {
         await activations.activate(authoredScope, {
@@ -125,12 +128,12 @@ export async function openFleet(): Promise<FleetScene> {
       await services.publish(authoredScope, serviceId);
     },
     async terminal(merchantId) {
-      const device = await scene.place(defined({ merchantId }));
+      const device = await scene.createTerminal(defined({ merchantId }));
       await activate(device, merchantId === undefined);
       const certificate = await scene.certify(device.physicalDeviceId);
       const credentials = await scene.credentials(certificate);
       const form = { grant_type: 'client_credentials', ...credentials };
-      const answer = await scene.device('/oauth2-mtls/v1/token', { form, shown: certificate });
+      const answer = await scene.device('/oauth2-mtls/v1/token', { form, certificate });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const token = answer.body.access_token;
       return {
@@ -140,7 +143,7 @@ export async function openFleet(): Promise<FleetScene> {
           scene.api(path, {
             method,
             token,
-            shown: certificate,
+            certificate,
             ...defined({ json, headers: tag === undefined ? undefined : { 'if-none-match': tag } }),
           }),
       };

@@ -43,7 +43,7 @@ async function signBy(
   return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
 
-/** @example const maker = await makeMaker('Terminals Ltd'); const shown = await maker.terminal({ serialNumber, tsn }); */
+/** @example const maker = await makeMaker('Terminals Ltd'); const certificate = await maker.terminal({ serialNumber, tsn }); */
 export async function makeMaker(name: string): Promise<Maker> {
   const { certificate, privateKey: key } = await createAuthority(name, validity(30));
   const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });

@@ -34,14 +34,14 @@ import { merchantBody } from './test-provisioning.ts';
 export { makeCertificate };
 
 /** A private key and its certificate, both PEM. */
-export type Shown = { readonly cert: string; readonly key: string };
+export type CertificateAndKey = { readonly cert: string; readonly key: string };
 export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
   readonly body: any;
 };
-export type Ask = {
+export type DeviceRequestOptions = {
   readonly method?: string;
   readonly token?: string;
   readonly form?: Readonly<Record<string, string>>;
@@ -50,10 +50,10 @@ export type Ask = {
   readonly headers?: Readonly<Record<string, string>>;
   /** Keeps its connection; without an agent each request opens a new one. */
   readonly agent?: Agent;
-  readonly shown?: Shown | undefined;
+  readonly certificate?: CertificateAndKey | undefined;
 };
 
-export type Place = {
+export type TestTerminal = {
   readonly merchantId: string;
   readonly storeId: string;
   readonly logicalDeviceId: string;
@@ -77,16 +77,22 @@ export type DeviceScene = {
   readonly ca: string;
   /** A token of an application with all permissions in the organisation. */
   readonly token: string;
-  agent(certificate?: Shown, options?: object): Agent;
-  api(path: string, options?: Ask): Promise<Answer>;
-  device(path: string, options?: Ask): Promise<Answer>;
+  agent(certificate?: CertificateAndKey, options?: object): Agent;
+  api(path: string, options?: DeviceRequestOptions): Promise<Answer>;
+  device(path: string, options?: DeviceRequestOptions): Promise<Answer>;
   /**
    * Creates a merchant with a store and a terminal; with `merchantId`, a terminal of that merchant.
    */
-  place(facts?: { family?: string; merchantId?: string; isLinked?: boolean }): Promise<Place>;
-  certify(physicalDeviceId: string, key?: KeyKind): Promise<Shown & DeviceCertificate>;
+  createTerminal(facts?: {
+    family?: string;
+    merchantId?: string;
+    isLinked?: boolean;
+  }): Promise<TestTerminal>;
+  certify(physicalDeviceId: string, key?: KeyKind): Promise<CertificateAndKey & DeviceCertificate>;
   /** Gets the credentials of the device from merchants-credentials. */
-  credentials(certificate: Shown): Promise<{ client_id: string; client_secret: string }>;
+  credentials(
+    certificate: CertificateAndKey,
+  ): Promise<{ client_id: string; client_secret: string }>;
   close(): Promise<void>;
 };
 
@@ -108,13 +114,17 @@ const keyKinds = {
   'RSA-2048 with SHA-1': rsa(2048, 'SHA-1'),
 };
 
-export type Requested = { readonly key: string; readonly csr: string; readonly der: Buffer };
+export type GeneratedCertificateRequest = {
+  readonly key: string;
+  readonly csr: string;
+  readonly der: Buffer;
+};
 
 /** A key and a PKCS#10 request signed by it, as a device makes them. */
-export async function makeRequest(
+export async function createCertificateRequest(
   kind: KeyKind = 'P-256',
   name = 'CN=any-device',
-): Promise<Requested> {
+): Promise<GeneratedCertificateRequest> {
   const algorithm = keyKinds[kind];
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const signingAlgorithm = algorithm as unknown as EcdsaParams;
@@ -132,12 +142,17 @@ export async function makeRequest(
 
 type EcdsaParams = { readonly name: string; readonly hash: string };
 
-function contentTypeOf({ form, json }: Ask): string | undefined {
+function contentTypeOf({ form, json }: DeviceRequestOptions): string | undefined {
   if (json !== undefined) return 'application/json';
   return form === undefined ? undefined : 'application/x-www-form-urlencoded';
 }
 
-function send(port: number, path: string, agent: Agent, options: Ask): Promise<Answer> {
+function send(
+  port: number,
+  path: string,
+  agent: Agent,
+  options: DeviceRequestOptions,
+): Promise<Answer> {
   const { token, form, json, raw } = options;
   const body =
     raw ??
@@ -283,7 +298,7 @@ export async function openDevices(
     },
     api: (path, options = {}) => sendOnce(apiPort, path, options),
     device: (path, options = {}) => sendOnce(devicePort, path, options),
-    async place({ family = 'axium', merchantId: given, isLinked = true } = {}) {
+    async createTerminal({ family = 'axium', merchantId: given, isLinked = true } = {}) {
       serials += 1;
       const serialNumber = String(serials);
       const merchantId =
@@ -305,7 +320,7 @@ export async function openDevices(
       return { merchantId, storeId, logicalDeviceId, physicalDeviceId, serialNumber, tsn };
     },
     async certify(physicalDeviceId, kind) {
-      const { key, csr: certificateRequest } = await makeRequest(kind);
+      const { key, csr: certificateRequest } = await createCertificateRequest(kind);
       const made = await identity.devices.certificates.enrol(scope, physicalDeviceId, {
         certificateRequest,
       });
@@ -313,7 +328,7 @@ export async function openDevices(
     },
     async credentials(certificate) {
       const { body } = await scene.device(`${deviceListener.prefix}merchants-credentials`, {
-        shown: certificate,
+        certificate,
       });
       const [{ clientId: client_id, clientSecret: client_secret }] = body;
       return { client_id, client_secret };
@@ -325,9 +340,13 @@ export async function openDevices(
     },
   };
 
-  async function sendOnce(port: number, path: string, options: Ask): Promise<Answer> {
+  async function sendOnce(
+    port: number,
+    path: string,
+    options: DeviceRequestOptions,
+  ): Promise<Answer> {
     if (options.agent !== undefined) return send(port, path, options.agent, options);
-    const once = new Agent({ ca: server.cert, maxCachedSessions: 0, ...options.shown });
+    const once = new Agent({ ca: server.cert, maxCachedSessions: 0, ...options.certificate });
     try {
       return await send(port, path, once, options);
     } finally {

@@ -3,7 +3,7 @@ import { throwProblem } from '@switchyard/contract';
 import type { Clock, Database, Ids, Job, Jobs, Queries } from '../../../platform/index.ts';
 import { hashSecret } from '../../infrastructure/secret-hash.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
-import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
+import type { AttemptLimiter } from '../sign-in-attempts/attempts-per-ip-address.ts';
 import type { AttemptOrigin, EmailLinkPurpose, User } from '../types.ts';
 import { replacePassword, type UserStore } from '../users/user-sql.ts';
 import { toUsernameKey } from '../users/username-and-group-rules.ts';

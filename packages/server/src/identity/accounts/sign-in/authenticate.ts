@@ -3,7 +3,7 @@ import type { Clock, Ids } from '../../../platform/index.ts';
 import type { PasswordHasher } from '../passwords/password-hashing.ts';
 import { findLengthViolation } from '../passwords/rules.ts';
 import type { OneTimePasswords } from '../second-factors/one-time-passwords.ts';
-import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
+import type { AttemptLimiter } from '../sign-in-attempts/attempts-per-ip-address.ts';
 import type {
   AttemptOrigin,
   AuthenticationMethod,

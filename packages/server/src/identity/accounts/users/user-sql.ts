@@ -1,6 +1,6 @@
 // SQL of users: insert, find, set a password.
 import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
-import type { EntityType, Status } from '../../realms-and-keys/realm.ts';
+import type { EntityType, Status } from '../../realms-and-keys/realm-types.ts';
 import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
 import { permissionsOfGroups } from './username-and-group-rules.ts';
 

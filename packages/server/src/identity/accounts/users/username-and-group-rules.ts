@@ -6,7 +6,7 @@ import {
   type Permission,
   permissions,
 } from '@switchyard/contract';
-import type { EntityType } from '../../realms-and-keys/realm.ts';
+import type { EntityType } from '../../realms-and-keys/realm-types.ts';
 import type { SecondFactorStatus, User } from '../types.ts';
 
 /**

@@ -17,10 +17,14 @@ import {
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../../infrastructure/audit-port.ts';
 import { hashSecret } from '../../infrastructure/secret-hash.ts';
-import type { Application, ApplicationRecord, ApplicationWithLastUse } from '../application.ts';
 import { applicationChangeRecorder } from '../application-audit.ts';
 import type { ApplicationLastUsed } from '../application-last-used.ts';
 import type { ApplicationFilters, ApplicationStore } from '../application-sql.ts';
+import type {
+  Application,
+  ApplicationRecord,
+  ApplicationWithLastUse,
+} from '../application-types.ts';
 import type { Applications } from '../applications.ts';
 import { isDeviceClientId } from '../device-client.ts';
 import { isPosClientId } from '../pos-clients.ts';

@@ -21,7 +21,7 @@ import {
   readPageRequest,
   route,
 } from '../../../http/index.ts';
-import type { ApplicationRecord, ApplicationWithLastUse } from '../application.ts';
+import type { ApplicationRecord, ApplicationWithLastUse } from '../application-types.ts';
 import type { ApplicationManagement } from './operations.ts';
 import { applicationView } from './view.ts';
 

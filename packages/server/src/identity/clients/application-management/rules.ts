@@ -8,7 +8,7 @@ import {
   roleNamed,
   rolePermissions,
 } from '@switchyard/contract';
-import type { EntityType, SigningAlgorithm } from '../../realms-and-keys/realm.ts';
+import type { EntityType, SigningAlgorithm } from '../../realms-and-keys/realm-types.ts';
 import type {
   AccessTokenType,
   Application,
@@ -16,7 +16,7 @@ import type {
   ApplicationType,
   CallbackErrorFormat,
   SecurityFlow,
-} from '../application.ts';
+} from '../application-types.ts';
 
 /** The members that a caller may set, with defaults filled in. */
 export type ApplicationDraft = {

@@ -2,7 +2,7 @@
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { Accounts } from '../../accounts/index.ts';
 import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { LoginInteractions } from '../../sessions/login-interactions.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ids } from '../../../platform/index.ts';
 import type { AttemptOrigin } from '../../accounts/index.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { PageError } from '../html/page-errors.ts';
 import {
   chooseLanguage,

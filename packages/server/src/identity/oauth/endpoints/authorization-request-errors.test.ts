@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
-  redirectUri,
-} from '../../../../test/support/browser/authorization-code-flow.ts';
-import {
   type BrowserResponse,
   createBrowser,
   injectionTransport,
 } from '../../../../test/support/browser/cookie-browser.ts';
+import {
+  type OAuthTestRealm,
+  openOAuthTestRealm,
+  redirectUri,
+} from '../../../../test/support/browser/oauth-test-realm.ts';
 import {
   completeSignIn,
   createNodeRequestAndReply,
@@ -22,10 +22,10 @@ import { testDatabase } from '../../../../test/support/database/test-database.ts
 import { authUrl } from '../../../../test/support/test-realm.ts';
 
 describe('a request to sign in', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow();
+    flow = await openOAuthTestRealm();
   });
   after(() => flow.close());
 
@@ -235,15 +235,15 @@ describe('a request to sign in', () => {
 });
 
 describe('the session of a browser', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow();
+    flow = await openOAuthTestRealm();
   });
   after(() => flow.close());
 
   const isSession = ({ name }: { name: string }) => /-session-[^.]*$/.test(name);
-  const sessionOf = (browser: ReturnType<AuthorizationCodeFlow['openBrowser']>) =>
+  const sessionOf = (browser: ReturnType<OAuthTestRealm['openBrowser']>) =>
     browser.cookies.find(isSession)?.value;
 
   test('has a cookie that changes at each sign-in and cannot be planted', async () => {

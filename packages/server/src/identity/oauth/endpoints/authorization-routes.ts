@@ -3,7 +3,7 @@
 import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { providerPaths } from '../provider/provider-configuration.ts';
 import {
   dispatchToProvider,

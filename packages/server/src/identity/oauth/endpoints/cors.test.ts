@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
-} from '../../../../test/support/browser/authorization-code-flow.ts';
+  type OAuthTestRealm,
+  openOAuthTestRealm,
+} from '../../../../test/support/browser/oauth-test-realm.ts';
 import { authUrl } from '../../../../test/support/test-realm.ts';
 
 const page = 'https://app.example';
 const unknownOrigin = 'https://evil.example';
 
 describe('pages of other origins', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
   let realmPath: string;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow({ webOrigins: [page] });
+    flow = await openOAuthTestRealm({ webOrigins: [page] });
     realmPath = `/auth/realms/${flow.realm.userDomainId}`;
   });
   after(() => flow.close());

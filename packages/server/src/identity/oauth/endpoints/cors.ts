@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Database } from '../../../platform/index.ts';
 import { applicationCacheTtlMs } from '../../clients/applications.ts';
 import { createCachedLookup } from '../../infrastructure/cached-lookup.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 
 const maxCachedOrigins = 10_000;
 const maxOriginLength = 512;

@@ -5,12 +5,12 @@ import { decodeJwt } from 'jose';
 import { acceptFormBodies, type Caller } from '../../../http/index.ts';
 import type { Clock } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application.ts';
+import type { Application } from '../../clients/application-types.ts';
 import type { Applications } from '../../clients/applications.ts';
 import { defaultDeviceScope } from '../../devices/device-tokens.ts';
 import type { FindDevice, FoundDevice } from '../../devices/types.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import {
   type DeviceMethod,
   deviceMethods,

@@ -6,7 +6,7 @@ import { setRequestDevice } from '../../devices/authenticated-device.ts';
 import { deviceTokenPath } from '../../devices/credential-and-claim-routes.ts';
 import type { Devices } from '../../devices/index.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { providerPaths } from '../provider/provider-configuration.ts';
 import { dispatchToProvider, type ProviderListener } from '../provider/provider-dispatch.ts';
 import { basicChallenge } from './client-authentication.ts';

@@ -4,16 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { bearerHeaders } from '../../../../test/support/bearer-headers.ts';
 import {
-  type AuthorizationCodeFlow,
   type ClientCredentials,
-  openAuthorizationCodeFlow,
-} from '../../../../test/support/browser/authorization-code-flow.ts';
+  type OAuthTestRealm,
+  openOAuthTestRealm,
+} from '../../../../test/support/browser/oauth-test-realm.ts';
 
 describe('token introspection', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow({
+    flow = await openOAuthTestRealm({
       securityFlows: ['AuthorizationCode', 'ClientCredentials'],
     });
   });
@@ -89,10 +89,10 @@ describe('token introspection', () => {
 });
 
 describe('token revocation', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow();
+    flow = await openOAuthTestRealm();
   });
   after(() => flow.close());
 
@@ -141,10 +141,10 @@ describe('token revocation', () => {
 });
 
 describe('userinfo', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow({
+    flow = await openOAuthTestRealm({
       securityFlows: ['AuthorizationCode', 'ClientCredentials'],
     });
   });

@@ -3,7 +3,7 @@ import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptFormBodies, html } from '../../../http/index.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';

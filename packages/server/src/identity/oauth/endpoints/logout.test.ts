@@ -1,21 +1,21 @@
 // Tests logout: by an application, with and without id_token_hint, and from a back end.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import {
-  type AuthorizationCodeFlow,
-  openAuthorizationCodeFlow,
-  redirectUri,
-} from '../../../../test/support/browser/authorization-code-flow.ts';
 import type { Browser } from '../../../../test/support/browser/cookie-browser.ts';
+import {
+  type OAuthTestRealm,
+  openOAuthTestRealm,
+  redirectUri,
+} from '../../../../test/support/browser/oauth-test-realm.ts';
 import { signIn } from '../../../../test/support/browser/sign-in-without-pages.ts';
 
 const frontPage = 'https://shop.example';
 
 describe('sign-out', () => {
-  let flow: AuthorizationCodeFlow;
+  let flow: OAuthTestRealm;
 
   before(async () => {
-    flow = await openAuthorizationCodeFlow({ webOrigins: [frontPage] });
+    flow = await openOAuthTestRealm({ webOrigins: [frontPage] });
   });
   after(() => flow.close());
 

@@ -1,9 +1,9 @@
 // Logout: OpenID Connect RP-Initiated Logout, and the POST with a refresh token as in Keycloak.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Clock, deriveKey } from '../../../platform/index.ts';
-import type { Application } from '../../clients/application.ts';
+import type { Application } from '../../clients/application-types.ts';
 import type { Applications } from '../../clients/applications.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { CurrentSession, Sessions } from '../../sessions/sessions.ts';
 import { verifyJwt } from '../../tokens/realm-jwt.ts';
 import { readRefreshToken } from '../../tokens/refresh-token.ts';

@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose';
 import { acceptFormBodies, type Caller } from '../../../http/index.ts';
 import type { User } from '../../accounts/types.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { userInfoClaims } from '../../tokens/token-claims.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';
 import { allowRegisteredOrigin, type RegisteredOrigins, sendPreflight } from './cors.ts';

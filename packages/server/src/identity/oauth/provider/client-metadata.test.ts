@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ApplicationInput } from '@switchyard/contract';
 import Provider from 'oidc-provider';
-import type { Application } from '../../clients/application.ts';
 import { draftFaults, draftFromInput } from '../../clients/application-management/rules.ts';
+import type { Application } from '../../clients/application-types.ts';
 import { grants } from '../grants/grant-types.ts';
 import { provideClients } from './client-metadata.ts';
 

@@ -7,7 +7,7 @@ import Provider, {
 } from 'oidc-provider';
 import type { Clock, Ids, Log } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application.ts';
+import type { Application } from '../../clients/application-types.ts';
 import type { Applications } from '../../clients/applications.ts';
 import { mayUseApplication } from '../../clients/device-client.ts';
 import { requestDevice } from '../../devices/authenticated-device.ts';
@@ -15,7 +15,7 @@ import type { DeviceSecrets } from '../../devices/device-secrets.ts';
 import { createDeviceTokenIssuer } from '../../devices/device-tokens.ts';
 import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
 import { type CookieSigningKeys, sessionCookieOptions } from '../../sessions/session-cookies.ts';
 import type { UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';

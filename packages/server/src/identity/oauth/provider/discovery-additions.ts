@@ -1,7 +1,7 @@
 // Adds the endpoints and methods to the discovery document that oidc-provider does not serve.
 import { defined } from '@switchyard/contract';
 import { deviceTokenPath } from '../../devices/credential-and-claim-routes.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { logoutPath } from '../endpoints/logout-routes.ts';
 import { userInfoPath } from '../endpoints/userinfo.ts';
 

@@ -1,7 +1,7 @@
 // Caches one oidc-provider instance for each realm; a change of signing keys replaces it.
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../../platform/index.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
 import { createRealmProvider, type RealmProviderDeps } from './create-realm-provider.ts';
 

@@ -3,7 +3,7 @@ import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from '
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
 import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { signInPath, signInTimeoutSeconds } from '../../sessions/login-interactions.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
 import { loginTsToMs, remainingSessionSeconds } from '../../sessions/sessions.ts';

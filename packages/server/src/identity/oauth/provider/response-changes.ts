@@ -1,8 +1,8 @@
 // Changes the responses of oidc-provider: token response members, error codes, CORS, introspection
 // and revocation of JWTs.
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { Application } from '../../clients/application.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Application } from '../../clients/application-types.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { basicChallenge } from '../endpoints/client-authentication.ts';
 import type { RegisteredOrigins } from '../endpoints/cors.ts';
 import type { Introspection } from '../endpoints/introspection.ts';

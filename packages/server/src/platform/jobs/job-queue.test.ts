@@ -14,6 +14,7 @@ import { systemIds } from '../identifiers/ids.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { type Clock, pause, systemClock } from '../time/clock.ts';
+import { createJobs, type Job, type JobsDeps } from './job-queue.ts';
 import {
   claimText,
   deleteJobSql,
@@ -22,7 +23,6 @@ import {
   postponeText,
   renewText,
 } from './job-sql.ts';
-import { createJobs, type Job, type JobsDeps } from './jobs.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 

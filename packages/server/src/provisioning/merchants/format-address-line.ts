@@ -1,4 +1,4 @@
-// Formats a postal address.
+// Formats a postal address as one line.
 
 export type PostalAddress = {
   readonly line1: string;

@@ -25,7 +25,7 @@ function additionalData(keyId: string, { organizationId, recordName }: Encryptio
  * [version 1 | key id 16 | iv 12 | tag 16 | text]. The initialisation vectors are random: keys
  * rotate long before 2^32 encryptions.
  */
-export function encryptEnvelope(
+export function encryptRecord(
   key: Buffer,
   keyId: string,
   context: EncryptionContext,
@@ -43,8 +43,8 @@ export function encryptEnvelope(
   return Buffer.concat([Buffer.of(version), id, iv, cipher.getAuthTag(), ciphertext, rest]);
 }
 
-export function isLegacyFormat(envelope: Buffer): boolean {
-  return envelope[0] === legacyVersion;
+export function isLegacyFormat(encryptedRecord: Buffer): boolean {
+  return encryptedRecord[0] === legacyVersion;
 }
 
 /**
@@ -52,10 +52,10 @@ export function isLegacyFormat(envelope: Buffer): boolean {
  *
  * @throws Error if the bytes are no such record
  */
-export function readKeyId(envelope: Buffer): string {
-  if (envelope.length < ciphertextStart || envelope[0] !== version)
+export function readKeyId(encryptedRecord: Buffer): string {
+  if (encryptedRecord.length < ciphertextStart || encryptedRecord[0] !== version)
     throw new Error('the bytes are not an encrypted record of the vault');
-  const hex = envelope.toString('hex', 1, ivStart);
+  const hex = encryptedRecord.toString('hex', 1, ivStart);
   return [
     hex.slice(0, 8),
     hex.slice(8, 12),
@@ -66,15 +66,22 @@ export function readKeyId(envelope: Buffer): string {
 }
 
 /** @throws Error if the bytes, the key or the place do not match */
-export function decryptEnvelope(key: Buffer, context: EncryptionContext, envelope: Buffer): Buffer {
-  const iv = envelope.subarray(ivStart, tagStart);
+export function decryptRecord(
+  key: Buffer,
+  context: EncryptionContext,
+  encryptedRecord: Buffer,
+): Buffer {
+  const iv = encryptedRecord.subarray(ivStart, tagStart);
   const decipher = createDecipheriv(algorithm, createSecretKey(key), iv, {
     authTagLength: tagBytes,
   });
-  decipher.setAAD(additionalData(readKeyId(envelope), context));
-  decipher.setAuthTag(envelope.subarray(tagStart, ciphertextStart));
+  decipher.setAAD(additionalData(readKeyId(encryptedRecord), context));
+  decipher.setAuthTag(encryptedRecord.subarray(tagStart, ciphertextStart));
   try {
-    return Buffer.concat([decipher.update(envelope.subarray(ciphertextStart)), decipher.final()]);
+    return Buffer.concat([
+      decipher.update(encryptedRecord.subarray(ciphertextStart)),
+      decipher.final(),
+    ]);
   } catch (error) {
     throw new Error('the record does not decrypt: its bytes, key or context do not match', {
       cause: error,

@@ -1,6 +1,6 @@
 // The types of applications, which are the OAuth clients of a user domain.
 import type { Permission, RoleName } from '@switchyard/contract';
-import type { EntityType, SigningAlgorithm, Status } from '../realms-and-keys/realm.ts';
+import type { EntityType, SigningAlgorithm, Status } from '../realms-and-keys/realm-types.ts';
 
 /** `PendingApproval`: an application with rights to payments gets no token before the approval. */
 export type ApplicationStatus = Status | 'PendingApproval';

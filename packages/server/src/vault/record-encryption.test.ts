@@ -2,48 +2,40 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { systemIds } from '../platform/index.ts';
-import {
-  decryptEnvelope,
-  encryptEnvelope,
-  isLegacyFormat,
-  readKeyId,
-} from './envelope-encryption.ts';
+import { decryptRecord, encryptRecord, isLegacyFormat, readKeyId } from './record-encryption.ts';
 
 describe('the sealed record', () => {
   const key = randomBytes(32);
   const keyId = systemIds.uuid();
   const context = { organizationId: systemIds.uuid(), recordName: 'card|1' };
   const text = Buffer.from('4000000000000010|3012');
-  const sealed = encryptEnvelope(key, keyId, context, text);
+  const sealed = encryptRecord(key, keyId, context, text);
 
   test('names its key and opens at its place alone', () => {
     assert.equal(readKeyId(sealed), keyId);
     assert.equal(isLegacyFormat(sealed), false);
-    assert.deepEqual(decryptEnvelope(key, context, sealed), text);
+    assert.deepEqual(decryptRecord(key, context, sealed), text);
     const elsewhere = [
       { ...context, organizationId: systemIds.uuid() },
       { ...context, recordName: 'card|2' },
     ];
     for (const other of elsewhere) {
-      assert.throws(() => decryptEnvelope(key, other, sealed), /record does not decrypt/);
+      assert.throws(() => decryptRecord(key, other, sealed), /record does not decrypt/);
     }
-    assert.throws(
-      () => decryptEnvelope(randomBytes(32), context, sealed),
-      /record does not decrypt/,
-    );
+    assert.throws(() => decryptRecord(randomBytes(32), context, sealed), /record does not decrypt/);
   });
 
   test('is broken by any change of any byte', () => {
     for (let at = 0; at < sealed.length; at += 1) {
       const changed = Buffer.from(sealed);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      assert.throws(() => decryptEnvelope(key, context, changed), `byte ${at}`);
+      assert.throws(() => decryptRecord(key, context, changed), `byte ${at}`);
     }
     assert.throws(() => readKeyId(sealed.subarray(0, 30)), /not an encrypted record/);
   });
 
   test('differs for each encryption and contains no plain text', () => {
-    assert.notDeepEqual(encryptEnvelope(key, keyId, context, text), sealed);
+    assert.notDeepEqual(encryptRecord(key, keyId, context, text), sealed);
     assert.equal(sealed.includes(text.subarray(0, 6)), false);
   });
 });

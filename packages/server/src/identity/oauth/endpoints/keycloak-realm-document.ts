@@ -1,7 +1,7 @@
 // The realm document of Keycloak: public key and service URLs.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RateLimits } from '../../infrastructure/rate-limits.ts';
-import type { Realm } from '../../realms-and-keys/realm.ts';
+import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';
 import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 

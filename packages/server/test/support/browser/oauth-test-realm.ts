@@ -28,7 +28,7 @@ export type TokenResponse = Readonly<Record<string, unknown>> & {
   readonly scope: string;
 };
 
-export type AuthorizationCodeFlow = {
+export type OAuthTestRealm = {
   readonly realm: TestRealm;
   readonly clock: MovableClock;
   readonly user: User;
@@ -60,10 +60,10 @@ const formOf = ({ clientId, clientSecret }: ClientCredentials) => ({
 });
 
 /** Default of `deps`: the shared database and no mail. */
-export async function openAuthorizationCodeFlow(
+export async function openOAuthTestRealm(
   facts: Partial<NewApplication> = {},
   deps: Partial<Pick<TestRealmOptions, 'database' | 'jobs' | 'mail'>> = {},
-): Promise<AuthorizationCodeFlow> {
+): Promise<OAuthTestRealm> {
   const clock = movableClock();
   const realm = await openTestRealm({ database: await testDatabase(), ...deps, clock });
   const { organizationId, userDomainId, identity } = realm;
@@ -93,7 +93,7 @@ export async function openAuthorizationCodeFlow(
   const user = await createUser();
   const client = await createClient(facts);
 
-  const flow: AuthorizationCodeFlow = {
+  const flow: OAuthTestRealm = {
     realm,
     clock,
     user,
