@@ -144,7 +144,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
     const serviceId = address.split('/').at(-1);
     await visitScreen(acquirer, `/portal/services/${serviceId}`, async (page) => {
-      await page.getByText('Still being written').waitFor();
+      await page.getByText('Payment in three instalments').waitFor();
     });
     await visitScreen(provider, address, async (page) => {
       await page.getByRole('button', { name: 'Publish' }).click();
