@@ -1,9 +1,9 @@
-// The bench's end of the bare line: starts its process and finds the best number of callers.
-import { fileURLToPath } from 'node:url';
+// Runs the baseline of sales with different numbers of callers.
+import { startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import type { FromSaleBaseline, ToSaleBaseline } from './sale-baseline-messages.ts';
+import type { SaleBaselineFunctions } from './sale-baseline-process.ts';
 
-export const callersTried = [8, 16, 32, 64];
+const callersTried = [8, 16, 32, 64];
 
 export type BaselineRun = { callers: number; salesPerSecond: number }[];
 
@@ -12,49 +12,18 @@ export type SaleBaseline = {
   run(seconds: number): Promise<BaselineRun>;
 };
 
-const overtimeMs = 60_000;
-
-/** @param url a database of the same server, for the bare line alone */
+/** @param url a database of the same PostgreSQL server, for the baseline alone */
 export async function startSaleBaseline(closers: CloseStack, url: string): Promise<SaleBaseline> {
-  const script = fileURLToPath(new URL('./sale-baseline-process.ts', import.meta.url));
-  const child = closers.fork(script, {
-    execArgv: [],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-
-  function sendMessage(message: ToSaleBaseline, limitMs: number): Promise<FromSaleBaseline> {
-    return new Promise((resolve, reject) => {
-      const onExit = () => end(new Error('the process of the bare line has died'));
-      const onMessage = (answer: FromSaleBaseline) =>
-        end(answer.type === 'fault' ? new Error(`bare line: ${answer.text}`) : undefined, answer);
-      const limit = setTimeout(() => end(new Error('the bare line does not answer')), limitMs);
-      function end(fault: Error | undefined, answer?: FromSaleBaseline): void {
-        clearTimeout(limit);
-        child.off('message', onMessage);
-        child.off('exit', onExit);
-        if (fault !== undefined || answer === undefined) reject(fault);
-        else resolve(answer);
-      }
-      child.on('message', onMessage);
-      child.once('exit', onExit);
-      child.send(message);
-    });
-  }
-
-  await sendMessage({ type: 'open', url }, overtimeMs);
+  const script = new URL('./sale-baseline-process.ts', import.meta.url);
+  const baseline = startProcess<SaleBaselineFunctions>(closers, script);
+  await baseline.call('open', url);
   return {
     async run(seconds) {
-      const figures: BaselineRun = [];
+      const runs: BaselineRun = [];
       for (const callers of callersTried) {
-        const answer = await sendMessage(
-          { type: 'run', callers, seconds },
-          seconds * 1000 + overtimeMs,
-        );
-        if (answer.type === 'result') {
-          figures.push({ callers, salesPerSecond: answer.salesPerSecond });
-        }
+        runs.push({ callers, salesPerSecond: await baseline.call('run', { callers, seconds }) });
       }
-      return figures;
+      return runs;
     },
   };
 }

@@ -1,29 +1,118 @@
-// Lays figures out for people: one line each, with what it should be and whether it is.
+// Lays figures out for people: one line each, with its target and whether it is reached.
+import { defined } from '@switchyard/contract';
 
-export type Figure = {
-  name: string;
-  /** As it is shown, with its unit. */
-  value: string;
-  /** The target, if there is one. */
-  target?: string;
-  reached?: boolean;
+export type Figure = { label: string; value: string; target?: string; isReached?: boolean };
+export type Section = { title: string; figures: Figure[] };
+
+/** Writes a number with its unit. */
+export type Unit = (value: number) => string;
+
+export const perSecond: Unit = (value) => `${Math.round(value).toLocaleString('en')}/s`;
+export const milliseconds: Unit = (us) => `${(us / 1000).toFixed(1)} ms`;
+export const microseconds: Unit = (us) => `${us.toFixed(0)} µs`;
+export const mebibytes: Unit = (value) => `${value.toFixed(0)} MiB`;
+export const seconds: Unit = (value) => `${value.toFixed(2)} s`;
+export const percent: Unit = (share) => `${(share * 100).toFixed(0)} %`;
+export const ratio: Unit = (value) => value.toFixed(2);
+export const grouped: Unit = (value) => value.toLocaleString('en');
+
+type Target = { comparison: keyof typeof comparisons; limit: number; isJudged: boolean };
+
+const comparisons = {
+  under: (value: number, limit: number) => value < limit,
+  'at most': (value: number, limit: number) => value <= limit,
+  'at least': (value: number, limit: number) => value >= limit,
 };
 
-export type Section = { title: string; figures: Figure[] };
+// `isJudged` is false where the run is too small to say whether the target is reached.
+export const under = (limit: number, isJudged = true): Target => ({
+  comparison: 'under',
+  limit,
+  isJudged,
+});
+export const atMost = (limit: number, isJudged = true): Target => ({
+  comparison: 'at most',
+  limit,
+  isJudged,
+});
+export const atLeast = (limit: number, isJudged = true): Target => ({
+  comparison: 'at least',
+  limit,
+  isJudged,
+});
+
+/** @example figure('knee', 1250, perSecond, atLeast(1000)) */
+export function figure(label: string, value: number, unit: Unit, target?: Target): Figure {
+  if (target === undefined) return { label, value: unit(value) };
+  const { comparison, limit, isJudged } = target;
+  return {
+    label,
+    value: unit(value),
+    target: `${comparison} ${unit(limit)}`,
+    ...defined({ isReached: isJudged ? comparisons[comparison](value, limit) : undefined }),
+  };
+}
+
+/** @param text shown in place of the number */
+export function noneFigure(label: string, count: number, text = String(count)): Figure {
+  return { label, value: count === 0 ? 'none' : text, target: 'none', isReached: count === 0 };
+}
+
+type WithErrors = { errors: Readonly<Record<string, number>> };
+
+/** Errors of all steps by their kind, or `none`. */
+export function listErrors(steps: readonly WithErrors[]): string {
+  const counts = new Map<string, number>();
+  for (const [kind, count] of steps.flatMap(({ errors }) => Object.entries(errors))) {
+    counts.set(kind, (counts.get(kind) ?? 0) + count);
+  }
+  return [...counts].map(([kind, count]) => `${count} × ${kind}`).join(', ') || 'none';
+}
+
+export function errorFigure(label: string, steps: readonly WithErrors[]): Figure {
+  const value = listErrors(steps);
+  return { label, value, target: 'none', isReached: value === 'none' };
+}
+
+type CostedStep = {
+  p50Us: number;
+  p99Us: number;
+  cpuUs: { server: number; postgres: number };
+};
+
+/** The latency of one kind of request and its CPU time. */
+export function latencyFigures(
+  name: string,
+  { p50Us, p99Us, cpuUs }: CostedStep,
+  p99Target: Target,
+): Figure[] {
+  return [
+    figure(`${name}: p50`, p50Us, milliseconds),
+    figure(`${name}: p99`, p99Us, milliseconds, p99Target),
+    {
+      label: `${name}: server, PostgreSQL`,
+      value: `${microseconds(cpuUs.server)}, ${microseconds(cpuUs.postgres)}`,
+    },
+  ];
+}
 
 const statusTexts = { true: '✓', false: '✗ missed' } as const;
 
-/** @example process.stdout.write(layOut([{ title: 'Speed', figures }])); */
+/** @example process.stdout.write(layOutTable([{ title: 'Speed', figures }])); */
 export function layOutTable(sections: readonly Section[]): string {
   const all = sections.flatMap(({ figures }) => figures);
   const widthOf = (pick: (figure: Figure) => string) =>
-    Math.max(0, ...all.map((figure) => pick(figure).length));
-  const nameWidth = widthOf(({ name }) => name);
+    Math.max(0, ...all.map((each) => pick(each).length));
+  const labelWidth = widthOf(({ label }) => label);
   const valueWidth = widthOf(({ value }) => value);
   const targetWidth = widthOf(({ target = '' }) => target);
-  const line = ({ name, value, target = '', reached }: Figure) => {
-    const statusText = reached === undefined ? '' : statusTexts[`${reached}`];
-    const cells = [name.padEnd(nameWidth), value.padStart(valueWidth), target.padEnd(targetWidth)];
+  const line = ({ label, value, target = '', isReached }: Figure) => {
+    const statusText = isReached === undefined ? '' : statusTexts[`${isReached}`];
+    const cells = [
+      label.padEnd(labelWidth),
+      value.padStart(valueWidth),
+      target.padEnd(targetWidth),
+    ];
     return `  ${cells.join('   ')}   ${statusText}`.trimEnd();
   };
   return sections
@@ -31,13 +120,6 @@ export function layOutTable(sections: readonly Section[]): string {
     .map(({ title, figures }) => `${title}\n${figures.map(line).join('\n')}\n`)
     .join('\n');
 }
-
-export const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`;
-export const milliseconds = (us: number) => `${(us / 1000).toFixed(1)} ms`;
-export const microseconds = (us: number) => `${us.toFixed(0)} µs`;
-export const mebibytes = (value: number) => `${value.toFixed(0)} MiB`;
-export const seconds = (value: number) => `${value.toFixed(2)} s`;
-export const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
 
 /** Least squares: how much `y` grows while `x` grows by one. */
 export function slopeOfPoints(points: readonly { x: number; y: number }[]): number {
