@@ -20,6 +20,7 @@ import {
 import { offerFunctions } from '../bench-process.ts';
 import { migrations } from '../environment/platform.ts';
 
+const callersTried = [8, 16, 32, 64];
 const leadMs = 500;
 const deadlineMs = 15_000;
 const devices = Array.from({ length: 512 }, () => randomUUID());
@@ -35,6 +36,8 @@ const ownSettings = {
   text: `SELECT name, setting FROM pg_settings WHERE source = 'client'
     AND name NOT IN ('application_name', 'client_encoding')`,
 };
+
+export type BaselineRun = { callers: number; salesPerSecond: number }[];
 
 type Opened = { url: string; options: string };
 
@@ -185,9 +188,14 @@ const functions = {
   async open(url: string): Promise<void> {
     opened = await open(url);
   },
-  run({ callers, seconds }: { callers: number; seconds: number }): Promise<number> {
+  /** Every number of callers for so many seconds. */
+  async run(seconds: number): Promise<BaselineRun> {
     if (opened === undefined) throw new Error('the baseline is not open');
-    return run(opened, callers, seconds);
+    const results: BaselineRun = [];
+    for (const callers of callersTried) {
+      results.push({ callers, salesPerSecond: await run(opened, callers, seconds) });
+    }
+    return results;
   },
 };
 export type SaleBaselineFunctions = typeof functions;

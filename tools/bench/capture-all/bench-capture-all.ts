@@ -6,17 +6,7 @@ import type { CloseStack } from '../close-in-reverse-order.ts';
 import { createApiClient, sendRequest, type Target } from '../environment/https-request.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
-import {
-  atMost,
-  figure,
-  listErrors,
-  mebibytes,
-  microseconds,
-  milliseconds,
-  percent,
-  perSecond,
-  seconds,
-} from '../report/report-table.ts';
+import { figure, listErrors, perSecond, seconds } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import { median } from '../sales/find-knee.ts';
 import { describeSalesStep, heldDefinition } from '../sales/knee-run.ts';
@@ -120,24 +110,26 @@ function report(figures: CaptureAllFigures, { rate }: BenchOptions): BenchResult
       {
         title: `Capture of ${items.toLocaleString('en')} authorised sales of one merchant`,
         figures: [
-          figure('from the request to the end', captureSeconds, seconds, atMost(limitSeconds)),
-          figure('captures', items / captureSeconds, perSecond),
+          figure('from the request to the end', captureSeconds, 'seconds', {
+            atMost: limitSeconds,
+          }),
+          figure('captures', items / captureSeconds, 'perSecond'),
           {
             label: 'captured, failed',
             value: `${figures.succeeded}, ${figures.failed}`,
             target: 'none failed',
             isReached: figures.succeeded === items,
           },
-          figure('server for one capture', figures.captureCpuUs, microseconds),
-          figure('server at its highest', figures.residentHighestMib, mebibytes),
+          figure('server for one capture', figures.captureCpuUs, 'microseconds'),
+          figure('server at its highest', figures.residentHighestMib, 'mebibytes'),
         ],
       },
       {
         title: `Sales beside it, ${perSecond(rate)}; medians of the steps`,
         figures: [
-          figure('p99 before', p99BeforeUs, milliseconds),
-          figure('p99 during', p99DuringUs, milliseconds),
-          figure('growth', growth, percent, atMost(goals.p99GrowthShare)),
+          figure('p99 before', p99BeforeUs, 'milliseconds'),
+          figure('p99 during', p99DuringUs, 'milliseconds'),
+          figure('growth', growth, 'percent', { atMost: goals.p99GrowthShare }),
           { label: 'steps before, during', value: `${before.length}, ${during.length}` },
           { label: 'errors', value: listErrors([...before, ...during]) },
         ],

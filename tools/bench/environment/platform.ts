@@ -19,7 +19,6 @@ import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { readResidentMemory } from '../report/process-times.ts';
 import { statementCostSettings } from '../report/statement-costs.ts';
-import type { Target } from './https-request.ts';
 import { type ServerOptions, type ServerProcess, startServer } from './server-process.ts';
 
 export const migrations = join(root, 'packages/server/migrations');
@@ -35,7 +34,7 @@ export type MemoryWatch = {
   highest(): number;
 };
 
-export type RunningServer = ServerProcess & { target: Target; memory: MemoryWatch };
+export type RunningServer = ServerProcess & { memory: MemoryWatch };
 
 export type Platform = {
   folder: string;
@@ -111,10 +110,7 @@ export async function openPlatform(
         variables: profile ? { ...variables, BENCH_PROFILE: profileFile } : variables,
         ...defined({ ports }),
       });
-      const hasTls = variables['SWITCHYARD_TLS'] !== 'off';
-      const ca = hasTls ? readFileSync(server.caFile, 'utf8') : undefined;
-      const target = { port: server.port, authority: server.authority, ca };
-      return { ...server, target, memory: watchMemory(closers, server.pid) };
+      return { ...server, memory: watchMemory(closers, server.pid) };
     },
   };
 }

@@ -47,7 +47,7 @@ type Run = {
 
 function createRequests(scene: EstateEnvironment, random: () => number): EstateRequests {
   const { server, targets, firstMs } = scene;
-  return createEstateRequests({ authority: server.authority, targets, firstMs, random });
+  return createEstateRequests({ authority: server.target.authority, targets, firstMs, random });
 }
 
 async function search({ scene, options, printLine, measure }: Run) {

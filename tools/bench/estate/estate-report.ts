@@ -3,19 +3,15 @@ import type { BenchOptions } from '../bench-options.ts';
 import type { Profile } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import {
-  atLeast,
   errorFigure,
   figure,
   grouped,
   latencyFigures,
-  mebibytes,
   microseconds,
   noneFigure,
   perSecond,
-  ratio,
   type Section,
   seconds,
-  under,
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import type { CostedStep } from '../sales/measured-step.ts';
@@ -47,7 +43,7 @@ const isLarge = ({ devices, organizations }: EstateFigures) =>
 
 function searchSection(figures: EstateFigures, rate: number): Section {
   const { searches } = figures;
-  const target = under(targets.estate.searchP99Us, isLarge(figures));
+  const target = { under: targets.estate.searchP99Us, isJudged: isLarge(figures) };
   const insertsPerSecond =
     searches.reduce((sum, { inserts }) => sum + inserts.achievedPerSecond, 0) / searches.length;
   return {
@@ -60,7 +56,7 @@ function searchSection(figures: EstateFigures, rate: number): Section {
         'errors',
         searches.map(({ step }) => step),
       ),
-      figure('devices added meanwhile', insertsPerSecond, perSecond),
+      figure('devices added meanwhile', insertsPerSecond, 'perSecond'),
       errorFigure(
         'errors of these',
         searches.map(({ inserts }) => inserts),
@@ -73,8 +69,8 @@ function listingSection({ listing }: EstateFigures): Section {
   return {
     title: `A list of ${grouped(listing.before)} devices, page by page, while others are added`,
     figures: [
-      figure('seen', listing.listed, grouped),
-      figure('added meanwhile', listing.added, grouped),
+      figure('seen', listing.listed, 'grouped'),
+      figure('added meanwhile', listing.added, 'grouped'),
       noneFigure('seen twice', listing.doubled),
       noneFigure('missed', listing.missed),
       { label: 'time', value: `${seconds(listing.seconds)} for ${listing.pages} pages` },
@@ -84,7 +80,7 @@ function listingSection({ listing }: EstateFigures): Section {
 
 function configurationSection(figures: EstateFigures, rate: number): Section {
   const { service, device } = figures.configuration;
-  const target = under(targets.estate.configurationP99Us, isLarge(figures));
+  const target = { under: targets.estate.configurationP99Us, isJudged: isLarge(figures) };
   return {
     title: `Effective configuration at a device, at ${perSecond(rate)}`,
     figures: [
@@ -98,21 +94,21 @@ function configurationSection(figures: EstateFigures, rate: number): Section {
 function importSection({ imported }: EstateFigures): Section {
   const { runs, linesPerSecond, devicesPerSecond, bareRowsPerSecond, cpuUs } = imported;
   const failed = runs.flatMap((run) => run.failed);
-  const target = atLeast(targets.estate.devicesPerSecond);
+  const target = { atLeast: targets.estate.devicesPerSecond };
   return {
     title: 'Bulk import',
     figures: [
-      figure('lines', linesPerSecond, perSecond),
-      figure('devices, each a place and its hardware', devicesPerSecond, perSecond, target),
+      figure('lines', linesPerSecond, 'perSecond'),
+      figure('devices, each a place and its hardware', devicesPerSecond, 'perSecond', target),
       ...runs.map((run, at) =>
-        figure(`request ${at + 1}: ${grouped(run.lines)} lines`, run.seconds, seconds),
+        figure(`request ${at + 1}: ${grouped(run.lines)} lines`, run.seconds, 'seconds'),
       ),
       {
         label: 'a line: server, PostgreSQL',
         value: `${microseconds(cpuUs.server)}, ${microseconds(cpuUs.postgres)}`,
       },
-      figure('the same rows by pg alone', bareRowsPerSecond, perSecond),
-      figure('lines over rows of pg alone', linesPerSecond / bareRowsPerSecond, ratio),
+      figure('the same rows by pg alone', bareRowsPerSecond, 'perSecond'),
+      figure('lines over rows of pg alone', linesPerSecond / bareRowsPerSecond, 'ratio'),
       noneFigure('lines that failed', failed.length, `${failed.length}: ${failed[0]}`),
     ],
   };
@@ -131,8 +127,8 @@ export function reportEstate(figures: EstateFigures, { rate }: BenchOptions): Be
       {
         title: 'Beside it',
         figures: [
-          figure('filling the tables took', figures.fillSeconds, seconds),
-          figure('memory of the server, highest', figures.residentHighestMib, mebibytes),
+          figure('filling the tables took', figures.fillSeconds, 'seconds'),
+          figure('memory of the server, highest', figures.residentHighestMib, 'mebibytes'),
         ],
       },
     ],

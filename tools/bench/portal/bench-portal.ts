@@ -13,16 +13,7 @@ import type { CloseStack } from '../close-in-reverse-order.ts';
 import { makeFolder } from '../environment/platform.ts';
 import { startServer } from '../environment/server-process.ts';
 import type { BenchResult } from '../report/report.ts';
-import {
-  atMost,
-  type Figure,
-  figure,
-  grouped,
-  mebibytes,
-  seconds,
-  type Unit,
-  under,
-} from '../report/report-table.ts';
+import { type Figure, figure, grouped, type Unit } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import { median } from '../sales/find-knee.ts';
 import type { PrintLine } from '../sales/measured-step.ts';
@@ -201,12 +192,9 @@ const wholeMilliseconds: Unit = (ms) => `${ms.toFixed(0)} ms`;
 const eventMilliseconds: Unit = (ms) => (ms === 0 ? 'under 16 ms' : wholeMilliseconds(ms));
 
 const paintFigures = (name: string, paintsMs: readonly number[]): Figure[] => [
-  figure(
-    `${name}: largest contentful paint`,
-    median(paintsMs),
-    wholeMilliseconds,
-    under(targets.portal.paintMs),
-  ),
+  figure(`${name}: largest contentful paint`, median(paintsMs), wholeMilliseconds, {
+    under: targets.portal.paintMs,
+  }),
   figure(`${name}: the slowest`, Math.max(...paintsMs), wholeMilliseconds),
 ];
 
@@ -218,12 +206,9 @@ function report(figures: PortalFigures): BenchResult {
       {
         title: 'What is fetched first',
         figures: [
-          figure(
-            'entry with its style, gzip',
-            figures.entryBytes,
-            kilobytes,
-            atMost(targets.portal.entryBytes),
-          ),
+          figure('entry with its style, gzip', figures.entryBytes, kilobytes, {
+            atMost: targets.portal.entryBytes,
+          }),
         ],
       },
       {
@@ -236,20 +221,17 @@ function report(figures: PortalFigures): BenchResult {
       {
         title: 'From a press to the next picture',
         figures: Object.entries(figures.answersMs).map(([name, ms]) =>
-          figure(name, ms, eventMilliseconds, under(targets.portal.answerMs)),
+          figure(name, ms, eventMilliseconds, { under: targets.portal.answerMs }),
         ),
       },
       {
         title: `A list of ${grouped(list.rows)} rows`,
         figures: [
-          figure('scrolled to its end in', list.seconds, seconds),
-          figure(
-            'then, by the wheel: longest frame',
-            list.longestFrameMs,
-            wholeMilliseconds,
-            under(frameMs),
-          ),
-          figure('heap of the page', list.heapMib, mebibytes),
+          figure('scrolled to its end in', list.seconds, 'seconds'),
+          figure('then, by the wheel: longest frame', list.longestFrameMs, wholeMilliseconds, {
+            under: frameMs,
+          }),
+          figure('heap of the page', list.heapMib, 'mebibytes'),
         ],
       },
     ],

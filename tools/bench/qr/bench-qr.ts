@@ -8,7 +8,7 @@ import type { CloseStack } from '../close-in-reverse-order.ts';
 import { readCpu } from '../report/process-times.ts';
 import { profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
-import { mebibytes, microseconds, milliseconds, perSecond } from '../report/report-table.ts';
+import { mebibytes, milliseconds } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import { type HttpResponse, writeRequest } from '../sales/http-text.ts';
 import {
@@ -16,7 +16,12 @@ import {
   type HttpsConnections,
   openHttpsConnections,
 } from '../sales/https-connections.ts';
-import { type PrintLine, runMeasuredStep } from '../sales/measured-step.ts';
+import {
+  type CostedStep,
+  describeStep,
+  type PrintLine,
+  runMeasuredStep,
+} from '../sales/measured-step.ts';
 import { createRandom } from '../sales/request-schedule.ts';
 import {
   openQrEnvironment,
@@ -53,35 +58,25 @@ async function runCreates(
   connections: HttpsConnections,
   pid: number,
   { seconds, seed }: { seconds: number; seed: number },
-): Promise<QrStep> {
+): Promise<CostedStep> {
   const random = createRandom(seed);
   const { server, platform, providerPid, terminals } = scene;
   const watched = { server: pid, postgres: platform.postgresPid, simulator: providerPid };
-  const { cpuUs, ...result } = await runMeasuredStep(connections, watched, {
+  return runMeasuredStep(connections, watched, {
     ratePerSecond: targets.qr.createsPerSecond,
     seconds,
     random,
     request() {
       const terminal = terminals[Math.floor(random() * terminals.length)];
       if (terminal === undefined) throw new Error('there are no terminals');
-      return { text: createText(server.authority, terminal), faultOf };
+      return { text: createText(server.target.authority, terminal), faultOf };
     },
   });
-  const { server: serverUs, postgres: postgresUs, simulator: providerUs } = cpuUs;
-  return { ...result, serverUs, postgresUs, providerUs };
 }
 
-function describe(name: string, result: QrStep): string {
-  const errors = Object.entries(result.errors).map(([kind, count]) => `${count} × ${kind}`);
-  return [
-    name.padEnd(12),
-    `achieved ${perSecond(result.achievedPerSecond)}`,
-    `p50 ${milliseconds(result.p50Us)}`,
-    `p99 ${milliseconds(result.p99Us)}`,
-    `server ${microseconds(result.serverUs)}`,
-    `PostgreSQL ${microseconds(result.postgresUs)}`,
-    ...errors,
-  ].join('  ');
+function qrStep({ cpuUs, ...result }: CostedStep): QrStep {
+  const { server: serverUs, postgres: postgresUs, simulator: providerUs } = cpuUs;
+  return { ...result, serverUs, postgresUs, providerUs };
 }
 
 /** A payment for each terminal, which its consumer does not scan yet. */
@@ -93,7 +88,10 @@ async function beginAll(
   const remaining = [...terminals];
   async function begin(): Promise<void> {
     for (let terminal = remaining.pop(); terminal !== undefined; terminal = remaining.pop()) {
-      const { status, body } = await askOnce(connections, createText(server.authority, terminal));
+      const { status, body } = await askOnce(
+        connections,
+        createText(server.target.authority, terminal),
+      );
       if (status !== 200) throw new Error(`no QR payment: ${status} ${body}`);
       const transactionId = String(JSON.parse(body).transactionId);
       waits.push({ transactionId, token: terminal.token });
@@ -162,13 +160,14 @@ export async function benchQr(
   printLine(`events to terminals: p99 ${milliseconds(events.p99Us)}`);
   // Last: unpaid payments lapse after three minutes, and the server queries the provider about each.
   const baseline = await runCreates(scene, bareConnections, providerPid, { seconds, seed });
-  printLine(describe('bare line', baseline));
+  printLine(describeStep('bare line', baseline));
   const made = await creates(seconds);
-  printLine(describe('creates', made));
+  printLine(describeStep('creates', made));
   const profiled = () =>
     unsent.length > 0
       ? sendEvents().then(({ delivered }) => ({ answered: delivered }))
       : creates(seconds);
   const profile = options.profile ? await profileStep(platform, server.pid, profiled) : undefined;
-  return reportQr({ baseline, creates: made, waiting, events, ...defined({ profile }) });
+  const figures = { baseline: qrStep(baseline), creates: qrStep(made), waiting, events };
+  return reportQr({ ...figures, ...defined({ profile }) });
 }

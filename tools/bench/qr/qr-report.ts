@@ -1,18 +1,7 @@
 // The figures of QR payments, and their sections of the report.
 import type { Profile } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
-import {
-  atMost,
-  errorFigure,
-  type Figure,
-  figure,
-  mebibytes,
-  microseconds,
-  milliseconds,
-  noneFigure,
-  perSecond,
-  under,
-} from '../report/report-table.ts';
+import { errorFigure, type Figure, figure, noneFigure, perSecond } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import type { StepResult } from '../sales/fixed-rate-load.ts';
 import type { EventDelays } from './qr-terminals.ts';
@@ -49,10 +38,10 @@ export type QrFigures = {
 const leastShare = 0.98;
 
 const costs = (step: QrStep): Figure[] => [
-  figure('p50', step.p50Us, milliseconds),
-  figure('p99', step.p99Us, milliseconds),
-  figure('server, each', step.serverUs, microseconds),
-  figure('PostgreSQL, each', step.postgresUs, microseconds),
+  figure('p50', step.p50Us, 'milliseconds'),
+  figure('p99', step.p99Us, 'milliseconds'),
+  figure('server, each', step.serverUs, 'microseconds'),
+  figure('PostgreSQL, each', step.postgresUs, 'microseconds'),
   errorFigure('errors', [step]),
 ];
 
@@ -74,11 +63,11 @@ function createFigures({ creates, baseline }: QrFigures): Figure[] {
 
 function waitingFigures(waiting: WaitingFigures): Figure[] {
   const { terminals, before, after, settled, openSeconds, idleCores, lost } = waiting;
-  const target = under(targets.qr.residentMib, terminals >= targets.qr.waiting);
+  const target = { under: targets.qr.residentMib, isJudged: terminals >= targets.qr.waiting };
   return [
-    figure('server before', before, mebibytes),
-    figure('when all of them wait', after, mebibytes),
-    figure('ten seconds later', settled, mebibytes, target),
+    figure('server before', before, 'mebibytes'),
+    figure('when all of them wait', after, 'mebibytes'),
+    figure('ten seconds later', settled, 'mebibytes', target),
     { label: 'each', value: `${(((settled - before) * 1024) / terminals).toFixed(1)} KiB` },
     { label: 'connected in', value: `${openSeconds.toFixed(1)} s` },
     { label: 'server while nothing happens', value: `${(idleCores * 100).toFixed(1)} % of a core` },
@@ -87,11 +76,11 @@ function waitingFigures(waiting: WaitingFigures): Figure[] {
 }
 
 const eventFigures = (events: EventDelays): Figure[] => [
-  figure('events', events.perSecond, perSecond),
-  figure('p50', events.p50Us, milliseconds),
-  figure('p99', events.p99Us, milliseconds, atMost(targets.qr.eventP99Us)),
-  figure('longest', events.maxUs, milliseconds),
-  figure('acknowledged, p99', events.acknowledgedP99Us, milliseconds),
+  figure('events', events.perSecond, 'perSecond'),
+  figure('p50', events.p50Us, 'milliseconds'),
+  figure('p99', events.p99Us, 'milliseconds', { atMost: targets.qr.eventP99Us }),
+  figure('longest', events.maxUs, 'milliseconds'),
+  figure('acknowledged, p99', events.acknowledgedP99Us, 'milliseconds'),
   errorFigure('errors', [events]),
 ];
 

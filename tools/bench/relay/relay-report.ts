@@ -3,19 +3,14 @@ import type { BenchOptions } from '../bench-options.ts';
 import type { Profile } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import {
-  atLeast,
-  atMost,
   errorFigure,
   type Figure,
   figure,
   grouped,
   listErrors,
-  mebibytes,
   microseconds,
   milliseconds,
   perSecond,
-  ratio,
-  under,
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import type { ClaimFigures, RoundTrips } from './relay-clients.ts';
@@ -67,7 +62,7 @@ function caseFigures({ tls, pairs, bytes, bare, platform }: RelayCase): Figure[]
       label: `${tls ? 'TLS' : 'plain'}, ${grouped(pairs)} × ${bytes} B`,
       value: `${perSecond(platform.roundTripsPerSecond)} of ${perSecond(bare.roundTripsPerSecond)}`,
     },
-    figure('  of the bare line', share, ratio, atLeast(targets.relay.shareOfBare)),
+    figure('  of the bare line', share, 'ratio', { atLeast: targets.relay.shareOfBare }),
     { label: '  p50, p99', value: latency(platform), target: `bare ${latency(bare)}` },
     {
       label: '  server, each',
@@ -78,36 +73,38 @@ function caseFigures({ tls, pairs, bytes, bare, platform }: RelayCase): Figure[]
 }
 
 function idleFigures({ pairs, beforeMib, afterMib, openSeconds }: IdleFigures): Figure[] {
-  const target = under(targets.relay.idleMib, pairs >= targets.relay.idlePairs);
+  const target = { under: targets.relay.idleMib, isJudged: pairs >= targets.relay.idlePairs };
   return [
-    figure('server before', beforeMib, mebibytes),
-    figure('ten seconds after all are there', afterMib, mebibytes, target),
+    figure('server before', beforeMib, 'mebibytes'),
+    figure('ten seconds after all are there', afterMib, 'mebibytes', target),
     { label: 'each pair', value: `${(((afterMib - beforeMib) * 1024) / pairs).toFixed(1)} KiB` },
     { label: 'made in', value: `${openSeconds.toFixed(1)} s` },
   ];
 }
 
 const floodFigures = ({ reader, growthMib, acceptedMib, code }: FloodFigures): Figure[] => [
-  figure(
-    `growth while the ${reader} does not read`,
-    growthMib,
-    mebibytes,
-    under(targets.relay.floodMib),
-  ),
-  figure('  taken of 300 MiB', acceptedMib, mebibytes),
+  figure(`growth while the ${reader} does not read`, growthMib, 'mebibytes', {
+    under: targets.relay.floodMib,
+  }),
+  figure('  taken of 300 MiB', acceptedMib, 'mebibytes'),
   { label: '  closed meanwhile', value: code === 0 ? 'no' : String(code) },
 ];
 
 function reconnectionFigures(reconnection: ReconnectionFigures): Figure[] {
   const { devices, open, seconds, sinceStopSeconds, failures } = reconnection;
-  const target = atMost(targets.relay.backSeconds, open === devices);
+  const { backSeconds } = targets.relay;
   return [
     {
       label: 'devices that are back',
       value: `${open} of ${devices}`,
       isReached: open === devices,
     },
-    figure('after the server listened', seconds, (value) => `${value.toFixed(1)} s`, target),
+    {
+      label: 'after the server listened',
+      value: `${seconds.toFixed(1)} s`,
+      target: `within ${backSeconds} s`,
+      isReached: open === devices && seconds <= backSeconds,
+    },
     { label: 'after it was told to stop', value: `${sinceStopSeconds.toFixed(1)} s` },
     { label: 'tries that failed', value: listErrors([{ errors: failures }]) },
   ];
@@ -115,9 +112,9 @@ function reconnectionFigures(reconnection: ReconnectionFigures): Figure[] {
 
 const claimFigures = (claims: ClaimFigures): Figure[] => [
   { label: 'claims', value: String(claims.claims) },
-  figure('p50', claims.p50Us, milliseconds),
-  figure('p99', claims.p99Us, milliseconds, under(targets.relay.claimP99Us)),
-  figure('longest', claims.maxUs, milliseconds),
+  figure('p50', claims.p50Us, 'milliseconds'),
+  figure('p99', claims.p99Us, 'milliseconds', { under: targets.relay.claimP99Us }),
+  figure('longest', claims.maxUs, 'milliseconds'),
   errorFigure('refused', [claims]),
 ];
 

@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  atLeast,
-  errorFigure,
-  figure,
-  layOutTable,
-  mebibytes,
-  milliseconds,
-  noneFigure,
-  perSecond,
-  slopeOfPoints,
-  under,
-} from './report-table.ts';
+import { errorFigure, figure, layOutTable, noneFigure, slopeOfPoints } from './report-table.ts';
 
 test('figures are aligned in columns, with their targets and results', () => {
   const text = layOutTable([
     {
       title: 'Speed',
       figures: [
-        figure('knee', 1250, perSecond, atLeast(1000)),
-        figure('p99', 61_000, milliseconds, under(50_000)),
-        figure('a small run', 350, mebibytes, under(400, false)),
+        figure('knee', 1250, 'perSecond', { atLeast: 1000 }),
+        figure('p99', 61_000, 'milliseconds', { under: 50_000 }),
+        figure('a small run', 350, 'mebibytes', { under: 400, isJudged: false }),
         noneFigure('missed', 2),
         errorFigure('errors', [{ errors: { lost: 1 } }, { errors: { lost: 2 } }]),
         { label: 'seed', value: '7' },

@@ -1,5 +1,4 @@
 // Lays figures out for people: one line each, with its target and whether it is reached.
-import { defined } from '@switchyard/contract';
 
 export type Figure = { label: string; value: string; target?: string; isReached?: boolean };
 export type Section = { title: string; figures: Figure[] };
@@ -16,41 +15,40 @@ export const percent: Unit = (share) => `${(share * 100).toFixed(0)} %`;
 export const ratio: Unit = (value) => value.toFixed(2);
 export const grouped: Unit = (value) => value.toLocaleString('en');
 
-type Target = { comparison: keyof typeof comparisons; limit: number; isJudged: boolean };
-
-const comparisons = {
-  under: (value: number, limit: number) => value < limit,
-  'at most': (value: number, limit: number) => value <= limit,
-  'at least': (value: number, limit: number) => value >= limit,
+const units = {
+  perSecond,
+  milliseconds,
+  microseconds,
+  mebibytes,
+  seconds,
+  percent,
+  ratio,
+  grouped,
 };
 
-// `isJudged` is false where the run is too small to say whether the target is reached.
-export const under = (limit: number, isJudged = true): Target => ({
-  comparison: 'under',
-  limit,
-  isJudged,
-});
-export const atMost = (limit: number, isJudged = true): Target => ({
-  comparison: 'at most',
-  limit,
-  isJudged,
-});
-export const atLeast = (limit: number, isJudged = true): Target => ({
-  comparison: 'at least',
-  limit,
-  isJudged,
-});
+/** `isJudged` is false where the run is too small to say whether the target is reached. */
+export type Target = ({ under: number } | { atMost: number } | { atLeast: number }) & {
+  isJudged?: boolean;
+};
 
-/** @example figure('knee', 1250, perSecond, atLeast(1000)) */
-export function figure(label: string, value: number, unit: Unit, target?: Target): Figure {
-  if (target === undefined) return { label, value: unit(value) };
-  const { comparison, limit, isJudged } = target;
-  return {
-    label,
-    value: unit(value),
-    target: `${comparison} ${unit(limit)}`,
-    ...defined({ isReached: isJudged ? comparisons[comparison](value, limit) : undefined }),
-  };
+function compare(value: number, target: Target): [comparison: string, limit: number, ok: boolean] {
+  if ('under' in target) return ['under', target.under, value < target.under];
+  if ('atMost' in target) return ['at most', target.atMost, value <= target.atMost];
+  return ['at least', target.atLeast, value >= target.atLeast];
+}
+
+/** @example figure('knee', 1250, 'perSecond', { atLeast: 1000 }) */
+export function figure(
+  label: string,
+  value: number,
+  unit: keyof typeof units | Unit,
+  target?: Target,
+): Figure {
+  const write = typeof unit === 'string' ? units[unit] : unit;
+  if (target === undefined) return { label, value: write(value) };
+  const [comparison, limit, isReached] = compare(value, target);
+  const shown = { label, value: write(value), target: `${comparison} ${write(limit)}` };
+  return target.isJudged === false ? shown : { ...shown, isReached };
 }
 
 /** @param text shown in place of the number */
@@ -87,8 +85,8 @@ export function latencyFigures(
   p99Target: Target,
 ): Figure[] {
   return [
-    figure(`${name}: p50`, p50Us, milliseconds),
-    figure(`${name}: p99`, p99Us, milliseconds, p99Target),
+    figure(`${name}: p50`, p50Us, 'milliseconds'),
+    figure(`${name}: p99`, p99Us, 'milliseconds', p99Target),
     {
       label: `${name}: server, PostgreSQL`,
       value: `${microseconds(cpuUs.server)}, ${microseconds(cpuUs.postgres)}`,

@@ -126,7 +126,12 @@ export async function benchReporting(
   const { server, token, connections, watched, reports, fillSeconds } = scene;
   const { rows, seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
-  const requests = createReportRequests({ authority: server.authority, token, rows, random });
+  const requests = createReportRequests({
+    authority: server.target.authority,
+    token,
+    rows,
+    random,
+  });
   const measure = (length: number, request: () => LoadRequest) =>
     runMeasuredStep(connections, watched, { ratePerSecond, seconds: length, random, request });
   await measure(warmUpSeconds, requests.search);

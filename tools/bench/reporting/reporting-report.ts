@@ -2,19 +2,13 @@
 import type { BenchOptions } from '../bench-options.ts';
 import type { BenchResult } from '../report/report.ts';
 import {
-  atLeast,
-  atMost,
   errorFigure,
   figure,
   grouped,
   latencyFigures,
-  mebibytes,
   noneFigure,
-  percent,
   perSecond,
   type Section,
-  seconds,
-  under,
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import type { CostedStep } from '../sales/measured-step.ts';
@@ -37,14 +31,14 @@ export type ReportFigures = {
 
 function exportSection(exported: ExportFigures, isLarge: boolean): Section {
   const growthMib = exported.residentHighestMib - exported.residentBeforeMib;
-  const speed = atLeast(targets.reporting.exportedPerSecond, isLarge);
-  const growth = atMost(targets.reporting.exportGrowthMib, isLarge);
+  const speed = { atLeast: targets.reporting.exportedPerSecond, isJudged: isLarge };
+  const growth = { atMost: targets.reporting.exportGrowthMib, isJudged: isLarge };
   return {
     title: `An export of ${grouped(exported.rows)} payments as CSV`,
     figures: [
-      figure('written', exported.rowsPerSecond, perSecond, speed),
-      figure('memory of the server, growth', growthMib, mebibytes, growth),
-      figure('length', exported.bytes / 2 ** 20, mebibytes),
+      figure('written', exported.rowsPerSecond, 'perSecond', speed),
+      figure('memory of the server, growth', growthMib, 'mebibytes', growth),
+      figure('length', exported.bytes / 2 ** 20, 'mebibytes'),
     ],
   };
 }
@@ -52,8 +46,8 @@ function exportSection(exported: ExportFigures, isLarge: boolean): Section {
 export function reportReporting(figures: ReportFigures, { rate }: BenchOptions): BenchResult {
   const { search, summaries, pages, wrongSums, exported, rows } = figures;
   const isLarge = rows >= targets.reporting.rows;
-  const searchTarget = under(targets.reporting.searchP99Us, isLarge);
-  const summaryTarget = under(targets.reporting.summaryP99Us, isLarge);
+  const searchTarget = { under: targets.reporting.searchP99Us, isJudged: isLarge };
+  const summaryTarget = { under: targets.reporting.summaryP99Us, isJudged: isLarge };
   const incompleteShare = pages.incomplete / Math.max(1, pages.whole + pages.incomplete);
   const steps = summaries.map(({ step }) => step);
   return {
@@ -63,7 +57,7 @@ export function reportReporting(figures: ReportFigures, { rate }: BenchOptions):
         title: `Search at ${perSecond(rate)}`,
         figures: [
           ...latencyFigures('any two filters', search, searchTarget),
-          figure('pages that are short and lead on', incompleteShare, percent),
+          figure('pages that are short and lead on', incompleteShare, 'percent'),
           errorFigure('errors', [search]),
         ],
       },
@@ -85,9 +79,9 @@ export function reportReporting(figures: ReportFigures, { rate }: BenchOptions):
       {
         title: 'Beside it',
         figures: [
-          figure('payments read in bulk', figures.scanRowsPerSecond, perSecond),
-          figure('filling the tables took', figures.fillSeconds, seconds),
-          figure('memory of the server, highest', figures.residentHighestMib, mebibytes),
+          figure('payments read in bulk', figures.scanRowsPerSecond, 'perSecond'),
+          figure('filling the tables took', figures.fillSeconds, 'seconds'),
+          figure('memory of the server, highest', figures.residentHighestMib, 'mebibytes'),
         ],
       },
     ],

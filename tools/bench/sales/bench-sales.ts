@@ -1,6 +1,6 @@
 // `bench sales`: the knee and the baseline alternate, then 70 % of the knee, full tables, memory.
 import { defined } from '@switchyard/contract';
-import { type BaselineRun, bestRun } from '../baseline/sale-baseline-client.ts';
+import type { BaselineRun } from '../baseline/sale-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { measureStartTimes } from '../environment/start-times.ts';
@@ -18,7 +18,7 @@ import {
   type SalesEnvironment,
   warmUpSales,
 } from './sales-environment.ts';
-import { type FullTablesFigures, reportSales, type SoakFigures } from './sales-report.ts';
+import { bestRun, type FullTablesFigures, reportSales, type SoakFigures } from './sales-report.ts';
 
 type Run = { scene: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
 
@@ -34,7 +34,7 @@ const modelRefunds = 20;
 const soakPartSeconds = 60;
 
 async function runBaseline({ scene, printLine }: Run): Promise<BaselineRun> {
-  const run = await scene.baseline.run(bareSeconds);
+  const run = await scene.baseline.call('run', bareSeconds);
   const rates = run.map(
     ({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`,
   );
@@ -125,7 +125,7 @@ export async function benchSales(
   const { load, server, platform } = scene;
   const run = { scene, options, printLine };
   const warmUp = await warmUpSales(load, printLine);
-  await scene.baseline.run(bareWarmUpSeconds);
+  await scene.baseline.call('run', bareWarmUpSeconds);
   const { baselineRuns, knees } = await runRounds(run);
   const kneePerSecond = options.knee || median(knees.map((knee) => knee.perSecond));
   if (kneePerSecond === 0) throw new Error('no rate was held: see the steps above');

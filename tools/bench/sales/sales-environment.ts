@@ -1,9 +1,9 @@
 // What a run of sales needs: platform, acquirer simulator, server, load generator and baseline, each a process.
 import { join } from 'node:path';
 import { root } from '../../test-runner/static-checks.ts';
-import { type SaleBaseline, startSaleBaseline } from '../baseline/sale-baseline-client.ts';
+import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import { startProcess } from '../bench-process.ts';
+import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { createApiClient } from '../environment/https-request.ts';
 import { openPlatform, type Platform, type RunningServer } from '../environment/platform.ts';
@@ -31,7 +31,7 @@ export type SalesEnvironment = {
   load: SalesLoad;
   /** The tokens of the merchants, by their identifiers. */
   tokens: ReadonlyMap<string, string>;
-  baseline: SaleBaseline;
+  baseline: BenchProcess<SaleBaselineFunctions>;
   /** Fetches new tokens for the load, of so many merchants; they are valid for an hour. */
   renewTokens(merchants?: number): Promise<void>;
 };
@@ -119,6 +119,11 @@ export async function openSalesEnvironment(
     await generator.call('setTills', await Promise.all(tills));
   }
   await renewTokens();
+  const baseline = startProcess<SaleBaselineFunctions>(
+    closers,
+    new URL('../baseline/sale-baseline-process.ts', import.meta.url),
+  );
+  await baseline.call('open', platform.baselineUrl);
   return {
     platform,
     organization,
@@ -129,6 +134,6 @@ export async function openSalesEnvironment(
       step: (kind, ratePerSecond, seconds) =>
         generator.call('step', { kind, ratePerSecond, seconds }),
     },
-    baseline: await startSaleBaseline(closers, platform.baselineUrl),
+    baseline,
   };
 }

@@ -3,15 +3,11 @@ import type { TokenCaseName } from '../bench-options.ts';
 import type { Profile } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import {
-  atLeast,
   errorFigure,
   figure,
-  mebibytes,
-  microseconds,
   noneFigure,
   perSecond,
   type Section,
-  under,
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import { median } from '../sales/find-knee.ts';
@@ -54,17 +50,17 @@ function costs({ name, runs }: TokenCaseFigures): Section {
       figure(
         'server',
         medianOf((run) => run.cpuUs.server),
-        microseconds,
+        'microseconds',
       ),
       figure(
         'PostgreSQL',
         medianOf((run) => run.cpuUs.postgres),
-        microseconds,
+        'microseconds',
       ),
       figure(
         'tokens by the clock',
         medianOf((run) => run.tokensPerSecond),
-        perSecond,
+        'perSecond',
       ),
       { label: 'rounds, per CPU-second', value: rounds },
       errorFigure('errors', runs),
@@ -73,12 +69,15 @@ function costs({ name, runs }: TokenCaseFigures): Section {
 }
 
 function memory({ realms, before, after, errors }: ManyRealmsFigures): Section {
-  const target = under(targets.manyRealms.residentMib, realms >= targets.manyRealms.realms);
+  const target = {
+    under: targets.manyRealms.residentMib,
+    isJudged: realms >= targets.manyRealms.realms,
+  };
   return {
     title: `Memory of the server process, ${realms.toLocaleString('en')} realms with a token each`,
     figures: [
-      figure('before', before, mebibytes),
-      figure('with every realm in use', after, mebibytes, target),
+      figure('before', before, 'mebibytes'),
+      figure('with every realm in use', after, 'mebibytes', target),
       noneFigure('errors', errors.length, errors.join(', ')),
     ],
   };
@@ -97,8 +96,8 @@ export function reportTokens(figures: TokenFigures): BenchResult {
         title: 'Tokens per CPU-second of the server',
         figures: parts.map(({ name, medianPerCpuSecond }) => {
           const limit = targets.tokens[name];
-          const target = limit === undefined ? undefined : atLeast(limit);
-          return figure(titles[name], medianPerCpuSecond, perSecond, target);
+          const target = limit === undefined ? undefined : { atLeast: limit };
+          return figure(titles[name], medianPerCpuSecond, 'perSecond', target);
         }),
       },
       {

@@ -2,20 +2,12 @@
 import type { Profile } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import {
-  atLeast,
-  atMost,
   figure,
-  mebibytes,
-  microseconds,
-  milliseconds,
   noneFigure,
-  percent,
   perSecond,
-  ratio,
   type Section,
   slopeOfPoints,
   type Unit,
-  under,
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import type { ReceivedCounts } from './webhooks-receiver.ts';
@@ -50,16 +42,16 @@ function speed({ kneePerSecond, barePerSecond, at70 }: WebhookFigures): Section 
   return {
     title: 'Deliveries to eight endpoints that are well, beside a slow and a dead one',
     figures: [
-      figure('highest rate that is held', kneePerSecond, perSecond, atLeast(rate)),
-      figure('bare line', barePerSecond, perSecond),
-      figure('share of the bare line', kneePerSecond / barePerSecond, ratio),
+      figure('highest rate that is held', kneePerSecond, 'perSecond', { atLeast: rate }),
+      figure('bare line', barePerSecond, 'perSecond'),
+      figure('share of the bare line', kneePerSecond / barePerSecond, 'ratio'),
       figure(
         `p50 behind the commit at 70 % (${perSecond(at70.ratePerSecond)})`,
         at70.p50Us,
-        milliseconds,
+        'milliseconds',
       ),
-      figure('p99 behind the commit at 70 %', at70.p99Us, milliseconds, under(p99Us)),
-      figure('longest at 70 %', at70.maxUs, milliseconds),
+      figure('p99 behind the commit at 70 %', at70.p99Us, 'milliseconds', { under: p99Us }),
+      figure('longest at 70 %', at70.maxUs, 'milliseconds'),
       noneFigure('missing at 70 %', at70.missing),
     ],
   };
@@ -67,11 +59,11 @@ function speed({ kneePerSecond, barePerSecond, at70 }: WebhookFigures): Section 
 
 function outbox({ outboxAgesMs }: WebhookStep): Section {
   const slope = slopeOfPoints(outboxAgesMs.map((y, x) => ({ x, y })));
-  const target = atMost(targets.webhooks.ageSlopeMs);
+  const target = { atMost: targets.webhooks.ageSlopeMs };
   return {
     title: 'Age of the outbox at 70 %, looked at every second',
     figures: [
-      figure('highest', Math.max(0, ...outboxAgesMs) * 1000, milliseconds),
+      figure('highest', Math.max(0, ...outboxAgesMs) * 1000, 'milliseconds'),
       figure('rises in a second by', slope, preciseMilliseconds, target),
     ],
   };
@@ -81,11 +73,11 @@ function costs({ at70, residentHighestMib }: WebhookFigures): Section {
   return {
     title: 'CPU time for each delivery at 70 %',
     figures: [
-      figure('server', at70.cpuUs.server, microseconds),
-      figure('PostgreSQL', at70.cpuUs.postgres, microseconds),
-      figure('receivers', at70.cpuUs.receiver, microseconds),
-      figure('machine busy', at70.busyShare, percent),
-      figure('server at its highest', residentHighestMib, mebibytes),
+      figure('server', at70.cpuUs.server, 'microseconds'),
+      figure('PostgreSQL', at70.cpuUs.postgres, 'microseconds'),
+      figure('receivers', at70.cpuUs.receiver, 'microseconds'),
+      figure('machine busy', at70.busyShare, 'percent'),
+      figure('server at its highest', residentHighestMib, 'mebibytes'),
     ],
   };
 }
