@@ -170,10 +170,10 @@ export function readBenchOptions(args: string[], newSeed: number): BenchOptions 
   if (more.length > 0) throw new UsageError(`unexpected: ${more.join(' ')}`);
   const read = (key: NumberName): number => {
     const { standard, least, most } = numbers[key];
-    const given = text(key);
-    return given === undefined
+    const value = text(key);
+    return value === undefined
       ? (ownStandards[name]?.[key] ?? standard)
-      : whole(key, given, least, most);
+      : whole(key, value, least, most);
   };
   const entries = (Object.keys(numbers) as NumberName[]).map((key) => [key, read(key)]);
   const { organisations, ...counts } = Object.fromEntries(entries) as Record<NumberName, number>;

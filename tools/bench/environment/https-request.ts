@@ -100,7 +100,7 @@ export function clientForm({ clientId, clientSecret }: Credentials): Record<stri
   };
 }
 
-/** @param token of the user for whom a device requests its token */
+/** @param token of a user, where a device requests its token */
 export async function fetchToken(
   target: Target,
   path: string,

@@ -126,7 +126,7 @@ export async function createPasswordClient(
   return clientId;
 }
 
-/** @param merchantId a user of this merchant, who manages it; without it a user of the organization */
+/** @param merchantId the merchant that the user manages; without it, the user belongs to the organization */
 export async function createUser(
   identity: Identity,
   organization: Organization,

@@ -109,7 +109,11 @@ function importSection({ imported }: EstateFigures): Section {
       },
       figure('the same rows by pg alone', bareRowsPerSecond, 'perSecond'),
       figure('lines over rows of pg alone', linesPerSecond / bareRowsPerSecond, 'ratio'),
-      noneFigure('lines that failed', failed.length, `${failed.length}: ${failed[0]}`),
+      noneFigure(
+        'lines that failed',
+        failed.length,
+        failed[0] ? `${failed.length}: ${failed[0]}` : 'none',
+      ),
     ],
   };
 }

@@ -31,7 +31,7 @@ const prefixCase = (shared: number): SearchCase => ({
   search(_organization, device) {
     const prefix = namePrefixOf(device, shared);
     const query = `type=LogicalDevice&q=${encodeURIComponent(prefix)}`;
-    return { query, expected: `"name":"${prefix}"` };
+    return { query, expected: `"name":"${prefix}` };
   },
 });
 

@@ -47,13 +47,13 @@ export function figure(
   const write = typeof unit === 'string' ? units[unit] : unit;
   if (target === undefined) return { label, value: write(value) };
   const [comparison, limit, isReached] = compare(value, target);
-  const shown = { label, value: write(value), target: `${comparison} ${write(limit)}` };
-  return target.isJudged === false ? shown : { ...shown, isReached };
+  const row = { label, value: write(value), target: `${comparison} ${write(limit)}` };
+  return target.isJudged === false ? row : { ...row, isReached };
 }
 
 /** @param text shown in place of the number */
 export function noneFigure(label: string, count: number, text = String(count)): Figure {
-  return { label, value: count === 0 ? 'none' : text, target: 'none', isReached: count === 0 };
+  return { label, value: text, target: 'none', isReached: count === 0 };
 }
 
 type WithErrors = { errors: Readonly<Record<string, number>> };

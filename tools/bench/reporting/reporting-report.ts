@@ -71,7 +71,7 @@ export function reportReporting(figures: ReportFigures, { rate }: BenchOptions):
           noneFigure(
             'sums that differ from a scan over all payments',
             wrongSums.length,
-            wrongSums.join(', '),
+            wrongSums.join(', ') || 'none',
           ),
         ],
       },

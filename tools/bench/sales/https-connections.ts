@@ -21,10 +21,10 @@ type Connection = { socket: TLSSocket; waiting: OnResponse | undefined; isClosed
 const reconnectAfterMs = 20;
 const answerLimitMs = 30_000;
 
-function dial({ port, ca }: Target, own: ConnectionOptions): Promise<TLSSocket> {
+function dial({ port, ca }: Target, options: ConnectionOptions): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const server = { host: loopback, port, ca, servername: serverName };
-    const socket = connect({ ...server, ...own, ALPNProtocols: ['http/1.1'] });
+    const socket = connect({ ...server, ...options, ALPNProtocols: ['http/1.1'] });
     socket.setNoDelay(true);
     socket.once('error', reject);
     socket.once('secureConnect', () => {
@@ -38,7 +38,7 @@ function dial({ port, ca }: Target, own: ConnectionOptions): Promise<TLSSocket> 
 export async function openHttpsConnections(
   target: Target,
   connections: number,
-  own: ConnectionOptions = {},
+  options: ConnectionOptions = {},
 ): Promise<HttpsConnections> {
   const free: Connection[] = [];
   let closed = false;
@@ -57,14 +57,14 @@ export async function openHttpsConnections(
 
   function replace(): void {
     if (closed) return;
-    dial(target, own).then(adopt, () => setTimeout(replace, reconnectAfterMs).unref());
+    dial(target, options).then(adopt, () => setTimeout(replace, reconnectAfterMs).unref());
   }
 
   function adopt(socket: TLSSocket): void {
     const connection: Connection = { socket, waiting: undefined, isClosed: false };
     const readChunk = createResponseReader((answer) => {
       const { waiting } = connection;
-      if (waiting === undefined) throw new HttpProtocolError('an answer that nobody asked for');
+      if (waiting === undefined) throw new HttpProtocolError('an answer without a request');
       connection.waiting = undefined;
       // Free first, so that the caller can send the next request from inside the callback.
       if (!answer.isLast) free.push(connection);
@@ -85,7 +85,7 @@ export async function openHttpsConnections(
     else free.push(connection);
   }
 
-  const dialled = Array.from({ length: connections }, () => dial(target, own));
+  const dialled = Array.from({ length: connections }, () => dial(target, options));
   for (const socket of await Promise.all(dialled)) adopt(socket);
 
   return {

@@ -78,7 +78,7 @@ function memory({ realms, before, after, errors }: ManyRealmsFigures): Section {
     figures: [
       figure('before', before, 'mebibytes'),
       figure('with every realm in use', after, 'mebibytes', target),
-      noneFigure('errors', errors.length, errors.join(', ')),
+      noneFigure('errors', errors.length, errors.join(', ') || 'none'),
     ],
   };
 }
