@@ -7,6 +7,7 @@ import { readCpu, readResidentMemory } from '../report/process-times.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { mebibytes, milliseconds, perSecond } from '../report/report-table.ts';
+import { median } from '../sales/find-knee.ts';
 import type { PrintLine } from '../sales/measured-step.ts';
 import {
   openRelayEnvironment,
@@ -38,15 +39,14 @@ type Run = { scene: RelayEnvironment; options: BenchOptions; printLine: PrintLin
 type Side = 'bare' | 'platform';
 const sides = ['bare', 'platform'] as const;
 
-/** The upper middle one of each figure for itself, as the noise of one is not that of another. */
+/** Each figure for itself, as the noise of one is not that of another. */
 function medianOf(steps: readonly RelayStep[]): RelayStep {
-  const middle = (name: keyof RelayStep) =>
-    steps.map((step) => step[name]).sort((one, other) => one - other)[steps.length >> 1] ?? 0;
+  const medianFigure = (name: keyof RelayStep) => median(steps.map((step) => step[name]));
   return {
-    roundTripsPerSecond: middle('roundTripsPerSecond'),
-    p50Us: middle('p50Us'),
-    p99Us: middle('p99Us'),
-    serverUs: middle('serverUs'),
+    roundTripsPerSecond: medianFigure('roundTripsPerSecond'),
+    p50Us: medianFigure('p50Us'),
+    p99Us: medianFigure('p99Us'),
+    serverUs: medianFigure('serverUs'),
   };
 }
 
