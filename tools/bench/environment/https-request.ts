@@ -15,6 +15,7 @@ export type SingleRequest = {
   method?: 'GET' | 'POST';
   path: string;
   token?: string | undefined;
+  accept?: string;
   contentType?: string;
   body?: string;
   /** A certificate with its key, PEM, for mutual TLS. */
@@ -33,7 +34,7 @@ const plainAgent = new PlainAgent({ keepAlive: true, maxSockets });
 
 export function sendRequest(
   { port, authority, ca }: Target,
-  { method = 'GET', path, token, contentType, body, client }: SingleRequest,
+  { method = 'GET', path, token, accept, contentType, body, client }: SingleRequest,
 ): Promise<SingleResponse> {
   return new Promise((resolve, reject) => {
     const options = {
@@ -44,6 +45,7 @@ export function sendRequest(
       headers: defined({
         host: authority,
         authorization: token === undefined ? undefined : `Bearer ${token}`,
+        accept,
         'content-type': contentType,
         'content-length': body === undefined ? undefined : Buffer.byteLength(body),
       }),

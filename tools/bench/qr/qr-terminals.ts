@@ -51,7 +51,8 @@ function openStream(target: Target, { transactionId, token }: QrWait): Promise<v
     const socket = connect({ ...server, ecdhCurve: curves });
     socket.setEncoding('latin1');
     socket.once('secureConnect', () => {
-      socket.write(writeRequest(authority, { path: `${qrPath}/${transactionId}/events`, token }));
+      const path = `${qrPath}/${transactionId}/events`;
+      socket.write(writeRequest(authority, { path, token, accept: 'text/event-stream' }));
     });
     let hasBegun = false;
     socket.on('data', (text: string) => {

@@ -78,10 +78,18 @@ export function expectInBody(expected: string, status = 200) {
 /** A request as HTTP text. */
 export function writeRequest(
   authority: string,
-  { method = 'GET', path, token, contentType = 'application/json', body = '' }: SingleRequest,
+  {
+    method = 'GET',
+    path,
+    token,
+    accept,
+    contentType = 'application/json',
+    body = '',
+  }: SingleRequest,
 ): string {
   const lines = [`${method} ${path} HTTP/1.1`, `Host: ${authority}`];
   if (token !== undefined) lines.push(`Authorization: Bearer ${token}`);
+  if (accept !== undefined) lines.push(`Accept: ${accept}`);
   if (body !== '') {
     lines.push(`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`);
   }
