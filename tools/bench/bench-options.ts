@@ -1,6 +1,6 @@
-// What the command line may ask of the bench.
+// Reads the command line of the benchmarks.
 import { parseArgs } from 'node:util';
-import { type TokenCaseName, tokenCaseNames } from './tokens/token-cases.ts';
+import { targets } from './report/targets.ts';
 
 const benchNames = [
   'sales',
@@ -17,31 +17,48 @@ const benchNames = [
 ] as const;
 export type BenchName = (typeof benchNames)[number];
 
-export type BenchOptions = {
-  name: BenchName;
+export type TokenCaseName = keyof typeof targets.tokens;
+export const tokenCaseNames = Object.keys(targets.tokens) as TokenCaseName[];
+
+/** The value of each number that is left out, and its range. */
+const numbers = {
   /** Of each step. */
-  seconds: number;
-  terminals: number;
-  connections: number;
-  cards: number;
-  /** How often the knee is looked for, between runs of the bare line. */
-  rounds: number;
-  /** Rows to fill the tables with; 0 leaves that part out. */
-  rows: number;
-  /** Length of the memory run; 0 leaves it out. */
-  minutes: number;
-  /** Sales a second to take for the knee, in place of looking for it; 0 looks. */
-  knee: number;
-  /** Which ways to a token, beside the bare line. */
-  parts: readonly TokenCaseName[];
-  /** So many realms to hold in memory; 0 leaves that out. */
-  realms: number;
-  /** The size of the estate, and the requests per second. */
-  devices: number;
-  organizations: number;
-  rate: number;
+  seconds: { standard: 8, least: 1, most: 600 },
+  /** How often the knee is searched, between runs of the baseline. */
+  rounds: { standard: 3, least: 1, most: 9 },
+  /** Sales a second to take for the knee; 0 searches for it. */
+  knee: { standard: 0, least: 0, most: 1_000_000 },
+  terminals: { standard: 512, least: 4, most: 100_000 },
+  connections: { standard: 64, least: 1, most: 2000 },
+  cards: { standard: 2000, least: 1, most: 1_000_000 },
+  /** Rows to fill the tables with; 0 omits that part. */
+  rows: { standard: 0, least: 0, most: 1_000_000_000 },
+  /** Length of the memory run; 0 omits it. */
+  minutes: { standard: 0, least: 0, most: 10_000 },
+  /** Realms to hold in memory; 0 omits that part. */
+  realms: { standard: 2000, least: 0, most: 20_000 },
+  devices: { standard: 1_000_000, least: 100, most: 20_000_000 },
+  organisations: { standard: 2000, least: 1, most: 9999 },
+  /** Requests per second. */
+  rate: { standard: 200, least: 1, most: 100_000 },
   /** Authorised sales of a capture of all. */
-  items: number;
+  items: { standard: 100_000, least: 100, most: 10_000_000 },
+} as const;
+type NumberName = keyof typeof numbers;
+
+/** Benchmarks with other standard values. */
+const ownStandards: Partial<Record<BenchName, Partial<Record<NumberName, number>>>> = {
+  qr: { terminals: 5000 },
+  relay: { terminals: 9000, seconds: 3 },
+  reporting: { rows: 10_000_000, rate: 20, connections: 16, seconds: 30 },
+  portal: { rows: 1_000_000 },
+};
+
+export type BenchOptions = Record<Exclude<NumberName, 'organisations'>, number> & {
+  name: BenchName;
+  organizations: number;
+  /** The kinds of tokens to request, beside the baseline. */
+  parts: readonly TokenCaseName[];
   seed: number;
   starts: boolean;
   profile: boolean;
@@ -99,54 +116,6 @@ npm run bench -- portal [options]    the portal in Chromium: what it fetches, pa
 How to read it: docs/how-to/run-benchmarks.md
 `;
 
-const options = {
-  seconds: { type: 'string' },
-  rounds: { type: 'string' },
-  knee: { type: 'string' },
-  terminals: { type: 'string' },
-  connections: { type: 'string' },
-  cards: { type: 'string' },
-  rows: { type: 'string' },
-  minutes: { type: 'string' },
-  parts: { type: 'string' },
-  realms: { type: 'string' },
-  devices: { type: 'string' },
-  organisations: { type: 'string' },
-  rate: { type: 'string' },
-  items: { type: 'string' },
-  seed: { type: 'string' },
-  'no-starts': { type: 'boolean' },
-  profile: { type: 'boolean' },
-  keep: { type: 'boolean' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-/** Of every number: what it is without being given, and where it must lie. */
-const numbers = {
-  seconds: { standard: 8, least: 1, most: 600 },
-  rounds: { standard: 3, least: 1, most: 9 },
-  knee: { standard: 0, least: 0, most: 1_000_000 },
-  terminals: { standard: 512, least: 4, most: 100_000 },
-  connections: { standard: 64, least: 1, most: 2000 },
-  cards: { standard: 2000, least: 1, most: 1_000_000 },
-  rows: { standard: 0, least: 0, most: 1_000_000_000 },
-  minutes: { standard: 0, least: 0, most: 10_000 },
-  realms: { standard: 2000, least: 0, most: 20_000 },
-  devices: { standard: 1_000_000, least: 100, most: 20_000_000 },
-  organisations: { standard: 2000, least: 1, most: 9999 },
-  rate: { standard: 200, least: 1, most: 100_000 },
-  items: { standard: 100_000, least: 100, most: 10_000_000 },
-} as const;
-
-/** Where a run has another standard than the others. */
-const ownStandards: Partial<Record<BenchName, Partial<Record<keyof typeof numbers, number>>>> = {
-  qr: { terminals: 5000 },
-  relay: { terminals: 9000, seconds: 3 },
-  reporting: { rows: 10_000_000, rate: 20, connections: 16, seconds: 30 },
-  portal: { rows: 1_000_000 },
-};
-
 const seedsMost = 2 ** 31;
 
 function whole(name: string, text: string, least: number, most: number): number {
@@ -167,52 +136,57 @@ function readParts(text: string | undefined): readonly TokenCaseName[] {
 }
 
 function parse(args: string[]) {
+  const texts = [...Object.keys(numbers), 'parts', 'seed'];
+  const flags = ['no-starts', 'profile', 'keep', 'json', 'help'];
+  const options = Object.fromEntries([
+    ...texts.map((name) => [name, { type: 'string' as const }]),
+    ...flags.map((name) => [name, { type: 'boolean' as const }]),
+  ]);
   try {
-    return parseArgs({ args, options, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: args.map((each) => (each === '-h' ? '--help' : each)),
+      options,
+      allowPositionals: true,
+    });
+    return { positionals, values: values as Record<string, string | boolean | undefined> };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
 /**
- * @param newSeed taken where the command line names none
+ * @param newSeed used if the command line names none
  * @returns undefined with `--help`
- * @throws UsageFault
+ * @throws UsageError
  */
 export function readBenchOptions(args: string[], newSeed: number): BenchOptions | undefined {
-  const { values, positionals } = parse(args);
-  if (values.help === true) return undefined;
+  const { positionals, values } = parse(args);
+  const text = (name: string) => values[name] as string | undefined;
+  const isSet = (name: string) => values[name] === true;
+  if (isSet('help')) return undefined;
   const [first, ...more] = positionals;
   const name = benchNames.find((each) => each === first);
   if (name === undefined) throw new UsageError(`one of ${benchNames.join(', ')}?`);
   if (more.length > 0) throw new UsageError(`unexpected: ${more.join(' ')}`);
-  const number = (key: keyof typeof numbers) => {
+  const read = (key: NumberName): number => {
     const { standard, least, most } = numbers[key];
-    const text = values[key];
-    return text === undefined
+    const value = text(key);
+    return value === undefined
       ? (ownStandards[name]?.[key] ?? standard)
-      : whole(key, text, least, most);
+      : whole(key, value, least, most);
   };
+  const entries = (Object.keys(numbers) as NumberName[]).map((key) => [key, read(key)]);
+  const { organisations, ...counts } = Object.fromEntries(entries) as Record<NumberName, number>;
+  const seed = text('seed');
   return {
     name,
-    seconds: number('seconds'),
-    rounds: number('rounds'),
-    knee: number('knee'),
-    terminals: number('terminals'),
-    connections: number('connections'),
-    cards: number('cards'),
-    rows: number('rows'),
-    minutes: number('minutes'),
-    parts: readParts(values.parts),
-    realms: number('realms'),
-    devices: number('devices'),
-    organizations: number('organisations'),
-    rate: number('rate'),
-    items: number('items'),
-    seed: values.seed === undefined ? newSeed : whole('seed', values.seed, 0, seedsMost),
-    starts: values['no-starts'] !== true,
-    profile: values.profile === true,
-    json: values.json === true,
-    keepsFolder: values.keep === true,
+    ...counts,
+    organizations: organisations,
+    parts: readParts(text('parts')),
+    seed: seed === undefined ? newSeed : whole('seed', seed, 0, seedsMost),
+    starts: !isSet('no-starts'),
+    profile: isSet('profile'),
+    json: isSet('json'),
+    keepsFolder: isSet('keep'),
   };
 }

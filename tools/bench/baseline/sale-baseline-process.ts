@@ -1,6 +1,5 @@
 // The bare line, a process of its own: `pg` doing the two commits of a sale, one statement each, and no more.
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';
 import type {
@@ -18,9 +17,10 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import type { FromSaleBaseline, ToSaleBaseline } from './sale-baseline-messages.ts';
+import { offerFunctions } from '../bench-process.ts';
+import { migrations } from '../environment/platform.ts';
 
-const migrations = fileURLToPath(new URL('../../../packages/server/migrations', import.meta.url));
+const callersTried = [8, 16, 32, 64];
 const leadMs = 500;
 const deadlineMs = 15_000;
 const devices = Array.from({ length: 512 }, () => randomUUID());
@@ -36,6 +36,8 @@ const ownSettings = {
   text: `SELECT name, setting FROM pg_settings WHERE source = 'client'
     AND name NOT IN ('application_name', 'client_encoding')`,
 };
+
+export type BaselineRun = { callers: number; salesPerSecond: number }[];
 
 type Opened = { url: string; options: string };
 
@@ -182,22 +184,20 @@ async function run({ url, options }: Opened, callers: number, seconds: number): 
 
 let opened: Opened | undefined;
 
-async function obey(message: ToSaleBaseline): Promise<FromSaleBaseline> {
-  if (message.type === 'open') {
-    opened = await open(message.url);
-    return { type: 'ready' };
-  }
-  if (opened === undefined) throw new Error('not opened');
-  return { type: 'result', salesPerSecond: await run(opened, message.callers, message.seconds) };
-}
+const functions = {
+  async open(url: string): Promise<void> {
+    opened = await open(url);
+  },
+  /** Every number of callers for so many seconds. */
+  async run(seconds: number): Promise<BaselineRun> {
+    if (opened === undefined) throw new Error('the baseline is not open');
+    const results: BaselineRun = [];
+    for (const callers of callersTried) {
+      results.push({ callers, salesPerSecond: await run(opened, callers, seconds) });
+    }
+    return results;
+  },
+};
+export type SaleBaselineFunctions = typeof functions;
 
-process.on('message', (message: ToSaleBaseline) => {
-  obey(message).then(
-    (answer) => process.send?.(answer),
-    (error: unknown) => {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      process.send?.({ type: 'fault', text } satisfies FromSaleBaseline);
-    },
-  );
-});
-process.on('disconnect', () => process.exit(0));
+offerFunctions(functions);

@@ -1,13 +1,8 @@
 // The line under the tokens, a process of its own: bare Fastify over TLS and jose signing, nothing else.
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import Fastify from 'fastify';
 import { generateKeyPair, SignJWT } from 'jose';
-
-export type ToTokenBaseline = { certFile: string; keyFile: string };
-export type FromTokenBaseline =
-  | { type: 'listening'; port: number }
-  | { type: 'fault'; text: string };
+import { offerFunctions } from '../bench-process.ts';
 
 const lifetimeSeconds = 3600;
 /** As long as the claims of a machine's token. */
@@ -26,9 +21,9 @@ const claims = {
   groups: [],
 };
 
-async function serve({ certFile, keyFile }: ToTokenBaseline): Promise<number> {
+async function serve(https: { cert: string; key: string }): Promise<number> {
   const { privateKey } = await generateKeyPair('ES256');
-  const app = Fastify({ https: { cert: readFileSync(certFile), key: readFileSync(keyFile) } });
+  const app = Fastify({ https });
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
@@ -55,11 +50,7 @@ async function serve({ certFile, keyFile }: ToTokenBaseline): Promise<number> {
   return Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
 }
 
-process.on('message', (message: ToTokenBaseline) => {
-  serve(message).then(
-    (port) => process.send?.({ type: 'listening', port } satisfies FromTokenBaseline),
-    (error: unknown) =>
-      process.send?.({ type: 'fault', text: String(error) } satisfies FromTokenBaseline),
-  );
-});
-process.on('disconnect', () => process.exit(0));
+const functions = { serve };
+export type TokenBaselineFunctions = typeof functions;
+
+offerFunctions(functions);

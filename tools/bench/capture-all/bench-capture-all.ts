@@ -1,143 +1,170 @@
-// `bench captureall`: many authorised sales of one merchant are captured at once, while all sell on.
+// `bench captureall`: many authorised sales of one merchant are captured at once, while all continue to sell.
+import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { type BenchEnvironment, openBenchEnvironment } from '../environment/bench-environment.ts';
+import { createApiClient, sendRequest, type Target } from '../environment/https-request.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
-import { perSecond, seconds } from '../report/report-table.ts';
+import type { BenchResult } from '../report/report.ts';
+import { figure, listErrors, perSecond, seconds } from '../report/report-table.ts';
+import { targets } from '../report/targets.ts';
 import { median } from '../sales/find-knee.ts';
-import { describeStep, type PrintLine } from '../sales/knee-run.ts';
-import type { MeasuredStep } from '../sales/load-client.ts';
+import { describeSalesStep, heldDefinition } from '../sales/knee-run.ts';
+import type { MeasuredStep } from '../sales/load-generator.ts';
+import type { PrintLine } from '../sales/measured-step.ts';
+import {
+  openSalesEnvironment,
+  type SalesEnvironment,
+  warmUpSales,
+} from '../sales/sales-environment.ts';
 
-export type CaptureAllFigures = {
+type CaptureAllFigures = {
   items: number;
   /** From the request to the end of the batch. */
   captureSeconds: number;
   succeeded: number;
   failed: number;
-  /** Steps of sales alone, and of sales while the batch ran. */
+  /** Steps of sales alone, and of sales during the batch. */
   before: MeasuredStep[];
   during: MeasuredStep[];
   p99BeforeUs: number;
   p99DuringUs: number;
-  /** CPU time of the server for one capture, µs: what the steps cost more than those before. */
+  /** CPU time of the server for one capture, µs: the additional cost of the steps during the batch. */
   captureCpuUs: number;
   residentHighestMib: number;
   /** Of the captures and the sales beside them, for each capture. */
   profile?: Profile;
 };
 
-const warmUp = [
-  { ratePerSecond: 150, seconds: 12 },
-  { ratePerSecond: 400, seconds: 8 },
-];
-/** Holds are made at a rate that the platform holds for long. */
+/** The platform sustains this rate for long. */
 const holdsPerSecond = 600;
 const holdsSecondsMax = 60;
 const stepsBefore = 4;
 const recentEntries = 10_000_000;
 const pollMs = 200;
-const transactions = '/payment/v1/transactions';
+const batchPath = '/payment/v1/transactions/captureall';
 
-type Batch = {
-  batchId: string;
-  state: string;
-  total: number;
-  succeeded: number;
-  failed: number;
-};
+type Batch = { batchId: string; state: string; total: number; succeeded: number; failed: number };
+type Run = { scene: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
 
-/** The first merchant makes so many authorised sales, some more or less. */
-async function makeHolds(
-  scene: BenchEnvironment,
-  items: number,
-  printLine: PrintLine,
-): Promise<void> {
+/** The first merchant makes about so many authorised sales. */
+async function makeHolds({ scene, options, printLine }: Run): Promise<void> {
   await scene.renewTokens(1);
   const atOnce = holdsPerSecond * holdsSecondsMax;
-  for (let made = 0; made < items; ) {
-    const length = Math.max(1, Math.ceil(Math.min(items - made, atOnce) / holdsPerSecond));
+  for (let made = 0; made < options.items; ) {
+    const some = Math.min(options.items - made, atOnce);
+    const length = Math.max(1, Math.ceil(some / holdsPerSecond));
     const step = await scene.load.step('holds', holdsPerSecond, length);
     made += step.answered;
-    printLine(`${made.toLocaleString('en')} authorised  ${describeStep(step)}`);
+    printLine(`${made.toLocaleString('en')} authorised  ${describeSalesStep(step)}`);
   }
 }
 
-function merchantOf({ organization, tokens }: BenchEnvironment): string {
-  const [merchant] = organization.merchants;
-  return `Bearer ${tokens.get(merchant?.merchantId ?? '')}`;
-}
-
-async function startBatch(scene: BenchEnvironment): Promise<Batch> {
-  const { status, text } = await scene.api.post(`${transactions}/captureall`, {
-    'content-type': 'application/json',
-    authorization: merchantOf(scene),
-    text: '{}',
-  });
-  if (status !== 202) throw new Error(`no capture of all: ${status} ${text}`);
-  return JSON.parse(text) as Batch;
-}
-
-async function untilCompleted(scene: BenchEnvironment, batchId: string): Promise<Batch> {
+async function untilCompleted(target: Target, token: string, batchId: string): Promise<Batch> {
   for (;;) {
-    const path = `${transactions}/captureall/${batchId}?limit=1`;
-    const { status, text } = await scene.api.get(path, merchantOf(scene));
-    // A busy server delays lists before sales: the request is repeated.
+    const path = `${batchPath}/${batchId}?limit=1`;
+    const { status, text } = await sendRequest(target, { path, token });
+    // A busy server refuses lists before sales: the request is repeated.
     if (status !== 200 && status !== 503) throw new Error(`no batch: ${status} ${text}`);
     const batch = status === 200 ? (JSON.parse(text) as Batch) : undefined;
     if (batch?.state === 'Completed') return batch;
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await pause(pollMs);
   }
 }
 
-/** The end of the batch, and the sales that were measured wholly while it ran. */
-async function captureBeside(scene: BenchEnvironment, options: BenchOptions, printLine: PrintLine) {
+/** The end of the batch, and the sales that were measured completely during it. */
+async function captureBeside({ scene, options, printLine }: Run) {
+  const [merchant] = scene.organization.merchants;
+  const token = scene.tokens.get(merchant?.merchantId ?? '') ?? '';
+  const { target } = scene.server;
   const startedMs = performance.now();
-  const { batchId } = await startBatch(scene);
+  const { batchId } = await createApiClient(target, token).call('POST', batchPath, {});
   let endedMs: number | undefined;
-  const completed = untilCompleted(scene, batchId).finally(() => {
+  const completed = untilCompleted(target, token, String(batchId)).finally(() => {
     endedMs = performance.now();
   });
-  // A fault of it is met where it is awaited.
+  // Its error is thrown where it is awaited.
   completed.catch(() => {});
   const during: MeasuredStep[] = [];
   const hasEnded = () => endedMs !== undefined;
   while (!hasEnded()) {
     const step = await scene.load.step('sales', options.rate, options.seconds);
-    // The last one goes on after the end, and counts where there is no other.
+    // The last one continues after the end, and counts where there is no other.
     if (!hasEnded() || during.length === 0) during.push(step);
-    printLine(`beside the captures  ${describeStep(step)}`);
+    printLine(`beside the captures  ${describeSalesStep(step)}`);
   }
   const batch = await completed;
   return { batch, during, captureSeconds: ((endedMs ?? 0) - startedMs) / 1000 };
+}
+
+function report(figures: CaptureAllFigures, { rate }: BenchOptions): BenchResult {
+  const { items, captureSeconds, before, during, p99BeforeUs, p99DuringUs } = figures;
+  const goals = targets.captureAll;
+  // Fewer items have as much less time.
+  const limitSeconds = (goals.captureSeconds * items) / goals.items;
+  const growth = p99DuringUs / p99BeforeUs - 1;
+  return {
+    figures,
+    profile: figures.profile,
+    sections: [
+      {
+        title: `Capture of ${items.toLocaleString('en')} authorised sales of one merchant`,
+        figures: [
+          figure('from the request to the end', captureSeconds, 'seconds', {
+            atMost: limitSeconds,
+          }),
+          figure('captures', items / captureSeconds, 'perSecond'),
+          {
+            label: 'captured, failed',
+            value: `${figures.succeeded}, ${figures.failed}`,
+            target: 'none failed',
+            isReached: figures.succeeded === items,
+          },
+          figure('server for one capture', figures.captureCpuUs, 'microseconds'),
+          figure('server at its highest', figures.residentHighestMib, 'mebibytes'),
+        ],
+      },
+      {
+        title: `Sales beside it, ${perSecond(rate)}; medians of the steps`,
+        figures: [
+          figure('p99 before', p99BeforeUs, 'milliseconds'),
+          figure('p99 during', p99DuringUs, 'milliseconds'),
+          figure('growth', growth, 'percent', { atMost: goals.p99GrowthShare }),
+          { label: 'steps before, during', value: `${before.length}, ${during.length}` },
+          { label: 'errors', value: listErrors([...before, ...during]) },
+        ],
+      },
+    ],
+    othersShare: Math.max(0, ...during.map(({ othersShare }) => othersShare)),
+    notes: [heldDefinition],
+  };
 }
 
 export async function benchCaptureAll(
   closers: CloseStack,
   options: BenchOptions,
   printLine: PrintLine,
-): Promise<CaptureAllFigures> {
-  const scene = await openBenchEnvironment(closers, { ...options, recentEntries });
-  printLine('warming up …');
-  for (const { ratePerSecond, seconds: length } of warmUp) {
-    printLine(describeStep(await scene.load.step('sales', ratePerSecond, length)));
-  }
-  await makeHolds(scene, options.items, printLine);
+): Promise<BenchResult> {
+  const scene = await openSalesEnvironment(closers, options, recentEntries);
+  const { platform, server } = scene;
+  const run = { scene, options, printLine };
+  await warmUpSales(scene.load, printLine);
+  await makeHolds(run);
   await scene.renewTokens();
-  // The same time to come to rest before what is measured.
+  // The same time to settle before each measurement.
   await scene.load.step('sales', options.rate, options.seconds);
   const before: MeasuredStep[] = [];
   while (before.length < stepsBefore) {
     const step = await scene.load.step('sales', options.rate, options.seconds);
     before.push(step);
-    printLine(`before  ${describeStep(step)}`);
+    printLine(`before  ${describeSalesStep(step)}`);
   }
   let beside: Awaited<ReturnType<typeof captureBeside>> | undefined;
   const captured = async () => {
-    beside = await captureBeside(scene, options, printLine);
+    beside = await captureBeside(run);
     return { answered: beside.batch.succeeded };
   };
-  const profile = options.profile ? await profileStep(scene, captured) : undefined;
+  const profile = options.profile ? await profileStep(platform, server.pid, captured) : undefined;
   if (profile === undefined) await captured();
   if (beside === undefined) throw new Error('nothing was captured');
   const { batch, during, captureSeconds } = beside;
@@ -148,7 +175,7 @@ export async function benchCaptureAll(
     cpuUs.server * achievedPerSecond;
   const captures = batch.succeeded / captureSeconds;
   printLine(`captures: ${perSecond(captures)}`);
-  return {
+  const figures = {
     items: batch.total,
     captureSeconds,
     succeeded: batch.succeeded,
@@ -158,7 +185,8 @@ export async function benchCaptureAll(
     p99BeforeUs: perStep(before, ({ p99Us }) => p99Us),
     p99DuringUs: perStep(during, ({ p99Us }) => p99Us),
     captureCpuUs: (perStep(during, cpuPerSecond) - perStep(before, cpuPerSecond)) / captures,
-    residentHighestMib: scene.memory.highest(),
+    residentHighestMib: server.memory.highest(),
     ...defined({ profile }),
   };
+  return report(figures, options);
 }

@@ -1,7 +1,5 @@
 // Starts the platform as its users do, as a process of its own, and times its first answer.
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { request as requestPlain } from 'node:http';
-import { request } from 'node:https';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -9,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import { root } from '../../test-runner/static-checks.ts';
 import { type CloseStack, hasEnded, stopProcess } from '../close-in-reverse-order.ts';
+import { sendRequest, type Target } from './https-request.ts';
 
 const { serverFlags, serverVariables } = createRequire(import.meta.url)('../../run.cjs') as {
   serverFlags: string[];
@@ -16,20 +15,16 @@ const { serverFlags, serverVariables } = createRequire(import.meta.url)('../../r
 };
 
 /** Needs identity and the database, and no token. */
-const firstQuestion = '/auth/realms/demo/.well-known/openid-configuration';
+const firstRequestPath = '/auth/realms/demo/.well-known/openid-configuration';
 const startLimitMs = 90_000;
 const askAgainMs = 20;
-const answerLimitMs = 5_000;
 const tailLines = 15;
 
 export type ServerProcess = {
   pid: number;
-  port: number;
   /** Of the listener with mutual TLS. */
   devicePort: number;
-  /** As the server calls itself; clients have to say it in `Host`. */
-  authority: string;
-  caFile: string;
+  target: Target;
   /** From its start to the first answered request. */
   startSeconds: number;
   stop(): Promise<void>;
@@ -88,26 +83,15 @@ async function variablesOf(
   };
 }
 
-function answers(port: number, isPlain: boolean): Promise<boolean> {
-  return new Promise((resolve) => {
-    // Whether the certificate is trusted is a question for the load; its file may not be there yet.
-    const clientRequest = (isPlain ? requestPlain : request)({
-      host: '127.0.0.1',
-      port,
-      path: firstQuestion,
-      rejectUnauthorized: false,
-      agent: false,
-      timeout: answerLimitMs,
-    });
-    clientRequest.on('response', (response) => {
-      response.resume();
-      response.on('end', () => resolve(response.statusCode === 200));
-      response.on('error', () => resolve(false));
-    });
-    clientRequest.on('timeout', () => clientRequest.destroy());
-    clientRequest.on('error', () => resolve(false));
-    clientRequest.end();
-  });
+/** While the server starts, its certificate is not there or its port is closed. */
+async function answers(target: Target, caFile: string | undefined): Promise<boolean> {
+  try {
+    const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
+    const { status } = await sendRequest({ ...target, ca }, { path: firstRequestPath });
+    return status === 200;
+  } catch {
+    return false;
+  }
 }
 
 function tailOf(file: string): string {
@@ -121,7 +105,9 @@ export async function startServer(
 ): Promise<ServerProcess> {
   const { ports = { port: await freePort(), devicePort: await freePort() } } = options;
   const { port, devicePort } = ports;
-  const isPlain = options.variables?.['SWITCHYARD_TLS'] === 'off';
+  const caFile = join(options.dataDir, 'tls', 'ca.pem');
+  const hasTls = options.variables?.['SWITCHYARD_TLS'] !== 'off';
+  const target = { port, authority: `localhost:${port}` };
   const env = await variablesOf(options, { port, devicePort });
   const script =
     options.way === 'process'
@@ -136,7 +122,7 @@ export async function startServer(
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  while (!(await answers(port, isPlain))) {
+  while (!(await answers(target, hasTls ? caFile : undefined))) {
     if (hasEnded(child)) throw new Error(`the server has ended:\n${tailOf(logFile)}`);
     if (performance.now() - startedMs > startLimitMs) {
       throw new Error(`the server does not answer:\n${tailOf(logFile)}`);
@@ -145,10 +131,8 @@ export async function startServer(
   }
   return {
     pid: child.pid ?? 0,
-    port,
     devicePort,
-    authority: `localhost:${port}`,
-    caFile: join(options.dataDir, 'tls', 'ca.pem'),
+    target: { ...target, ca: hasTls ? readFileSync(caFile, 'utf8') : undefined },
     startSeconds: (performance.now() - startedMs) / 1000,
     stop: () => stopProcess(child),
   };

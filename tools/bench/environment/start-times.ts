@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CloseStack, createCloseStack } from '../close-in-reverse-order.ts';
-import { makeFolder } from './bench-environment.ts';
+import { makeFolder } from './platform.ts';
 import { startServer } from './server-process.ts';
 
 export type StartTimes = { firstSeconds: number; secondSeconds: number };

@@ -1,21 +1,11 @@
 // Makes the cards of the load: valid numbers without a cardholder, and the chip data of a sale with one.
+import { passesLuhn } from '@switchyard/emv';
 
 /** Issuer prefixes of test ranges with 16 digits: Visa, Mastercard, Mastercard's second range. */
 const prefixes = ['411111', '541333', '222300'];
 const numberLength = 16;
 
 export type Card = { number: string; expiryMonth: number; expiryYear: number };
-
-/** The check digit after ISO/IEC 7812-1, annex B. */
-export function checkDigit(digits: string): string {
-  let sum = 0;
-  for (let at = 0; at < digits.length; at += 1) {
-    const digit = Number(digits[digits.length - 1 - at]);
-    const value = at % 2 === 0 ? digit * 2 : digit;
-    sum += value > 9 ? value - 9 : value;
-  }
-  return String((10 - (sum % 10)) % 10);
-}
 
 const lastYear = 2049;
 const monthsOfYear = 12;
@@ -27,7 +17,10 @@ export function makeCards(count: number, random: () => number): Card[] {
     const prefix = prefixes[numbers.size % prefixes.length] ?? '';
     const free = numberLength - prefix.length - 1;
     const digits = prefix + String(Math.floor(random() * 10 ** free)).padStart(free, '0');
-    numbers.add(digits + checkDigit(digits));
+    // Exactly one of the ten check digits is valid.
+    for (const check of '0123456789') {
+      if (passesLuhn(digits + check)) numbers.add(digits + check);
+    }
   }
   return [...numbers].map((number) => ({
     number,

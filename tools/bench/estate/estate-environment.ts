@@ -1,47 +1,55 @@
-// Builds what a run of an estate needs: a database that is filled before the server starts, and tokens.
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import {
-  createLog,
-  type Database,
-  type EmbeddedPostgres,
-  systemIds,
-} from '../../../packages/server/src/platform/index.ts';
-import type { CloseStack } from '../close-in-reverse-order.ts';
-import {
-  type MemoryWatch,
-  makeFolder,
-  readProfile,
-  startDatabase,
-  watchMemory,
-} from '../environment/bench-environment.ts';
-import { type Credentials, openIdentity, openProvisioning } from '../environment/provision.ts';
-import { type ServerProcess, startServer } from '../environment/server-process.ts';
-import { statementCostSettings } from '../report/statement-costs.ts';
-import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
-import type { PrintLine } from '../sales/knee-run.ts';
-import { fetchToken } from './estate-client.ts';
-import { createDeviceOwners, type MerchantUserLogins } from './estate-devices.ts';
-import { type EstateToFill, fillEstate } from './estate-fill.ts';
-import { divideDevices, queriedOrganizations } from './estate-plan.ts';
-import type { EstateQueryTarget } from './estate-queries.ts';
+// What a run of an estate needs: a database that is filled before the server starts, and tokens.
 
-const profilerScript = fileURLToPath(new URL('../report/profiler.ts', import.meta.url));
+import { systemIds } from '../../../packages/server/src/platform/index.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import type { Credentials } from '../environment/https-request.ts';
+import {
+  createProgress,
+  openPlatform,
+  type Platform,
+  type RunningServer,
+} from '../environment/platform.ts';
+import {
+  createClient,
+  createMerchant,
+  createOrganization,
+  createPasswordClient,
+  createStore,
+  createTerminal,
+  createUser,
+  fetchClientToken,
+  type Identity,
+  type Organization,
+  openProvisioning,
+  type Provisioning,
+  withIdentity,
+} from '../environment/provision.ts';
+import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
+import type { PrintLine } from '../sales/measured-step.ts';
+import { fillEstate } from './estate-fill.ts';
+import {
+  devicesPerMerchant,
+  divideDevices,
+  estateId,
+  queriedOrganizations,
+} from './estate-plan.ts';
+import type { EstateTarget } from './estate-requests.ts';
+
+/** Users of the first merchants of the largest organisation, and the client at which they sign in. */
+export type MerchantUsers = {
+  clientId: string;
+  users: { merchant: number; username: string; password: string }[];
+};
 
 export type EstateEnvironment = {
-  folder: string;
-  database: Database;
-  postgres: EmbeddedPostgres;
-  server: ServerProcess;
-  ca: string;
-  memory: MemoryWatch;
+  platform: Platform;
+  server: RunningServer;
   /** The largest first. */
-  targets: EstateQueryTarget[];
+  targets: EstateTarget[];
   /** An organisation with nothing in it, for the import. */
   empty: { organizationId: string; token: string };
-  /** Of the largest. */
-  keepers: MerchantUserLogins;
+  merchantUsers: MerchantUsers;
   firstMs: number;
   fillSeconds: number;
   /** For reads, and for concurrent writes. */
@@ -49,190 +57,121 @@ export type EstateEnvironment = {
   writers: HttpsConnections;
 };
 
-export type EstateEnvironmentOptions = {
-  devices: number;
-  organizations: number;
-  connections: number;
-  profile: boolean;
-  keepsFolder: boolean;
-};
-
 const writersCount = 4;
+const merchantUsersMost = 10;
 
-type Deps = { database: Database; log: ReturnType<typeof createLog>; dataDir: string };
-type Member = { organizationId: string; realm: string; credentials: Credentials };
+type Member = Organization & { credentials: Credentials };
+type QueriedMember = Member & { number: number; devices: number };
 
-/** One thing of each kind, made as the platform makes it. */
-async function makeModel(deps: Deps): Promise<string> {
-  const { organizations, merchants, stores, logicalDevices, physicalDevices } =
-    openProvisioning(deps);
-  const organizationId = systemIds.uuid();
-  const scope = { organizationId };
-  await organizations.create(scope, { name: 'Model' }, organizationId);
-  const { view: merchant } = await merchants.create(scope, {
-    name: 'Model merchant',
-    country: 'FR',
-    mcc: '5411',
-    timeZone: 'Europe/Paris',
-  });
-  const { merchantId } = merchant;
-  const { view: store } = await stores.create(scope, { merchantId, name: 'Model store' });
-  const { view: place } = await logicalDevices.create(scope, {
-    storeId: store.storeId,
-    name: 'Model till',
-  });
-  const { view: hardware } = await physicalDevices.create(scope, {
-    merchantId,
-    serialNumber: 'MODEL',
-    make: 'AXIUM',
-    model: 'DX8000',
-    family: 'axium',
-  });
-  await logicalDevices.linkPhysicalDevices(scope, place.logicalDeviceId, [
-    hardware.physicalDeviceId,
-  ]);
+/** One object of each kind, created as the platform creates it. */
+async function createModelOrganization(provisioning: Provisioning): Promise<string> {
+  const organizationId = await createOrganization(provisioning, 'Model');
+  const merchantId = await createMerchant(provisioning, organizationId, 'Model merchant');
+  const storeId = await createStore(provisioning, organizationId, merchantId);
+  const till = { storeId, name: 'Model till' };
+  const { view } = await provisioning.logicalDevices.create({ organizationId }, till);
+  const { logicalDeviceId } = view;
+  const terminal = { merchantId, logicalDeviceId, serialNumber: 'MODEL' };
+  await createTerminal(provisioning, organizationId, terminal);
   return organizationId;
 }
 
-/** An organisation's realm, with an application that may read and write all of it. */
-async function admit(
-  identity: ReturnType<typeof openIdentity>,
+/** The realm of an organisation, with an application that may read and write all of it. */
+async function createMember(
+  identity: Identity,
   organizationId: string,
   realm: string,
 ): Promise<Member> {
   await identity.createUserDomain({ userDomainId: realm, organizationId });
-  const credentials = await identity.createApplication({
-    organizationId,
-    userDomainId: realm,
-    name: 'Estate',
-    entityType: 'tenant',
-    entityId: organizationId,
-    roles: ['AcquirerAdministrator'],
-    securityFlows: ['ClientCredentials'],
-  });
-  return { organizationId, realm, credentials };
+  const organization = { organizationId, realm };
+  const credentials = await createClient(identity, organization, 'AcquirerAdministrator');
+  return { ...organization, credentials };
 }
 
 /** The organisations that are queried: the ten largest, and others from among the small ones. */
-function targetNumbers(organizations: number): number[] {
+function queriedNumbers(organizations: number): number[] {
   const few = Math.min(queriedOrganizations, organizations);
   const large = Math.min(10, few);
   const step = Math.max(1, Math.floor((organizations - large) / Math.max(1, few - large)));
   return Array.from({ length: few }, (_, at) => (at < large ? at : large + (at - large) * step));
 }
 
-async function fillTables(
-  deps: Deps,
-  estate: Omit<EstateToFill, 'onProgress'>,
-  printLine: PrintLine,
-) {
-  const began = performance.now();
-  let reportedAt = began;
-  await fillEstate(deps.database, {
-    ...estate,
-    onProgress(devices) {
-      const now = performance.now();
-      if (now - reportedAt < 5000) return;
-      reportedAt = now;
-      printLine(
-        `  ${devices.toLocaleString('en')} devices after ${Math.round((now - began) / 1000)} s`,
-      );
-    },
-  });
-  return (performance.now() - began) / 1000;
-}
-
-type Members = {
-  members: (Member & { number: number; devices: number })[];
-  keepers: MerchantUserLogins;
-  empty: Member;
-};
-
-/** The applications that read and import, made before the server starts. */
-async function admitAll(
-  deps: Deps,
-  estate: { organizationIds: readonly string[]; counts: readonly number[]; firstMs: number },
-): Promise<Members> {
-  const { organizationIds, counts, firstMs } = estate;
-  const identity = openIdentity(deps);
-  const members: Members['members'] = [];
-  for (const number of targetNumbers(counts.length)) {
-    const member = await admit(identity, organizationIds[number] ?? '', `estate-${number}`);
-    members.push({ ...member, number, devices: counts[number] ?? 0 });
+/** A user of each of the first merchants, before the server starts. */
+async function createMerchantUsers(
+  identity: Identity,
+  organization: QueriedMember,
+  firstMs: number,
+): Promise<MerchantUsers> {
+  const clientId = await createPasswordClient(identity, organization, 'Devices');
+  const merchants = Math.floor(organization.devices / devicesPerMerchant);
+  const users: MerchantUsers['users'] = [];
+  for (let merchant = 0; merchant < Math.min(merchantUsersMost, merchants); merchant += 1) {
+    const merchantId = estateId('merchant', firstMs, organization.number, merchant);
+    const user = await createUser(identity, organization, `keeper-${merchant}`, merchantId);
+    users.push({ merchant, ...user });
   }
-  const [largest] = members;
-  if (largest === undefined) throw new Error('there is no organisation');
-  const keepers = await createDeviceOwners(identity, { ...largest, firstMs });
-  const organizationId = systemIds.uuid();
-  const { organizations } = openProvisioning(deps);
-  await organizations.create({ organizationId }, { name: 'Import' }, organizationId);
-  const empty = await admit(identity, organizationId, 'estate-import');
-  await identity.close();
-  return { members, keepers, empty };
+  return { clientId, users };
 }
 
-/** Everything listens on loopback alone, and is gone when the closers have run. */
 export async function openEstateEnvironment(
   closers: CloseStack,
-  options: EstateEnvironmentOptions,
+  options: BenchOptions,
   printLine: PrintLine,
 ): Promise<EstateEnvironment> {
-  const folder = makeFolder(closers, options.keepsFolder);
-  const settings = options.profile ? statementCostSettings : {};
-  const { postgres, database } = await startDatabase(closers, folder, settings);
-  const dataDir = join(folder, 'platform');
-  mkdirSync(dataDir);
-  const log = createLog({ logLevel: 'error', instanceName: 'bench' }, process.stderr);
-  const deps = { database, log, dataDir };
-
+  const platform = await openPlatform(closers, options);
+  const provisioning = openProvisioning(platform);
   const counts = divideDevices(options.devices, options.organizations);
   const organizationIds = counts.map(() => systemIds.uuid());
   const firstMs = Date.now() - options.devices;
-  const modelId = await makeModel(deps);
-  const fillSeconds = await fillTables(
-    deps,
-    { modelId, organizationIds, counts, firstMs },
-    printLine,
-  );
-  printLine(
-    `${options.devices.toLocaleString('en')} devices filled in ${fillSeconds.toFixed(0)} s`,
-  );
-  const { members, keepers, empty } = await admitAll(deps, { organizationIds, counts, firstMs });
-
-  const server = await startServer(closers, {
-    dataDir,
-    databaseUrl: postgres.url,
-    way: 'process',
-    ...(options.profile
-      ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: readProfile(folder) } }
-      : {}),
+  const modelId = await createModelOrganization(provisioning);
+  const progress = createProgress(printLine);
+  await fillEstate(platform.database, {
+    modelId,
+    organizationIds,
+    counts,
+    firstMs,
+    onProgress: (devices) => progress.report(`${devices.toLocaleString('en')} devices`),
   });
-  const memory = watchMemory(closers, server.pid);
-  const ca = readFileSync(server.caFile, 'utf8');
-  const target = { host: '127.0.0.1', port: server.port, ca };
-  const readers = await openHttpsConnections(target, options.connections);
-  const writers = await openHttpsConnections(target, writersCount);
-  closers.add(async () => [readers, writers].map((exchange) => exchange.close()));
+  const fillSeconds = progress.seconds();
+  const filled = options.devices.toLocaleString('en');
+  printLine(`${filled} devices filled in ${fillSeconds.toFixed(0)} s`);
+
+  const importedId = await createOrganization(provisioning, 'Import');
+  const { members, merchantUsers, imports } = await withIdentity(platform, async (identity) => {
+    const members: QueriedMember[] = [];
+    for (const number of queriedNumbers(counts.length)) {
+      const organizationId = organizationIds[number] ?? '';
+      const member = await createMember(identity, organizationId, `estate-${number}`);
+      members.push({ ...member, number, devices: counts[number] ?? 0 });
+    }
+    const [largest] = members;
+    if (largest === undefined) throw new Error('there is no organisation');
+    return {
+      members,
+      merchantUsers: await createMerchantUsers(identity, largest, firstMs),
+      imports: await createMember(identity, importedId, 'estate-import'),
+    };
+  });
+
+  const server = await platform.startServer();
+  const readers = await openHttpsConnections(server.target, options.connections);
+  const writers = await openHttpsConnections(server.target, writersCount);
+  closers.add(async () => [readers, writers].map((connections) => connections.close()));
   const tokenOf = ({ realm, credentials }: Member) =>
-    fetchToken(writers, server.authority, realm, credentials);
-  const targets: EstateQueryTarget[] = [];
-  for (const { number, devices, ...member } of members) {
-    if (devices === 0) continue;
-    const { organizationId } = member;
-    targets.push({ organizationId, number, devices, token: await tokenOf(member) });
+    fetchClientToken(server.target, realm, credentials);
+  const targets: EstateTarget[] = [];
+  for (const member of members.filter(({ devices }) => devices > 0)) {
+    targets.push({ ...member, token: await tokenOf(member) });
   }
+  const empty = { organizationId: importedId, token: await tokenOf(imports) };
   return {
-    folder,
-    database,
-    postgres,
+    platform,
     server,
-    ca,
-    memory,
     targets,
-    keepers,
+    empty,
+    merchantUsers,
     firstMs,
     fillSeconds,
-    empty: { organizationId: empty.organizationId, token: await tokenOf(empty) },
     readers,
     writers,
   };

@@ -1,5 +1,6 @@
 // Fills the tables with an estate of a million devices, modelled on one that the platform made itself.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
+import { copyStatement, createModel, modelTable, settleTables } from '../environment/copy-rows.ts';
 import {
   deviceNameSql,
   devicesPerMerchant,
@@ -8,8 +9,6 @@ import {
   externalIdSql,
   serialNumberSql,
 } from './estate-plan.ts';
-
-type SessionQuery = Database['query'];
 
 const devicesInChunk = 50_000;
 const madeAt = 'to_timestamp(($1::bigint + i) / 1000.0)';
@@ -78,33 +77,18 @@ const layers: readonly Layer[] = [
   },
 ];
 
-async function columnsOf(query: SessionQuery, table: string): Promise<string[]> {
-  const rows = await query(
-    `SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema()
-       AND table_name = $1 AND is_generated = 'NEVER' ORDER BY ordinal_position`,
-    [table],
-  );
-  return rows.map((row) => String(row['column_name']));
-}
-
 /** The first row of the model's organisation is the model of all; $1 is the time, $2 and $3 organisations. */
-async function insertOf(query: SessionQuery, layer: Layer, modelId: string): Promise<string> {
+async function insertStatement(
+  query: Database['query'],
+  layer: Layer,
+  modelId: string,
+): Promise<string> {
   const { table, count, replaced } = layer;
-  const columns = await columnsOf(query, table);
-  const values = columns.map((column) =>
-    column === 'organization_id' ? 'o.organization_id' : (replaced[column] ?? `m.${column}`),
-  );
-  const model = `bench_model_${table}`;
-  await query(
-    `CREATE TEMPORARY TABLE ${model} AS SELECT * FROM ${table} WHERE organization_id = $1 LIMIT 1`,
-    [modelId],
-  );
-  const [found] = await query(`SELECT count(*)::int AS models FROM ${model}`);
-  if (found?.['models'] !== 1) throw new Error(`there is no row of ${table} to model others on`);
-  return `INSERT INTO ${table} (${columns.join(', ')})
-    SELECT ${values.join(', ')} FROM ${model} m, bench_organizations o,
+  await createModel(query, table, 'organization_id = $1', [modelId]);
+  const from = `${modelTable(table)} m, bench_organizations o,
       generate_series(0::bigint, ${count('o.devices')}::bigint - 1) AS i
     WHERE o.number BETWEEN $2 AND $3`;
+  return copyStatement(query, table, { ...replaced, organization_id: 'o.organization_id' }, from);
 }
 
 /** Neighbouring organisations that have about as many devices together as one chunk is to hold. */
@@ -153,14 +137,16 @@ export async function fillEstate(database: Database, estate: EstateToFill): Prom
     await query('CREATE UNIQUE INDEX ON bench_organizations (number)');
     await query('ANALYZE bench_organizations');
     const inserts: string[] = [];
-    for (const layer of layers) inserts.push(await insertOf(query, layer, estate.modelId));
+    for (const layer of layers) inserts.push(await insertStatement(query, layer, estate.modelId));
     let devices = 0;
     for (const [from, to] of splitIntoChunks(counts)) {
       for (const insert of inserts) await query(insert, [firstMs, from, to]);
       devices += counts.slice(from, to + 1).reduce((sum, count) => sum + count, 0);
       estate.onProgress(devices);
     }
-    for (const { table } of layers) await query(`VACUUM (ANALYZE) ${table}`);
-    await query('CHECKPOINT');
+    await settleTables(
+      query,
+      layers.map(({ table }) => table),
+    );
   });
 }

@@ -1,5 +1,4 @@
 // Brings a chain of shops in by the bulk import, and the same rows once more by `pg` alone.
-import { request } from 'node:https';
 import pg from 'pg';
 import {
   createLog,
@@ -8,11 +7,12 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import { baselineDatabaseUrl, migrations } from '../environment/bench-environment.ts';
+import { sendRequest } from '../environment/https-request.ts';
+import { migrations } from '../environment/platform.ts';
+import { terminalModel } from '../environment/provision.ts';
 import { readCpu } from '../report/process-times.ts';
 import { perSecond } from '../report/report-table.ts';
-import type { PrintLine } from '../sales/knee-run.ts';
-import { type CpuPerRequest, costBetween } from '../sales/load-client.ts';
+import { costBetween, type PrintLine, type StepCost } from '../sales/measured-step.ts';
 import type { EstateEnvironment } from './estate-environment.ts';
 import { devicesPerMerchant, devicesPerStore } from './estate-plan.ts';
 
@@ -22,7 +22,7 @@ export type ImportRun = { lines: number; devices: number; seconds: number; faile
 export type ImportFigures = {
   runs: ImportRun[];
   /** CPU time of a line, µs. */
-  cpuUs: CpuPerRequest;
+  cpuUs: StepCost['cpuUs'];
   linesPerSecond: number;
   devicesPerSecond: number;
   bareRowsPerSecond: number;
@@ -37,7 +37,7 @@ const path = '/provisioning/v2/bulk';
 const line = (type: string, data: object) => JSON.stringify({ type, operation: 'upsert', data });
 
 /** Merchants, stores and devices in an order in which each finds what is above it. */
-export function importLines(from: number, devices: number): string[] {
+function importLines(from: number, devices: number): string[] {
   const lines: string[] = [];
   for (let number = from; number < from + devices; number += 1) {
     const merchant = `IM-${Math.floor(number / devicesPerMerchant)}`;
@@ -59,9 +59,7 @@ export function importLines(from: number, devices: number): string[] {
       line('physicalDevice', {
         externalId: `IP-${number}`,
         serialNumber,
-        make: 'AXIUM',
-        model: 'DX8000',
-        family: 'axium',
+        ...terminalModel,
         logicalDeviceExternalId: device,
       }),
     );
@@ -69,42 +67,13 @@ export function importLines(from: number, devices: number): string[] {
   return lines;
 }
 
-function post({ server, ca, empty }: EstateEnvironment, body: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const clientRequest = request({
-      host: '127.0.0.1',
-      servername: 'localhost',
-      port: server.port,
-      ca,
-      method: 'POST',
-      path,
-      agent: false,
-      headers: {
-        host: server.authority,
-        authorization: `Bearer ${empty.token}`,
-        'content-type': 'application/jsonl',
-        'content-length': Buffer.byteLength(body),
-      },
-    });
-    clientRequest.on('error', reject);
-    clientRequest.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString();
-        if (response.statusCode === 200) resolve(text);
-        else reject(new Error(`the import was refused: ${response.statusCode} ${text}`));
-      });
-    });
-    clientRequest.end(body);
-  });
-}
-
-async function importOnce(scene: EstateEnvironment, from: number): Promise<ImportRun> {
+async function importOnce({ server, empty }: EstateEnvironment, from: number): Promise<ImportRun> {
   const lines = importLines(from, devicesInRequest);
+  const body = `${lines.join('\n')}\n`;
+  const request = { method: 'POST', path, contentType: 'application/jsonl', body } as const;
   const began = performance.now();
-  const text = await post(scene, `${lines.join('\n')}\n`);
+  const { status, text } = await sendRequest(server.target, { ...request, token: empty.token });
+  if (status !== 200) throw new Error(`the import was refused: ${status} ${text}`);
   const seconds = (performance.now() - began) / 1000;
   const answers = text
     .trimEnd()
@@ -123,8 +92,8 @@ async function importOnce(scene: EstateEnvironment, from: number): Promise<Impor
 /** The rows that the import has made, in the order in which they can be made again. */
 const tables = ['organizations', 'merchants', 'stores', 'logical_devices', 'physical_devices'];
 
-async function bareInserts(scene: EstateEnvironment): Promise<number> {
-  const url = baselineDatabaseUrl(scene.postgres.url);
+async function bareInserts({ platform, empty }: EstateEnvironment): Promise<number> {
+  const url = platform.baselineUrl;
   const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
   const baselineDatabase = openDatabase({ url, log });
   await migrate(baselineDatabase, migrations, { log, clock: systemClock, ids: systemIds });
@@ -132,9 +101,9 @@ async function bareInserts(scene: EstateEnvironment): Promise<number> {
   const chunks: { text: string; rows: string }[] = [];
   let rows = 0;
   for (const table of tables) {
-    const made = await scene.database.query<{ row: object }>(
+    const made = await platform.database.query<{ row: object }>(
       `SELECT to_jsonb(t) AS row FROM ${table} t WHERE organization_id = $1`,
-      [scene.empty.organizationId],
+      [empty.organizationId],
     );
     rows += made.length;
     const text = `INSERT INTO ${table} SELECT * FROM jsonb_populate_recordset(null::${table}, $1::jsonb)`;
@@ -159,8 +128,7 @@ export async function benchImport(
   printLine: PrintLine,
 ): Promise<ImportFigures> {
   const runs: ImportRun[] = [];
-  const pids = { server: scene.server.pid, postgres: scene.postgres.pid() };
-  const cpu = () => readCpu({ ...pids, simulator: 0, load: process.pid });
+  const cpu = () => readCpu({ server: scene.server.pid, postgres: scene.platform.postgresPid });
   const before = cpu();
   for (let at = 0; at < requests; at += 1) {
     const run = await importOnce(scene, at * devicesInRequest);
@@ -184,7 +152,7 @@ export async function benchImport(
 }
 
 /** One request more, for the profile. */
-export async function importDuringListing(scene: EstateEnvironment): Promise<{ answered: number }> {
+export async function importOnceMore(scene: EstateEnvironment): Promise<{ answered: number }> {
   const { lines } = await importOnce(scene, requests * devicesInRequest);
   return { answered: lines };
 }

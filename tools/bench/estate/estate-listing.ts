@@ -1,5 +1,5 @@
 // Walks through a whole list while rows are added to it, and asks whether each was there exactly once.
-import type { EstateCaller } from './estate-client.ts';
+import type { ApiClient } from '../environment/https-request.ts';
 
 export type Listing = {
   pages: number;
@@ -22,7 +22,7 @@ const pageSize = 200;
  * @param add adds one row; asked again and again until the walk is over
  */
 export async function walkListing(
-  caller: EstateCaller,
+  api: ApiClient,
   expected: Iterable<string>,
   add: () => Promise<unknown>,
 ): Promise<Listing> {
@@ -43,7 +43,7 @@ export async function walkListing(
   try {
     for (let cursor: unknown = ''; cursor !== null; pages += 1) {
       const from = cursor === '' ? '' : `&cursor=${cursor}`;
-      const page = await caller.call('GET', `${path}?limit=${pageSize}${from}`);
+      const page = await api.call('GET', `${path}?limit=${pageSize}${from}`);
       for (const { logicalDeviceId: id } of page['items'] as { logicalDeviceId: string }[]) {
         if (listedIds.has(id)) doubled += 1;
         listedIds.add(id);

@@ -1,178 +1,145 @@
-// Turns the figures of an estate into the table that people read: each beside its target.
-
+// The figures of an estate, and their sections of the report.
 import type { BenchOptions } from '../bench-options.ts';
-import type { MachineDescription } from '../environment/machine.ts';
+import type { Profile } from '../report/profile-step.ts';
+import type { BenchResult } from '../report/report.ts';
 import {
-  type Figure,
-  layOutTable,
-  mebibytes,
+  errorFigure,
+  figure,
+  grouped,
+  latencyFigures,
   microseconds,
-  milliseconds,
+  noneFigure,
   perSecond,
   type Section,
   seconds,
 } from '../report/report-table.ts';
-import { machineLines, profileSections } from '../report/sales-report.ts';
-import type { StepResult } from '../sales/fixed-rate-load.ts';
-import { configurationTitles, type EstateFigures, type EstateStep } from './bench-estate.ts';
-import { queryTitles } from './estate-queries.ts';
+import { targets } from '../report/targets.ts';
+import type { CostedStep } from '../sales/measured-step.ts';
+import type { ImportFigures } from './estate-import.ts';
+import type { Listing } from './estate-listing.ts';
+import { type SearchName, searchCases } from './estate-requests.ts';
 
-/** The targets of an estate. */
-export const estateTargets = {
-  searchP99Us: 20_000,
-  configurationP99Us: 10_000,
-  devicesPerSecond: 1000,
-  /** The figures count with so many. */
-  devices: 1_000_000,
-  organizations: 2000,
+export type EstateFigures = {
+  devices: number;
+  organizations: number;
+  fillSeconds: number;
+  searches: { name: SearchName; step: CostedStep; inserts: CostedStep }[];
+  listing: Listing;
+  /** One service at a device, for its owner; and all of a device, for the device itself. */
+  configuration: { service: CostedStep; device: CostedStep };
+  imported: ImportFigures;
+  residentHighestMib: number;
+  profile?: Profile;
+};
+
+export const configurationTitles = {
+  service: 'one service, for its owner',
+  device: 'all services, for the device',
 } as const;
 
-function errorsOf(steps: readonly StepResult[]): Figure {
-  const kinds = new Map<string, number>();
-  for (const [kind, count] of steps.flatMap(({ errors }) => Object.entries(errors))) {
-    kinds.set(kind, (kinds.get(kind) ?? 0) + count);
-  }
-  const value = [...kinds].map(([kind, count]) => `${count} × ${kind}`).join(', ') || 'none';
-  return { name: 'errors', value, target: 'none', reached: kinds.size === 0 };
-}
-
-function latencies(name: string, step: EstateStep, p99MostUs: number, isWhole: boolean): Figure[] {
-  return [
-    {
-      name: `${name}: p50`,
-      value: milliseconds(step.p50Us),
-    },
-    {
-      name: `${name}: p99`,
-      value: milliseconds(step.p99Us),
-      target: `under ${milliseconds(p99MostUs)}`,
-      ...(isWhole ? { reached: step.p99Us < p99MostUs } : {}),
-    },
-    {
-      name: `${name}: server, PostgreSQL`,
-      value: `${microseconds(step.cpuUs.server)}, ${microseconds(step.cpuUs.postgres)}`,
-    },
-  ];
-}
-
 /** A smaller estate says nothing about a large one. */
-const counts = ({ devices, organizations }: EstateFigures) =>
-  devices >= estateTargets.devices && organizations >= estateTargets.organizations;
+const isLarge = ({ devices, organizations }: EstateFigures) =>
+  devices >= targets.estate.devices && organizations >= targets.estate.organizations;
 
-function searches(figures: EstateFigures, { rate }: BenchOptions): Section {
-  const { searches: all } = figures;
-  const isWhole = counts(figures);
+function searchSection(figures: EstateFigures, rate: number): Section {
+  const { searches } = figures;
+  const target = { under: targets.estate.searchP99Us, isJudged: isLarge(figures) };
+  const insertsPerSecond =
+    searches.reduce((sum, { inserts }) => sum + inserts.achievedPerSecond, 0) / searches.length;
   return {
     title: `Search at ${perSecond(rate)}, while devices are added`,
     figures: [
-      ...all.flatMap(({ name, step }) =>
-        latencies(queryTitles[name], step, estateTargets.searchP99Us, isWhole),
+      ...searches.flatMap(({ name, step }) =>
+        latencyFigures(searchCases[name].title, step, target),
       ),
-      errorsOf(all.map(({ step }) => step)),
-      {
-        name: 'devices added meanwhile',
-        value: perSecond(
-          all.reduce((sum, { inserts }) => sum + inserts.achievedPerSecond, 0) / all.length,
-        ),
-      },
-      { ...errorsOf(all.map(({ inserts }) => inserts)), name: 'errors of these' },
+      errorFigure(
+        'errors',
+        searches.map(({ step }) => step),
+      ),
+      figure('devices added meanwhile', insertsPerSecond, 'perSecond'),
+      errorFigure(
+        'errors of these',
+        searches.map(({ inserts }) => inserts),
+      ),
     ],
   };
 }
 
-function listing({ listing: walk }: EstateFigures): Section {
-  const zeroFigure = (name: string, count: number): Figure => ({
-    name,
-    value: String(count),
-    target: 'none',
-    reached: count === 0,
-  });
+function listingSection({ listing }: EstateFigures): Section {
   return {
-    title: `A list of ${walk.before.toLocaleString('en')} devices, page by page, while others are added`,
+    title: `A list of ${grouped(listing.before)} devices, page by page, while others are added`,
     figures: [
-      { name: 'seen', value: walk.listed.toLocaleString('en') },
-      { name: 'added meanwhile', value: walk.added.toLocaleString('en') },
-      zeroFigure('seen twice', walk.doubled),
-      zeroFigure('missed', walk.missed),
-      { name: 'time', value: `${seconds(walk.seconds)} for ${walk.pages} pages` },
+      figure('seen', listing.listed, 'grouped'),
+      figure('added meanwhile', listing.added, 'grouped'),
+      noneFigure('seen twice', listing.doubled),
+      noneFigure('missed', listing.missed),
+      { label: 'time', value: `${seconds(listing.seconds)} for ${listing.pages} pages` },
     ],
   };
 }
 
-function configuration(figures: EstateFigures, { rate }: BenchOptions): Section {
+function configurationSection(figures: EstateFigures, rate: number): Section {
   const { service, device } = figures.configuration;
-  const most = estateTargets.configurationP99Us;
-  const isWhole = counts(figures);
+  const target = { under: targets.estate.configurationP99Us, isJudged: isLarge(figures) };
   return {
     title: `Effective configuration at a device, at ${perSecond(rate)}`,
     figures: [
-      ...latencies(configurationTitles.service, service, most, isWhole),
-      ...latencies(configurationTitles.device, device, most, isWhole),
-      errorsOf([service, device]),
+      ...latencyFigures(configurationTitles.service, service, target),
+      ...latencyFigures(configurationTitles.device, device, target),
+      errorFigure('errors', [service, device]),
     ],
   };
 }
 
-function imports({ imported }: EstateFigures): Section {
+function importSection({ imported }: EstateFigures): Section {
   const { runs, linesPerSecond, devicesPerSecond, bareRowsPerSecond, cpuUs } = imported;
   const failed = runs.flatMap((run) => run.failed);
+  const target = { atLeast: targets.estate.devicesPerSecond };
   return {
     title: 'Bulk import',
     figures: [
-      { name: 'lines', value: perSecond(linesPerSecond) },
+      figure('lines', linesPerSecond, 'perSecond'),
+      figure('devices, each a place and its hardware', devicesPerSecond, 'perSecond', target),
+      ...runs.map((run, at) =>
+        figure(`request ${at + 1}: ${grouped(run.lines)} lines`, run.seconds, 'seconds'),
+      ),
       {
-        name: 'devices, each a place and its hardware',
-        value: perSecond(devicesPerSecond),
-        target: `at least ${perSecond(estateTargets.devicesPerSecond)}`,
-        reached: devicesPerSecond >= estateTargets.devicesPerSecond,
-      },
-      ...runs.map((run, at) => ({
-        name: `request ${at + 1}: ${run.lines.toLocaleString('en')} lines`,
-        value: seconds(run.seconds),
-      })),
-      {
-        name: 'a line: server, PostgreSQL',
+        label: 'a line: server, PostgreSQL',
         value: `${microseconds(cpuUs.server)}, ${microseconds(cpuUs.postgres)}`,
       },
-      { name: 'the same rows by pg alone', value: perSecond(bareRowsPerSecond) },
-      {
-        name: 'lines over rows of pg alone',
-        value: (linesPerSecond / bareRowsPerSecond).toFixed(2),
-      },
-      {
-        name: 'lines that failed',
-        value: failed.length === 0 ? 'none' : `${failed.length}: ${failed[0]}`,
-        target: 'none',
-        reached: failed.length === 0,
-      },
+      figure('the same rows by pg alone', bareRowsPerSecond, 'perSecond'),
+      figure('lines over rows of pg alone', linesPerSecond / bareRowsPerSecond, 'ratio'),
+      noneFigure(
+        'lines that failed',
+        failed.length,
+        failed[0] ? `${failed.length}: ${failed[0]}` : 'none',
+      ),
     ],
   };
 }
 
-export function writeEstateReport(
-  figures: EstateFigures,
-  options: BenchOptions,
-  machine: MachineDescription,
-): string {
-  const sections: Section[] = [
-    searches(figures, options),
-    listing(figures),
-    configuration(figures, options),
-    imports(figures),
-    {
-      title: 'Beside it',
-      figures: [
-        { name: 'filling the tables took', value: seconds(figures.fillSeconds) },
-        { name: 'memory of the server, highest', value: mebibytes(figures.residentHighestMib) },
-      ],
-    },
-  ];
-  const others = Math.max(0, ...figures.searches.map(({ step }) => step.othersShare));
-  const description =
-    `${figures.devices.toLocaleString('en')} devices in ` +
-    `${figures.organizations.toLocaleString('en')} organisations, a fifth of them in the largest; ` +
-    'half of the questions go there; arrivals of a Poisson process, over TLS';
-  const notes = [...machineLines(machine, others), `seed ${options.seed}`, description];
-  const lines = notes.map((line) => `  ${line}\n`).join('');
-  return [layOutTable(sections), ...profileSections(figures.profile), lines].join('\n');
+export function reportEstate(figures: EstateFigures, { rate }: BenchOptions): BenchResult {
+  const { devices, organizations, searches } = figures;
+  return {
+    figures,
+    profile: figures.profile,
+    sections: [
+      searchSection(figures, rate),
+      listingSection(figures),
+      configurationSection(figures, rate),
+      importSection(figures),
+      {
+        title: 'Beside it',
+        figures: [
+          figure('filling the tables took', figures.fillSeconds, 'seconds'),
+          figure('memory of the server, highest', figures.residentHighestMib, 'mebibytes'),
+        ],
+      },
+    ],
+    othersShare: Math.max(0, ...searches.map(({ step }) => step.othersShare)),
+    notes: [
+      `${grouped(devices)} devices in ${grouped(organizations)} organisations, a fifth of them in the largest; ` +
+        'half of the questions go there; arrivals of a Poisson process, over TLS',
+    ],
+  };
 }

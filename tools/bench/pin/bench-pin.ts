@@ -1,8 +1,5 @@
 // Measures PIN translations of the software HSM in one process: the way of a sale with a PIN, without the sale.
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   aesWorkingKey,
   buildPinBlock,
@@ -27,17 +24,21 @@ import {
   type StartableHsm,
 } from '../../../packages/server/src/vault/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { makeFolder } from '../environment/platform.ts';
+import type { BenchResult } from '../report/report.ts';
+import { figure } from '../report/report-table.ts';
+import { targets } from '../report/targets.ts';
+import type { PrintLine } from '../sales/measured-step.ts';
 import { createRandom } from '../sales/request-schedule.ts';
 
-export type PinWay = {
+type PinWay = {
   name: string;
   /** Translations for each second of CPU: what one core does that does nothing else. */
   perCpuSecond: number;
   perSecond: number;
   translated: number;
 };
-
-export type PinFigures = { ways: readonly PinWay[]; seconds: number };
 
 /** Devices that count up, as in the field; or one after the other that was never seen, which costs most. */
 type Devices = 'usual' | 'unseen';
@@ -51,55 +52,18 @@ type Way = {
   devices: Devices;
 };
 
+const fromTdes = { scheme: 'DukptTdes', inFormat: 0 } as const;
+const fromAes = { scheme: 'DukptAes', inFormat: 4 } as const;
+const toTdes = { outKeyRef: 'demo-zpk', outFormat: 0 } as const;
+const toAes = { outKeyRef: 'demo-zpk-aes', outFormat: 4 } as const;
+
 const ways: readonly Way[] = [
-  {
-    name: 'TDES to TDES, format 0',
-    scheme: 'DukptTdes',
-    inFormat: 0,
-    outKeyRef: 'demo-zpk',
-    outFormat: 0,
-    devices: 'usual',
-  },
-  {
-    name: 'TDES to TDES, unseen, ten bits',
-    scheme: 'DukptTdes',
-    inFormat: 0,
-    outKeyRef: 'demo-zpk',
-    outFormat: 0,
-    devices: 'unseen',
-  },
-  {
-    name: 'TDES to AES, format 4',
-    scheme: 'DukptTdes',
-    inFormat: 0,
-    outKeyRef: 'demo-zpk-aes',
-    outFormat: 4,
-    devices: 'usual',
-  },
-  {
-    name: 'AES to AES, format 4',
-    scheme: 'DukptAes',
-    inFormat: 4,
-    outKeyRef: 'demo-zpk-aes',
-    outFormat: 4,
-    devices: 'usual',
-  },
-  {
-    name: 'AES to AES, unseen, sixteen bits',
-    scheme: 'DukptAes',
-    inFormat: 4,
-    outKeyRef: 'demo-zpk-aes',
-    outFormat: 4,
-    devices: 'unseen',
-  },
-  {
-    name: 'AES to TDES, format 0',
-    scheme: 'DukptAes',
-    inFormat: 4,
-    outKeyRef: 'demo-zpk',
-    outFormat: 0,
-    devices: 'usual',
-  },
+  { name: 'TDES to TDES, format 0', ...fromTdes, ...toTdes, devices: 'usual' },
+  { name: 'TDES to TDES, unseen, ten bits', ...fromTdes, ...toTdes, devices: 'unseen' },
+  { name: 'TDES to AES, format 4', ...fromTdes, ...toAes, devices: 'usual' },
+  { name: 'AES to AES, format 4', ...fromAes, ...toAes, devices: 'usual' },
+  { name: 'AES to AES, unseen, sixteen bits', ...fromAes, ...toAes, devices: 'unseen' },
+  { name: 'AES to TDES, format 0', ...fromAes, ...toTdes, devices: 'usual' },
 ];
 
 const usualDevices = 64;
@@ -206,32 +170,40 @@ async function run(
   };
 }
 
-/** @example const figures = await benchPin(options, say); */
 export async function benchPin(
-  { seconds, seed }: Pick<BenchOptions, 'seconds' | 'seed'>,
-  printLine: (line: string) => void,
-): Promise<PinFigures> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-bench-pin-'));
+  closers: CloseStack,
+  { seconds, seed, keepsFolder }: BenchOptions,
+  printLine: PrintLine,
+): Promise<BenchResult> {
+  const dataDir = makeFolder(closers, keepsFolder);
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir, SWITCHYARD_LOG_LEVEL: 'silent' });
   const metrics = createMetrics();
   const hsm = createHsm({ settings, log: createLog(settings), metrics, clock: systemClock });
-  const chance = createRandom(seed);
-  const random: Random = (below) => Math.floor(chance() * below);
-  try {
-    await hsm.start();
-    const keys = demoKeys(dataDir);
-    const measured: PinWay[] = [];
-    for (const way of ways) {
-      const requests = requestsOf(way, keys, random);
-      await demandRight(hsm, keys, requests);
-      await run(hsm, requests, seconds * 1000 * warmUpShare);
-      const figures = await run(hsm, requests, seconds * 1000);
-      printLine(`${way.name}: ${Math.round(figures.perCpuSecond)} for each second of CPU`);
-      measured.push({ name: way.name, ...figures });
-    }
-    return { ways: measured, seconds };
-  } finally {
-    await hsm.close();
-    rmSync(dataDir, { recursive: true, force: true });
+  closers.add(() => hsm.close());
+  const nextRandom = createRandom(seed);
+  const random: Random = (below) => Math.floor(nextRandom() * below);
+  await hsm.start();
+  const keys = demoKeys(dataDir);
+  const measured: PinWay[] = [];
+  for (const way of ways) {
+    const requests = requestsOf(way, keys, random);
+    await demandRight(hsm, keys, requests);
+    await run(hsm, requests, seconds * 1000 * warmUpShare);
+    const figures = await run(hsm, requests, seconds * 1000);
+    printLine(`${way.name}: ${Math.round(figures.perCpuSecond)} for each second of CPU`);
+    measured.push({ name: way.name, ...figures });
   }
+  const target = { atLeast: targets.pin.perCpuSecond };
+  return {
+    figures: { ways: measured, seconds },
+    sections: [
+      {
+        title: 'PIN translations for each second of CPU, software HSM',
+        figures: measured.map(({ name, perCpuSecond }) =>
+          figure(name, perCpuSecond, 'perSecond', target),
+        ),
+      },
+    ],
+    notes: [`each way for ${seconds} s, in one process`],
+  };
 }

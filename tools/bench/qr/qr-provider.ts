@@ -1,10 +1,9 @@
-// A provider of QR payments without delay, and the bare line: a server that hands each call on to it, and no more.
-import { Agent, createServer, request } from 'node:http';
+// A provider of QR payments without delay, and the baseline: a server that only forwards each call to it.
+import { Agent, createServer, request, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-
-export type ToQrProvider = { type: 'bare'; cert: string; key: string };
-export type FromQrProvider = { type: 'listening'; port: number } | { type: 'bare'; port: number };
+import type { AddressInfo, Server } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
+import { offerFunctions } from '../bench-process.ts';
 
 const display = { type: 'url', data: 'https://pay.example/c/1' };
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
@@ -21,29 +20,20 @@ function answerOf(path: string, text: string): object {
     : { providerTransactionId: `P-${String(id)}`, status: 'Pending', display };
 }
 
-function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    stream.on('data', (part: Buffer) => parts.push(part));
-    stream.on('end', () => resolve(Buffer.concat(parts).toString()));
-    stream.on('error', reject);
-  });
+function reply(response: ServerResponse, body: string): void {
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  response.writeHead(200, headers).end(body);
 }
 
 const provider = createServer((incoming, response) => {
   void readAll(incoming).then((text) => {
-    const body = JSON.stringify(answerOf(incoming.url ?? '', text));
-    response.writeHead(200, {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-    });
-    response.end(body);
+    reply(response, JSON.stringify(answerOf(incoming.url ?? '', text)));
   });
 });
 
-/** What a create would cost that stores nothing, checks nothing and signs nothing. */
-function openBare(port: number, { cert, key }: ToQrProvider) {
-  const server = createTlsServer({ cert, key }, (incoming, response) => {
+/** A server that stores nothing, checks nothing and signs nothing. */
+function createBaseline(port: number, certificate: { cert: string; key: string }) {
+  return createTlsServer(certificate, (incoming, response) => {
     void readAll(incoming).then((text) => {
       const { clientTransactionId } = JSON.parse(text) as { clientTransactionId: string };
       const body = JSON.stringify({ platformTransactionId: clientTransactionId });
@@ -51,24 +41,26 @@ function openBare(port: number, { cert, key }: ToQrProvider) {
       const sent = request({ port, method: 'POST', path: '/qr-payments', agent, headers });
       sent.on('error', (error) => response.destroy(error));
       sent.on('response', (answer) => {
-        void readAll(answer).then((answerText) => {
-          response.writeHead(200, {
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(answerText),
-          });
-          response.end(answerText);
-        });
+        void readAll(answer).then((answerText) => reply(response, answerText));
       });
       sent.end(body);
     });
   });
-  server.listen(0, '127.0.0.1', () => {
-    process.send?.({ type: 'bare', port: (server.address() as AddressInfo).port });
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });
 }
 
-provider.listen(0, '127.0.0.1', () => {
-  const { port } = provider.address() as AddressInfo;
-  process.send?.({ type: 'listening', port });
-  process.on('message', (message: ToQrProvider) => openBare(port, message));
-});
+const functions = {
+  openProvider: () => listen(provider),
+  openBaseline: (certificate: { cert: string; key: string }) => {
+    const { port } = provider.address() as AddressInfo;
+    return listen(createBaseline(port, certificate));
+  },
+};
+export type QrProviderFunctions = typeof functions;
+
+offerFunctions(functions);

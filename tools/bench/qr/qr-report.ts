@@ -1,123 +1,111 @@
-// Turns the figures of QR payments into the table that people read: each beside its target and the bare line.
+// The figures of QR payments, and their sections of the report.
+import type { Profile } from '../report/profile-step.ts';
+import type { BenchResult } from '../report/report.ts';
+import { errorFigure, type Figure, figure, noneFigure, perSecond } from '../report/report-table.ts';
+import { targets } from '../report/targets.ts';
+import type { StepResult } from '../sales/fixed-rate-load.ts';
+import type { EventDelays } from './qr-terminals.ts';
 
-import type { BenchOptions } from '../bench-options.ts';
-import type { MachineDescription } from '../environment/machine.ts';
-import {
-  type Figure,
-  layOutTable,
-  mebibytes,
-  microseconds,
-  milliseconds,
-  perSecond,
-} from '../report/report-table.ts';
-import { machineLines, profileSections } from '../report/sales-report.ts';
-import { type QrFigures, type QrStep, qrTargets } from './bench-qr.ts';
+export type QrStep = StepResult & {
+  serverUs: number;
+  postgresUs: number;
+  providerUs: number;
+  /** How much of the machine was busy with other work; 1 is all of it. */
+  othersShare: number;
+};
 
-const errorsOf = (errors: Readonly<Record<string, number>>) =>
-  Object.entries(errors)
-    .map(([kind, count]) => `${count} × ${kind}`)
-    .join(', ') || 'none';
+export type WaitingFigures = {
+  terminals: number;
+  /** MiB of the whole server: at rest, when all of them wait, and a while later. */
+  before: number;
+  after: number;
+  settled: number;
+  openSeconds: number;
+  lost: number;
+  /** CPU of the server without events, 1 is one core. */
+  idleCores: number;
+};
+
+export type QrFigures = {
+  baseline: QrStep;
+  creates: QrStep;
+  waiting: WaitingFigures;
+  events: EventDelays;
+  profile?: Profile;
+};
 
 /** The share of the offered requests that is answered in time; none fails. */
 const leastShare = 0.98;
 
-function errorFigure(errors: Readonly<Record<string, number>>): Figure {
-  const errorText = errorsOf(errors);
-  return { name: 'errors', value: errorText, target: 'none', reached: errorText === 'none' };
-}
-
-function costs(step: QrStep): Figure[] {
-  return [
-    { name: 'p50', value: milliseconds(step.p50Us) },
-    { name: 'p99', value: milliseconds(step.p99Us) },
-    { name: 'server, each', value: microseconds(step.serverUs) },
-    { name: 'PostgreSQL, each', value: microseconds(step.postgresUs) },
-    errorFigure(step.errors),
-  ];
-}
-
-function createFigures({ creates, baseline: bare }: QrFigures): Figure[] {
-  const targetRate = qrTargets.createsPerSecond;
-  return [
-    {
-      name: 'answered in their time',
-      value: perSecond(creates.achievedPerSecond),
-      target: perSecond(targetRate),
-      reached: creates.achievedPerSecond >= creates.offeredPerSecond * leastShare,
-    },
-    ...costs(creates),
-    { name: 'server, over the bare line', value: (creates.serverUs / bare.serverUs).toFixed(1) },
-  ];
-}
-
-function waitingFigures({ waiting }: QrFigures): Figure[] {
-  const { terminals, before, after, settled, lost } = waiting;
-  const counts = terminals >= qrTargets.waiting;
-  return [
-    { name: 'server before', value: mebibytes(before) },
-    { name: 'when all of them wait', value: mebibytes(after) },
-    {
-      name: 'ten seconds later',
-      value: mebibytes(settled),
-      target: `under ${qrTargets.residentMib} MiB`,
-      ...(counts ? { reached: settled < qrTargets.residentMib } : {}),
-    },
-    { name: 'each', value: `${(((settled - before) * 1024) / terminals).toFixed(1)} KiB` },
-    { name: 'connected in', value: `${waiting.openSeconds.toFixed(1)} s` },
-    {
-      name: 'server while nothing happens',
-      value: `${(waiting.idleCores * 100).toFixed(1)} % of a core`,
-    },
-    { name: 'streams lost', value: String(lost), target: '0', reached: lost === 0 },
-  ];
-}
-
-function eventFigures({ events }: QrFigures): Figure[] {
-  return [
-    { name: 'events', value: perSecond(events.perSecond) },
-    { name: 'p50', value: milliseconds(events.p50Us) },
-    {
-      name: 'p99',
-      value: milliseconds(events.p99Us),
-      target: `within ${milliseconds(qrTargets.eventP99Us)}`,
-      reached: events.p99Us <= qrTargets.eventP99Us,
-    },
-    { name: 'longest', value: milliseconds(events.maxUs) },
-    { name: 'acknowledged, p99', value: milliseconds(events.acknowledgedP99Us) },
-    errorFigure(events.errors),
-  ];
-}
-
-const notes = [
-  'bare line: a TLS server that hands each call on to the same provider, and stores, checks and signs nothing',
-  'events: from the moment at which the provider’s event is due to its arrival at the terminal',
+const costs = (step: QrStep): Figure[] => [
+  figure('p50', step.p50Us, 'milliseconds'),
+  figure('p99', step.p99Us, 'milliseconds'),
+  figure('server, each', step.serverUs, 'microseconds'),
+  figure('PostgreSQL, each', step.postgresUs, 'microseconds'),
+  errorFigure('errors', [step]),
 ];
 
-/** @example process.stdout.write(reportQr(figures, options, machine)); */
-export function writeQrReport(
-  figures: QrFigures,
-  { seed }: BenchOptions,
-  machine: MachineDescription,
-): string {
-  const { waiting, baseline: bare, profile } = figures;
-  const count = waiting.terminals.toLocaleString('en');
-  const sections = [
-    { title: 'Bare line', figures: costs(bare) },
-    { title: 'QR payments created, a provider at zero delay', figures: createFigures(figures) },
-    {
-      title: `${count} terminals on streams over TLS, memory of the server`,
-      figures: waitingFigures(figures),
-    },
-    { title: 'Events from the provider to the terminal', figures: eventFigures(figures) },
-  ];
-  const lines = [
-    ...machineLines(machine, Math.max(bare.othersShare, figures.creates.othersShare)),
-    ...notes,
-    `seed ${seed}`,
-  ];
+function createFigures({ creates, baseline }: QrFigures): Figure[] {
   return [
-    layOutTable(sections),
-    ...profileSections(profile),
-    lines.map((line) => `  ${line}\n`).join(''),
-  ].join('\n');
+    {
+      label: 'answered in their time',
+      value: perSecond(creates.achievedPerSecond),
+      target: perSecond(targets.qr.createsPerSecond),
+      isReached: creates.achievedPerSecond >= creates.offeredPerSecond * leastShare,
+    },
+    ...costs(creates),
+    {
+      label: 'server, over the bare line',
+      value: (creates.serverUs / baseline.serverUs).toFixed(1),
+    },
+  ];
+}
+
+function waitingFigures(waiting: WaitingFigures): Figure[] {
+  const { terminals, before, after, settled, openSeconds, idleCores, lost } = waiting;
+  const target = { under: targets.qr.residentMib, isJudged: terminals >= targets.qr.waiting };
+  return [
+    figure('server before', before, 'mebibytes'),
+    figure('when all of them wait', after, 'mebibytes'),
+    figure('ten seconds later', settled, 'mebibytes', target),
+    { label: 'each', value: `${(((settled - before) * 1024) / terminals).toFixed(1)} KiB` },
+    { label: 'connected in', value: `${openSeconds.toFixed(1)} s` },
+    { label: 'server while nothing happens', value: `${(idleCores * 100).toFixed(1)} % of a core` },
+    noneFigure('streams lost', lost),
+  ];
+}
+
+const eventFigures = (events: EventDelays): Figure[] => [
+  figure('events', events.perSecond, 'perSecond'),
+  figure('p50', events.p50Us, 'milliseconds'),
+  figure('p99', events.p99Us, 'milliseconds', { atMost: targets.qr.eventP99Us }),
+  figure('longest', events.maxUs, 'milliseconds'),
+  figure('acknowledged, p99', events.acknowledgedP99Us, 'milliseconds'),
+  errorFigure('errors', [events]),
+];
+
+export function reportQr(figures: QrFigures): BenchResult {
+  const { waiting, baseline, creates, events, profile } = figures;
+  const count = waiting.terminals.toLocaleString('en');
+  return {
+    figures,
+    profile,
+    sections: [
+      { title: 'Bare line', figures: costs(baseline) },
+      {
+        title: 'QR payments created, a provider at zero delay',
+        figures: createFigures(figures),
+      },
+      {
+        title: `${count} terminals on streams over TLS, memory of the server`,
+        figures: waitingFigures(waiting),
+      },
+      { title: 'Events from the provider to the terminal', figures: eventFigures(events) },
+    ],
+    othersShare: Math.max(baseline.othersShare, creates.othersShare),
+    notes: [
+      'bare line: a TLS server that hands each call on to the same provider, and stores, checks and signs nothing',
+      'events: from the moment at which the provider’s event is due to its arrival at the terminal',
+    ],
+  };
 }

@@ -1,37 +1,58 @@
 // Terminals that wait on streams of events, and the provider that sends them, in one process: one clock for both ends.
-import { Agent, request } from 'node:https';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import { createHistogram } from '../report/histogram.ts';
+import { offerFunctions } from '../bench-process.ts';
+import { loopback, sendRequest, serverName, type Target } from '../environment/https-request.ts';
+import { createLatencyHistogram } from '../report/latency-histogram.ts';
+import { writeRequest } from '../sales/http-text.ts';
 import { createArrivalTimes, createRandom } from '../sales/request-schedule.ts';
-import type { FromQrTerminals, QrWait, ToQrTerminals } from './qr-messages.ts';
 
 const openAtOnce = 32;
+/** As terminals in the field have them: key shares of post-quantum schemes are longer, and kept. */
 const curves = 'X25519:P-256';
 const patienceMs = 10_000;
 const tickMs = 2;
-const qrBase = '/qrcode-payment/v1/transactions';
+const qrPath = '/qrcode-payment/v1/transactions';
 
-type Server = { host: string; port: number; ca: string; authority: string };
+/** A payment, and the token of the terminal that waits for it. */
+export type QrWait = { transactionId: string; token: string };
 
-const sentAt = new Map<string, number>();
+export type EventDelays = {
+  delivered: number;
+  perSecond: number;
+  /** From the moment at which the provider's event was due to its arrival at the terminal. */
+  p50Us: number;
+  p99Us: number;
+  maxUs: number;
+  /** From the same moment to the acknowledgement that the provider gets. */
+  acknowledgedP99Us: number;
+  errors: Record<string, number>;
+};
+
+type EventOrder = {
+  target: Target;
+  ratePerSecond: number;
+  ids: string[];
+  /** So many of the first are not counted. */
+  lead: number;
+  token: string;
+  seed: number;
+};
+
 let onEvent: (transactionId: string) => void = () => {};
-let open = 0;
-let lost = 0;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+let openStreams = 0;
 
 /** A terminal's own stream: resolves when the answer has begun. */
-function wait(server: Server, { transactionId, token }: QrWait): Promise<void> {
+function openStream(target: Target, { transactionId, token }: QrWait): Promise<void> {
   return new Promise((resolve, reject) => {
-    const { host, port, ca, authority } = server;
-    // As terminals in the field have them: key shares of post-quantum schemes are longer, and kept.
-    const socket = connect({ host, port, ca, servername: 'localhost', ecdhCurve: curves });
+    const { port, ca, authority } = target;
+    const server = { host: loopback, port, ca, servername: serverName };
+    const socket = connect({ ...server, ecdhCurve: curves });
     socket.setEncoding('latin1');
     socket.once('secureConnect', () => {
-      socket.write(
-        `GET ${qrBase}/${transactionId}/events HTTP/1.1\r\nHost: ${authority}\r\n` +
-          `Authorization: Bearer ${token}\r\nAccept: text/event-stream\r\n\r\n`,
-      );
+      const path = `${qrPath}/${transactionId}/events`;
+      socket.write(writeRequest(authority, { path, token, accept: 'text/event-stream' }));
     });
     let hasBegun = false;
     socket.on('data', (text: string) => {
@@ -41,78 +62,50 @@ function wait(server: Server, { transactionId, token }: QrWait): Promise<void> {
       if (text.includes('event: qr.scanned')) onEvent(transactionId);
     });
     socket.on('error', reject);
-    open += 1;
+    openStreams += 1;
     socket.on('close', () => {
-      open -= 1;
-      lost += 1;
+      openStreams -= 1;
     });
   });
 }
 
-async function openAll(server: Server, waits: readonly QrWait[]): Promise<number> {
-  const beganMs = performance.now();
-  for (let at = 0; at < waits.length; at += openAtOnce) {
-    await Promise.all(waits.slice(at, at + openAtOnce).map((each) => wait(server, each)));
-  }
-  return (performance.now() - beganMs) / 1000;
-}
-
-type EventsMessage = Extract<ToQrTerminals, { type: 'tell' }>;
+const eventBody = (transactionId: string): string =>
+  JSON.stringify({
+    eventId: randomUUID(),
+    sequence: 1,
+    type: 'payment.scanned',
+    occurredAt: new Date().toISOString(),
+    providerTransactionId: `P-${transactionId}`,
+    status: 'Scanned',
+  });
 
 /** One event for each payment, at the rate; from the moment at which it is due to the terminal's socket. */
-async function sendEvents(
-  server: Server,
-  { ratePerSecond, ids, lead, token, seed }: EventsMessage,
-) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 32, ca: server.ca });
-  const latencies = createHistogram();
-  const acknowledged = createHistogram();
-  const errors = new Map<string, number>();
+async function sendEvents(order: EventOrder): Promise<EventDelays> {
+  const { target, ratePerSecond, ids, lead, token, seed } = order;
+  const latencies = createLatencyHistogram();
+  const acknowledged = createLatencyHistogram();
+  const errors: Record<string, number> = {};
+  const dueAt = new Map<string, number>();
   const waiting = new Set(ids);
-  /** The first of a kind open connections and compile what they need: sent, and not counted. */
+  /** The first of a kind open connections and compile code: sent, and not counted. */
   const leading = new Set(ids.slice(0, lead));
-  const fail = (kind: string) => errors.set(kind, (errors.get(kind) ?? 0) + 1);
+  const fail = (kind: string) => {
+    errors[kind] = (errors[kind] ?? 0) + 1;
+  };
   onEvent = (id) => {
-    const from = sentAt.get(id);
-    if (from === undefined || !waiting.delete(id)) return fail('told twice');
-    if (!leading.has(id)) latencies.record(Math.round((performance.now() - from) * 1000));
-    return undefined;
+    const dueMs = dueAt.get(id);
+    if (dueMs === undefined || !waiting.delete(id)) fail('delivered twice');
+    else if (!leading.has(id)) latencies.record(performance.now() - dueMs);
   };
 
-  function send(transactionId: string, dueMs: number): void {
-    sentAt.set(transactionId, dueMs);
-    const body = JSON.stringify({
-      eventId: crypto.randomUUID(),
-      sequence: 1,
-      type: 'payment.scanned',
-      occurredAt: new Date().toISOString(),
-      providerTransactionId: `P-${transactionId}`,
-      status: 'Scanned',
-    });
-    const clientRequest = request({
-      agent,
-      host: server.host,
-      port: server.port,
-      servername: 'localhost',
-      method: 'POST',
-      path: `${qrBase}/${transactionId}/events`,
-      headers: {
-        host: server.authority,
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      },
-    });
-    clientRequest.on('error', (error) => fail(error.message));
-    clientRequest.on('response', (response) => {
-      response.resume();
-      if (response.statusCode !== 202) fail(`status ${response.statusCode}`);
-      response.on('end', () => {
-        if (leading.has(transactionId)) return;
-        acknowledged.record(Math.round((performance.now() - dueMs) * 1000));
-      });
-    });
-    clientRequest.end(body);
+  async function send(transactionId: string, dueMs: number): Promise<void> {
+    dueAt.set(transactionId, dueMs);
+    const path = `${qrPath}/${transactionId}/events`;
+    const body = eventBody(transactionId);
+    const request = { method: 'POST', path, token, contentType: 'application/json', body } as const;
+    const { status } = await sendRequest(target, request);
+    if (status !== 202) fail(`status ${status}`);
+    if (!leading.has(transactionId)) acknowledged.record(performance.now() - dueMs);
   }
 
   const next = createArrivalTimes(ratePerSecond, createRandom(seed));
@@ -121,7 +114,7 @@ async function sendEvents(
   for (let at = 0; at < ids.length; ) {
     const nowMs = performance.now();
     for (; at < ids.length && dueMs <= nowMs; dueMs = startMs + next()) {
-      send(String(ids[at]), dueMs);
+      send(String(ids[at]), dueMs).catch((error: unknown) => fail(String(error)));
       at += 1;
     }
     await pause(tickMs);
@@ -129,35 +122,31 @@ async function sendEvents(
   const seconds = (performance.now() - startMs) / 1000;
   const endMs = performance.now() + patienceMs;
   while (waiting.size > 0 && performance.now() < endMs) await pause(20);
-  if (waiting.size > 0) errors.set('never told', waiting.size);
-  agent.destroy();
+  if (waiting.size > 0) errors['never delivered'] = waiting.size;
   return {
     delivered: ids.length - waiting.size,
     perSecond: ids.length / seconds,
-    p50Us: latencies.percentile(50),
-    p99Us: latencies.percentile(99),
-    maxUs: latencies.max(),
-    acknowledgedP99Us: acknowledged.percentile(99),
-    errors: Object.fromEntries(errors),
+    p50Us: latencies.percentileUs(50),
+    p99Us: latencies.percentileUs(99),
+    maxUs: latencies.maxUs(),
+    acknowledgedP99Us: acknowledged.percentileUs(99),
+    errors,
   };
 }
 
-let server: Server | undefined;
+const functions = {
+  /** Gives the seconds until all of them waited. */
+  async open({ target, waits }: { target: Target; waits: QrWait[] }): Promise<number> {
+    const beganMs = performance.now();
+    for (let at = 0; at < waits.length; at += openAtOnce) {
+      const some = waits.slice(at, at + openAtOnce);
+      await Promise.all(some.map((each) => openStream(target, each)));
+    }
+    return (performance.now() - beganMs) / 1000;
+  },
+  countStreams: (): number => openStreams,
+  sendEvents,
+};
+export type QrTerminalFunctions = typeof functions;
 
-async function obey(message: ToQrTerminals): Promise<FromQrTerminals> {
-  if (message.type === 'open') {
-    server = message.server;
-    const seconds = await openAll(server, message.waits);
-    return { type: 'opened', open, seconds };
-  }
-  if (message.type === 'count') return { type: 'counted', open, lost };
-  if (server === undefined) throw new Error('nobody waits');
-  return { type: 'told', result: await sendEvents(server, message) };
-}
-
-process.on('message', (message: ToQrTerminals) => {
-  obey(message).then(
-    (answer) => process.send?.(answer),
-    (error) => process.send?.({ type: 'fault', text: String(error) }),
-  );
-});
+offerFunctions(functions);

@@ -1,202 +1,134 @@
-// `bench relay`: what the Cloud Connector costs beside bare WebSockets, what it holds, and how it comes back.
-
+// `bench relay`: the cost of the Cloud Connector beside bare WebSockets, its memory, and its restart.
+import { setTimeout as pause } from 'node:timers/promises';
+import { defined } from '@switchyard/contract';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import type { ServerProcess } from '../environment/server-process.ts';
 import { readCpu, readResidentMemory } from '../report/process-times.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
+import type { BenchResult } from '../report/report.ts';
 import { mebibytes, milliseconds, perSecond } from '../report/report-table.ts';
-import type { PrintLine } from '../sales/knee-run.ts';
+import { median } from '../sales/find-knee.ts';
+import type { PrintLine } from '../sales/measured-step.ts';
 import {
   openRelayEnvironment,
   type RelayClients,
   type RelayEnvironment,
+  type RelayServer,
 } from './relay-environment.ts';
-import type { ClaimResult, PlatformTarget, RelayServer, RunResult } from './relay-messages.ts';
-
-export const relayTargets = {
-  shareOfBare: 0.9,
-  idlePairs: 9000,
-  idleMib: 750,
-  floodMib: 30,
-  backSeconds: 60,
-  claimsPerSecond: 200,
-  claimP99Us: 50_000,
-} as const;
+import {
+  type FloodFigures,
+  type IdleFigures,
+  type RelayCase,
+  type RelayStep,
+  reportRelay,
+} from './relay-report.ts';
 
 const pairCounts = [1, 50, 1000] as const;
 const sizes = [512, 4096] as const;
 const floodBytes = 300 * 1024 * 1024;
 const settleMs = 10_000;
+const floodSettleMs = 2000;
+const quietMs = 2000;
 const lookMs = 20;
 const claimSeconds = 20;
 const backLimitSeconds = 180;
+/** The clients warm up for this time, which is in the CPU time of a step. */
+const warmUpSeconds = 0.5;
 
-export type RelayStep = RunResult & { serverUs: number };
-export type RelayCase = {
-  tls: boolean;
-  pairs: number;
-  bytes: number;
-  /** Medians of the rounds. */
-  bare: RelayStep;
-  platform: RelayStep;
-};
-export type FloodFigures = {
-  reader: 'device' | 'pos';
-  growthMib: number;
-  acceptedMib: number;
-  code: number;
-};
-export type RelayFigures = {
-  cases: RelayCase[];
-  idle: { pairs: number; beforeMib: number; afterMib: number; openSeconds: number };
-  floods: FloodFigures[];
-  reconnection: {
-    devices: number;
-    open: number;
-    /** Since the server listens again, and since its stop signal. */
-    seconds: number;
-    sinceStopSeconds: number;
-    failures: Record<string, number>;
-  };
-  claims: ClaimResult;
-  othersShare: number;
-  profile?: Profile;
-};
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-const middleOf = <Item>(items: readonly Item[], figureOf: (item: Item) => number): Item => {
-  const sorted = [...items].sort((one, other) => figureOf(one) - figureOf(other));
-  return sorted[Math.floor(sorted.length / 2)] as Item;
-};
+type Run = { scene: RelayEnvironment; options: BenchOptions; printLine: PrintLine };
+type Side = 'bare' | 'platform';
+const sides = ['bare', 'platform'] as const;
 
 /** Each figure for itself, as the noise of one is not that of another. */
-const medianOf = (steps: readonly RelayStep[]): RelayStep => {
-  const medianFigure = (name: keyof RelayStep) => middleOf(steps, (step) => step[name])[name];
+function medianOf(steps: readonly RelayStep[]): RelayStep {
+  const medianFigure = (name: keyof RelayStep) => median(steps.map((step) => step[name]));
   return {
     roundTripsPerSecond: medianFigure('roundTripsPerSecond'),
     p50Us: medianFigure('p50Us'),
     p99Us: medianFigure('p99Us'),
     serverUs: medianFigure('serverUs'),
   };
-};
-
-type RelayRequest = Parameters<RelayClients['ask']>[0];
-type RelayAnswer = Awaited<ReturnType<RelayClients['ask']>>;
-
-async function demand<Type extends RelayAnswer['type']>(
-  clients: RelayClients,
-  message: RelayRequest,
-  type: Type,
-): Promise<Extract<RelayAnswer, { type: Type }>> {
-  const answer = await clients.ask(message);
-  if (answer.type !== type) throw new Error(`the clients answered ${answer.type}`);
-  return answer as Extract<RelayAnswer, { type: Type }>;
 }
 
-const cpuOf = (pid: number) =>
-  readCpu({ server: pid, postgres: 0, simulator: 0, load: process.pid }).server;
+type RelayLoad = { name: Side; pairs: number; bytes: number; seconds: number };
 
-async function measure(
-  clients: RelayClients,
-  load: { name: string; pid: number; pairs: number; bytes: number; seconds: number },
-): Promise<RelayStep> {
-  const { name, pid, pairs, bytes, seconds } = load;
-  const before = cpuOf(pid);
-  const message = { type: 'run', name, pairs, bytes, seconds } as const;
-  const { result } = await demand(clients, message, 'ran');
-  const spentUs = (cpuOf(pid) - before) * 1000;
-  // The half second of warming up is in the time of the CPU too.
-  const share = seconds / (seconds + 0.5);
-  return { ...result, serverUs: (spentUs * share) / (result.roundTripsPerSecond * seconds) };
+async function measure(clients: RelayClients, pid: number, load: RelayLoad): Promise<RelayStep> {
+  const cpuMs = () => readCpu({ server: pid, postgres: 0 }).server;
+  const before = cpuMs();
+  const result = await clients.call('exchangeMessages', load);
+  const spentUs = (cpuMs() - before) * 1000;
+  const share = load.seconds / (load.seconds + warmUpSeconds);
+  const roundTrips = result.roundTripsPerSecond * load.seconds;
+  return { ...result, serverUs: (spentUs * share) / roundTrips };
 }
-
-type Rig = {
-  scene: RelayEnvironment;
-  options: BenchOptions;
-  printLine: PrintLine;
-  closers: CloseStack;
-};
 
 /** Both servers hold all pairs all the time, and only one of them gets requests at a time. */
 async function compare(
-  rig: Rig,
-  tls: boolean,
-  started: Awaited<ReturnType<RelayEnvironment['startServer']>>,
-): Promise<{ cases: RelayCase[]; profile?: Profile }> {
-  const { scene, options, printLine } = rig;
-  const { server, platform } = started;
-  const baseline = await scene.startBare(tls);
-  const { ca, authority } = platform.target;
-  const target = { port: baseline.port, authority, ca };
-  const servers: Record<'bare' | 'platform', RelayServer> = {
-    bare: { kind: 'bare', target },
-    platform,
-  };
+  run: Run,
+  { server, target }: RelayServer,
+  isTls: boolean,
+): Promise<{ cases: RelayCase[]; profile: Profile | undefined }> {
+  const { scene, options, printLine } = run;
+  const baseline = await scene.startBaseline(isTls);
+  const { authority, ca } = target;
+  const baselineTarget = { port: baseline.port, authority, ca };
   const clients = scene.startClients();
   const counts = pairCounts.filter((count) => count <= scene.tsns.length);
-  const tsns = scene.tsns.slice(0, counts.at(-1));
-  for (const name of ['bare', 'platform'] as const) {
-    await demand(clients, { type: 'open', name, server: servers[name], tsns }, 'opened');
-  }
+  const most = Math.max(...counts);
+  const tsns = scene.tsns.slice(0, most);
+  await clients.call('open', { name: 'bare', target: baselineTarget, tsns });
+  await clients.call('open', { name: 'platform', target, tsns });
   const pids = { bare: baseline.pid, platform: server.pid };
   const cases: RelayCase[] = [];
   for (const bytes of sizes) {
     for (const pairs of counts) {
-      const steps: Record<'bare' | 'platform', RelayStep[]> = { bare: [], platform: [] };
+      const steps: Record<Side, RelayStep[]> = { bare: [], platform: [] };
       for (let round = 0; round < options.rounds; round += 1) {
-        for (const name of ['bare', 'platform'] as const) {
-          const load = { name, pid: pids[name], pairs, bytes, seconds: options.seconds };
-          steps[name].push(await measure(clients, load));
+        for (const name of sides) {
+          const load = { name, pairs, bytes, seconds: options.seconds };
+          steps[name].push(await measure(clients, pids[name], load));
         }
       }
-      const made = {
-        tls,
-        pairs,
-        bytes,
-        bare: medianOf(steps.bare),
-        platform: medianOf(steps.platform),
-      };
-      cases.push(made);
-      const rates = [made.bare, made.platform].map((step) => perSecond(step.roundTripsPerSecond));
-      printLine(
-        `${tls ? 'TLS' : 'plain'}, ${pairs} × ${bytes} B: bare ${rates[0]}, platform ${rates[1]}`,
-      );
+      const [bare, platform] = [medianOf(steps.bare), medianOf(steps.platform)];
+      cases.push({ tls: isTls, pairs, bytes, bare, platform });
+      const rates = [bare, platform].map((step) => perSecond(step.roundTripsPerSecond));
+      const name = `${isTls ? 'TLS' : 'plain'}, ${pairs} × ${bytes} B`;
+      printLine(`${name}: bare ${rates[0]}, platform ${rates[1]}`);
     }
   }
-  const profile = options.profile ? await profileRun(rig, clients, server) : undefined;
+  const profile =
+    isTls && options.profile ? await profileRun(run, clients, server.pid, most) : undefined;
   await clients.stop();
   await baseline.stop();
-  return profile === undefined ? { cases } : { cases, profile };
+  return { cases, profile };
 }
 
 /** Of the platform, with the most pairs and the longest messages, after what counts. */
-async function profileRun(
-  { scene, options }: Rig,
+function profileRun(
+  { scene, options }: Run,
   clients: RelayClients,
-  server: ServerProcess,
+  pid: number,
+  pairs: number,
 ): Promise<Profile> {
-  const { folder, database, tsns } = scene;
-  const pairs = Math.max(...pairCounts.filter((count) => count <= tsns.length));
   const seconds = options.seconds * 3;
-  const load = { name: 'platform', pid: server.pid, pairs, bytes: Math.max(...sizes), seconds };
-  return profileStep({ server, folder, database }, async () => {
-    const { roundTripsPerSecond } = await measure(clients, load);
+  const load: RelayLoad = { name: 'platform', pairs, bytes: Math.max(...sizes), seconds };
+  return profileStep(scene.platform, pid, async () => {
+    const { roundTripsPerSecond } = await measure(clients, pid, load);
     return { answered: Math.round(roundTripsPerSecond * seconds) };
   });
 }
 
 /** Halves of the pairs in a process each: a process has so many files, and memory for so many ends. */
-async function holdIdle({ scene, printLine }: Rig): Promise<RelayFigures['idle']> {
-  const { server, platform } = await scene.startServer(true);
+async function holdIdle({ scene, printLine }: Run): Promise<IdleFigures> {
+  const { server, target } = await scene.startServer(true);
   await pause(settleMs);
   const beforeMib = readResidentMemory(server.pid);
-  const half = Math.ceil(scene.tsns.length / 2);
+  const pairs = scene.tsns.length;
+  const half = Math.ceil(pairs / 2);
   const began = performance.now();
   const all = [scene.tsns.slice(0, half), scene.tsns.slice(half)].map(async (tsns) => {
     const clients = scene.startClients();
-    await demand(clients, { type: 'open', name: 'idle', server: platform, tsns }, 'opened');
+    await clients.call('open', { name: 'idle', target, tsns });
     return clients;
   });
   const opened = await Promise.all(all);
@@ -204,58 +136,57 @@ async function holdIdle({ scene, printLine }: Rig): Promise<RelayFigures['idle']
   await pause(settleMs);
   const afterMib = readResidentMemory(server.pid);
   await Promise.all(opened.map((clients) => clients.stop()));
-  printLine(`${scene.tsns.length} idle pairs over TLS: ${mebibytes(afterMib)}`);
+  printLine(`${pairs} idle pairs over TLS: ${mebibytes(afterMib)}`);
   await server.stop();
-  return { pairs: scene.tsns.length, beforeMib, afterMib, openSeconds };
+  return { pairs, beforeMib, afterMib, openSeconds };
 }
 
 async function floodOne(
-  { scene }: Rig,
-  started: Awaited<ReturnType<RelayEnvironment['startServer']>>,
+  { scene }: Run,
+  { server, target }: RelayServer,
   reader: 'device' | 'pos',
 ): Promise<FloodFigures> {
-  const { server, platform } = started;
   const clients = scene.startClients();
-  const open = { type: 'open', name: 'flood', server: platform, tsns: scene.tsns.slice(0, 1) };
-  await demand(clients, open as RelayRequest, 'opened');
-  await pause(2000);
+  await clients.call('open', { name: 'flood', target, tsns: scene.tsns.slice(0, 1) });
+  await pause(floodSettleMs);
   const before = readResidentMemory(server.pid);
   let highest = before;
   const timer = setInterval(() => {
     highest = Math.max(highest, readResidentMemory(server.pid));
   }, lookMs);
-  const message = { type: 'flood', name: 'flood', bytes: floodBytes, reader } as const;
-  const answer = await demand(clients, message, 'flooded');
+  const { code, accepted } = await clients.call('flood', {
+    name: 'flood',
+    bytes: floodBytes,
+    reader,
+  });
   clearInterval(timer);
   await clients.stop();
-  const { code, accepted } = answer;
   return { reader, code, growthMib: highest - before, acceptedMib: accepted / 2 ** 20 };
 }
 
-async function comeBack(rig: Rig) {
-  const { scene, printLine, options } = rig;
+async function restart({ scene, options, printLine }: Run) {
   const { tsns } = scene;
   const first = await scene.startServer(true);
   const clients = scene.startClients();
-  const connect = { type: 'connect', server: first.platform, tsns } as const;
-  const { seconds: connectSeconds } = await demand(clients, connect, 'connected');
-  printLine(
-    `${tsns.length} devices connected in ${connectSeconds.toFixed(1)} s; the server restarts …`,
-  );
+  const connectSeconds = await clients.call('connectDevices', { target: first.target, tsns });
+  const connected = `${tsns.length} devices connected in ${connectSeconds.toFixed(1)} s`;
+  printLine(`${connected}; the server restarts …`);
   const stoppedAt = Date.now();
   await first.server.stop();
   const second = await scene.startServer(true);
   const listensAt = Date.now();
-  let counted = await demand(clients, { type: 'count' }, 'counted');
   const failures: Record<string, number> = {};
-  for (;;) {
-    for (const [what, count] of Object.entries(counted.failures)) {
-      failures[what] = (failures[what] ?? 0) + count;
+  async function countDevices() {
+    const counted = await clients.call('countDevices', undefined);
+    for (const [kind, count] of Object.entries(counted.failures)) {
+      failures[kind] = (failures[kind] ?? 0) + count;
     }
-    const isOver = counted.open === tsns.length || Date.now() - listensAt > backLimitSeconds * 1000;
-    if (isOver) break;
+    return counted;
+  }
+  let counted = await countDevices();
+  while (counted.open < tsns.length && Date.now() - listensAt < backLimitSeconds * 1000) {
     await pause(500);
-    counted = await demand(clients, { type: 'count' }, 'counted');
+    counted = await countDevices();
   }
   const { open, lastAt } = counted;
   const reconnection = {
@@ -266,49 +197,43 @@ async function comeBack(rig: Rig) {
     sinceStopSeconds: (lastAt - stoppedAt) / 1000,
   };
   printLine(`${open} are back after ${reconnection.seconds.toFixed(1)} s`);
-  const claims = await claim(rig, clients, second.platform);
-  printLine(`${options.rate} claims a second: p99 ${milliseconds(claims.p99Us)}`);
+  const { rate: ratePerSecond, seed } = options;
+  const load = { target: second.target, ratePerSecond, seconds: claimSeconds, seed };
+  const claims = await clients.call('claimDevices', load);
+  printLine(`${ratePerSecond} claims a second: p99 ${milliseconds(claims.p99Us)}`);
   await clients.stop();
   await second.server.stop();
   return { reconnection, claims };
 }
 
-async function claim(
-  { options }: Rig,
-  clients: RelayClients,
-  server: PlatformTarget,
-): Promise<ClaimResult> {
-  const { rate: ratePerSecond, seed } = options;
-  const load = { ratePerSecond, seconds: claimSeconds, seed };
-  return (await demand(clients, { type: 'claim', server, ...load }, 'claimed')).result;
+async function readOthersShare({ scene }: Run): Promise<number> {
+  const sample = () => readCpu({ server: 0, postgres: scene.platform.postgresPid });
+  const from = sample();
+  await pause(quietMs);
+  const to = sample();
+  return (to.others - from.others) / Math.max(1, to.totalMs - from.totalMs);
 }
 
 export async function benchRelay(
   closers: CloseStack,
   options: BenchOptions,
   printLine: PrintLine,
-): Promise<RelayFigures> {
+): Promise<BenchResult> {
   printLine(`making ${options.terminals.toLocaleString('en')} devices …`);
   const scene = await openRelayEnvironment(closers, options);
-  const rig = { scene, options, printLine, closers };
-  const sampleCpu = () =>
-    readCpu({ server: 0, postgres: scene.postgresPid, simulator: 0, load: process.pid });
-  const idle = await holdIdle(rig);
-  const { reconnection, claims } = await comeBack(rig);
+  const run = { scene, options, printLine };
+  const idle = await holdIdle(run);
+  const { reconnection, claims } = await restart(run);
   const encrypted = await scene.startServer(true);
-  const { cases, profile } = await compare(rig, true, encrypted);
-  const floods = [await floodOne(rig, encrypted, 'device'), await floodOne(rig, encrypted, 'pos')];
+  const overTls = await compare(run, encrypted, true);
+  const floods = [await floodOne(run, encrypted, 'device'), await floodOne(run, encrypted, 'pos')];
   await encrypted.server.stop();
-  const quietFrom = sampleCpu();
-  await pause(2000);
-  const quietTo = sampleCpu();
-  const othersShare =
-    (quietTo.others - quietFrom.others) / Math.max(1, quietTo.totalMs - quietFrom.totalMs);
+  const othersShare = await readOthersShare(run);
   const plain = await scene.startServer(false);
-  cases.push(
-    ...(await compare({ ...rig, options: { ...options, profile: false } }, false, plain)).cases,
-  );
+  const withoutTls = await compare(run, plain, false);
   await plain.server.stop();
+  const { profile } = overTls;
+  const cases = [...overTls.cases, ...withoutTls.cases];
   const figures = { cases, idle, floods, reconnection, claims, othersShare };
-  return profile === undefined ? figures : { ...figures, profile };
+  return reportRelay({ ...figures, ...defined({ profile }) }, options);
 }

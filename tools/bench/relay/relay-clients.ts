@@ -1,14 +1,9 @@
 // Devices and points of sale of the load, thousands in one process, with one clock for both ends.
-import { createHistogram } from '../report/histogram.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { offerFunctions } from '../bench-process.ts';
+import { createLatencyHistogram } from '../report/latency-histogram.ts';
 import { createArrivalTimes, createRandom } from '../sales/request-schedule.ts';
 import { encodeFrame, opcodes } from './relay-frames.ts';
-import type {
-  ClaimResult,
-  FromRelayClients,
-  PlatformTarget,
-  RunResult,
-  ToRelayClients,
-} from './relay-messages.ts';
 import {
   type ConnectedPair,
   type ControlConnection,
@@ -16,14 +11,25 @@ import {
   connectPair,
   openControlConnection,
   openDeviceConnection,
+  type PairTarget,
+  type PlatformTarget,
 } from './relay-pairs.ts';
 
-type Message<Type extends ToRelayClients['type']> = Extract<ToRelayClients, { type: Type }>;
+export type RoundTrips = { roundTripsPerSecond: number; p50Us: number; p99Us: number };
+export type ClaimFigures = {
+  claims: number;
+  p50Us: number;
+  p99Us: number;
+  maxUs: number;
+  errors: Record<string, number>;
+};
 
 const openAtOnce = 24;
 const warmUpMs = 500;
 /** As the protocol requires of devices that must reconnect. */
 const comeBackMs = 30_000;
+/** The close code of a server that restarts. */
+const serverRestart = 1012;
 const backoff = { firstMs: 1000, longestMs: 60_000 };
 /** Each may send 50 messages a second, and a claim is two. */
 const controlsOfClaims = 16;
@@ -33,7 +39,6 @@ const floodConcurrency = 8;
 const tickMs = 1;
 
 const groups = new Map<string, ConnectedPair[]>();
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const secondsSince = (fromMs: number) => (performance.now() - fromMs) / 1000;
 
 async function eachOf<Item>(
@@ -47,22 +52,24 @@ async function eachOf<Item>(
   await Promise.all(Array.from({ length: openAtOnce }, worker));
 }
 
-async function open({ name, server, tsns }: Message<'open'>): Promise<FromRelayClients> {
+/** Opens pairs that stay open, under a name; gives the seconds that it took. */
+async function open(group: { name: string; target: PairTarget; tsns: string[] }): Promise<number> {
+  const { name, target, tsns } = group;
   const beganMs = performance.now();
   const controls: Promise<ControlConnection>[] = [];
   /** Opened with its first pair: one that claims nothing for a minute is closed. */
   const controlFor = (at: number): Promise<ControlConnection> | undefined => {
-    if (server.kind === 'bare') return undefined;
+    if (!('token' in target)) return undefined;
     const number = Math.floor(at / claimsPerControl);
-    controls[number] ??= openControlConnection(server, at);
+    controls[number] ??= openControlConnection(target, at);
     return controls[number];
   };
   const pairs: ConnectedPair[] = [];
   await eachOf(tsns, async (tsn, at) => {
-    pairs.push(await connectPair(server, await controlFor(at), tsn, at));
+    pairs.push(await connectPair(target, await controlFor(at), tsn, at));
   });
   groups.set(name, pairs);
-  return { type: 'opened', seconds: secondsSince(beganMs) };
+  return secondsSince(beganMs);
 }
 
 function pairsOf(name: string): ConnectedPair[] {
@@ -72,34 +79,39 @@ function pairsOf(name: string): ConnectedPair[] {
 }
 
 /** One message in flight for each pair: a round trip is to the device and back. */
-function run({ name, pairs: count, bytes, seconds }: Message<'run'>): Promise<FromRelayClients> {
-  const pairs = pairsOf(name).slice(0, count);
-  if (pairs.length < count) throw new Error(`there are only ${pairs.length} pairs`);
+function exchangeMessages(load: {
+  name: string;
+  pairs: number;
+  bytes: number;
+  seconds: number;
+}): Promise<RoundTrips> {
+  const { bytes, seconds } = load;
+  const pairs = pairsOf(load.name).slice(0, load.pairs);
+  if (pairs.length < load.pairs) throw new Error(`there are only ${pairs.length} pairs`);
   const frame = encodeFrame(opcodes.text, Buffer.alloc(bytes, 'a'));
-  const latencies = createHistogram();
+  const latencies = createLatencyHistogram();
   const fromMs = performance.now() + warmUpMs;
   const untilMs = fromMs + seconds * 1000;
   return new Promise((resolve, reject) => {
-    let remaining = count;
+    let remaining = pairs.length;
     const end = () => {
       remaining -= 1;
       if (remaining > 0) return;
-      const result: RunResult = {
+      resolve({
         roundTripsPerSecond: latencies.count() / seconds,
-        p50Us: latencies.percentile(50),
-        p99Us: latencies.percentile(99),
-      };
-      resolve({ type: 'ran', result });
+        p50Us: latencies.percentileUs(50),
+        p99Us: latencies.percentileUs(99),
+      });
     };
     for (const { device, pos } of pairs) {
       let sentMs = performance.now();
       device.onMessage = () => device.write(frame);
       device.onClose = (code) => reject(new Error(`a device was closed with ${code}`));
       pos.onClose = (code) => reject(new Error(`a point of sale was closed with ${code}`));
-      pos.onMessage = (heard) => {
-        if (heard !== bytes) reject(new Error(`${heard} bytes came back of ${bytes}`));
+      pos.onMessage = (received) => {
+        if (received !== bytes) reject(new Error(`${received} bytes came back of ${bytes}`));
         const now = performance.now();
-        if (now >= fromMs && now < untilMs) latencies.record(Math.round((now - sentMs) * 1000));
+        if (now >= fromMs && now < untilMs) latencies.record(now - sentMs);
         if (now >= untilMs) return end();
         sentMs = now;
         pos.write(frame);
@@ -109,8 +121,14 @@ function run({ name, pairs: count, bytes, seconds }: Message<'run'>): Promise<Fr
   });
 }
 
-async function flood({ name, bytes, reader }: Message<'flood'>): Promise<FromRelayClients> {
-  const [pair] = pairsOf(name);
+/** Offers so many bytes to a device, or a point of sale, that does not read. */
+async function flood(order: {
+  name: string;
+  bytes: number;
+  reader: 'device' | 'pos';
+}): Promise<{ accepted: number; code: number }> {
+  const { bytes, reader } = order;
+  const [pair] = pairsOf(order.name);
   if (pair === undefined) throw new Error('there is no pair');
   const sender = reader === 'device' ? pair.pos : pair.device;
   pair[reader].raw.pause();
@@ -134,52 +152,70 @@ async function flood({ name, bytes, reader }: Message<'flood'>): Promise<FromRel
   const until = performance.now() + floodMs;
   while (code === 0 && accepted < bytes && performance.now() < until) await pause(tickMs);
   for (const { raw } of Object.values(pair)) raw.destroy();
-  return { type: 'flooded', accepted, code };
+  return { accepted, code };
 }
 
 let online = 0;
 let lastAt = 0;
-const failures = new Map<string, number>();
+let fleet: string[] = [];
+let failures: Record<string, number> = {};
+
+function countError(counts: Record<string, number>, error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error);
+  counts[text] = (counts[text] ?? 0) + 1;
+}
 
 /** As device software does it: again and again, with growing pauses of random length. */
-async function comeBack(server: PlatformTarget, tsn: string, number: number): Promise<void> {
+async function keepConnected(target: PlatformTarget, tsn: string, number: number): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {
-      const socket = await openDeviceConnection(server, tsn, number);
+      const socket = await openDeviceConnection(target, tsn, number);
       online += 1;
       lastAt = Date.now();
       socket.onClose = (code) => {
         online -= 1;
-        if (code !== 1012)
-          failures.set(`closed ${code}`, (failures.get(`closed ${code}`) ?? 0) + 1);
-        void pause(Math.random() * comeBackMs).then(() => comeBack(server, tsn, number));
+        if (code !== serverRestart) countError(failures, `closed ${code}`);
+        void pause(Math.random() * comeBackMs).then(() => keepConnected(target, tsn, number));
       };
       return;
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      failures.set(text, (failures.get(text) ?? 0) + 1);
+      countError(failures, error);
       await pause(Math.random() * Math.min(backoff.longestMs, backoff.firstMs * 2 ** tries));
     }
   }
 }
 
-let fleet: readonly string[] = [];
-
-async function connect({ server, tsns }: Message<'connect'>): Promise<FromRelayClients> {
+/** Devices that reconnect whenever they are cut off; gives the seconds until all were connected. */
+async function connectDevices(devices: {
+  target: PlatformTarget;
+  tsns: string[];
+}): Promise<number> {
   const beganMs = performance.now();
-  fleet = tsns;
-  await eachOf(tsns, (tsn, at) => comeBack(server, tsn, at));
-  return { type: 'connected', seconds: secondsSince(beganMs) };
+  fleet = devices.tsns;
+  await eachOf(fleet, (tsn, at) => keepConnected(devices.target, tsn, at));
+  return secondsSince(beganMs);
 }
 
-async function claim(message: Message<'claim'>): Promise<FromRelayClients> {
-  const { server, ratePerSecond, seconds, seed } = message;
+/** `lastAt`: when the last of them connected, epoch milliseconds. */
+function countDevices(): { open: number; lastAt: number; failures: Record<string, number> } {
+  const counted = { open: online, lastAt, failures };
+  failures = {};
+  return counted;
+}
+
+async function claimDevices(load: {
+  target: PlatformTarget;
+  ratePerSecond: number;
+  seconds: number;
+  seed: number;
+}): Promise<ClaimFigures> {
+  const { target, ratePerSecond, seconds, seed } = load;
   const controls = await Promise.all(
-    Array.from({ length: controlsOfClaims }, (_, at) => openControlConnection(server, at)),
+    Array.from({ length: controlsOfClaims }, (_, at) => openControlConnection(target, at)),
   );
   const random = createRandom(seed);
   const nextDue = createArrivalTimes(ratePerSecond, random);
-  const latencies = createHistogram();
+  const latencies = createLatencyHistogram();
   const errors: Record<string, number> = {};
   const free = [...fleet];
   const beganMs = performance.now();
@@ -188,17 +224,13 @@ async function claim(message: Message<'claim'>): Promise<FromRelayClients> {
 
   async function one(dueMs: number, control: ControlConnection): Promise<void> {
     const [tsn] = free.splice(Math.floor(random() * free.length), 1);
-    if (tsn === undefined) {
-      errors['every device is claimed'] = (errors['every device is claimed'] ?? 0) + 1;
-      return;
-    }
+    if (tsn === undefined) return countError(errors, 'every device is claimed');
     try {
       const { sessionId } = await control.claim(tsn);
-      latencies.record(Math.round((performance.now() - dueMs) * 1000));
+      latencies.record(performance.now() - dueMs);
       await control.release(sessionId);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      errors[text] = (errors[text] ?? 0) + 1;
+      countError(errors, error);
     }
     free.push(tsn);
   }
@@ -213,38 +245,11 @@ async function claim(message: Message<'claim'>): Promise<FromRelayClients> {
   }
   await Promise.all(under);
   for (const control of controls) control.close();
-  const [p50Us, p99Us] = [latencies.percentile(50), latencies.percentile(99)];
-  const result: ClaimResult = { claims: count, p50Us, p99Us, maxUs: latencies.max(), errors };
-  return { type: 'claimed', result };
+  const [p50Us, p99Us] = [latencies.percentileUs(50), latencies.percentileUs(99)];
+  return { claims: count, p50Us, p99Us, maxUs: latencies.maxUs(), errors };
 }
 
-async function obey(message: ToRelayClients): Promise<FromRelayClients> {
-  switch (message.type) {
-    case 'open':
-      return open(message);
-    case 'run':
-      return run(message);
-    case 'flood':
-      return flood(message);
-    case 'connect':
-      return connect(message);
-    case 'claim':
-      return claim(message);
-    default: {
-      const failureCounts = Object.fromEntries(failures);
-      failures.clear();
-      return { type: 'counted', open: online, lastAt, failures: failureCounts };
-    }
-  }
-}
+const functions = { open, exchangeMessages, flood, connectDevices, countDevices, claimDevices };
+export type RelayClientFunctions = typeof functions;
 
-process.on('message', (message: ToRelayClients) => {
-  obey(message).then(
-    (answer) => process.send?.(answer),
-    (error: unknown) => {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      process.send?.({ type: 'fault', text } satisfies FromRelayClients);
-    },
-  );
-});
-process.on('disconnect', () => process.exit(0));
+offerFunctions(functions);

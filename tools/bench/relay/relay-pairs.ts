@@ -1,8 +1,13 @@
 // How a device and a point of sale of the load come to talk: by the protocol of the connector, or barely.
 import { connectorPaths } from '@switchyard/contract';
+import type { Target } from '../environment/https-request.ts';
 import { encodeFrame, opcodes } from './relay-frames.ts';
-import type { PlatformTarget, RelayServer } from './relay-messages.ts';
 import { type LoadSocket, openSocket } from './relay-socket.ts';
+
+/** With the credentials of devices, and the token of a point of sale. */
+export type PlatformTarget = Target & { clientId: string; clientSecret: string; token: string };
+/** The baseline checks nothing: it has no credentials. */
+export type PairTarget = PlatformTarget | Target;
 
 export type ConnectedPair = { readonly device: LoadSocket; readonly pos: LoadSocket };
 
@@ -12,12 +17,12 @@ export const claimsPerControl = 60;
 /** Each address has ports of its own. */
 const addresses = 16;
 
-export const loopbackAddressOf = (number: number): string => `127.0.0.${2 + (number % addresses)}`;
+const loopbackAddressOf = (number: number): string => `127.0.0.${2 + (number % addresses)}`;
 
 type Answer = Readonly<Record<string, unknown>>;
 
 /** The next message of a socket that is read as text. */
-export function nextMessage(socket: LoadSocket): Promise<Answer> {
+function nextMessage(socket: LoadSocket): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => reject(new Error('no answer')), answerMs);
     socket.onMessage = (_bytes, text) => {
@@ -40,13 +45,14 @@ const pathOf = (url: unknown): string => new URL(String(url)).pathname;
 
 /** Registers and connects. */
 export async function openDeviceConnection(
-  { target, clientId, clientSecret }: PlatformTarget,
+  target: PlatformTarget,
   tsn: string,
   number: number,
 ): Promise<LoadSocket> {
   const from = loopbackAddressOf(number);
   const first = await openSocket(target, connectorPaths.deviceListener, { from, keepsText: true });
   const answer = nextMessage(first);
+  const { clientId, clientSecret } = target;
   const message = { type: 'register', tsn, client_id: clientId, client_secret: clientSecret };
   first.write(encodeFrame(opcodes.text, JSON.stringify(message)));
   const reply = await answer;
@@ -59,18 +65,18 @@ export async function openDeviceConnection(
 
 export type ControlConnection = {
   claim(tsn: string): Promise<{ sessionId: string; sessionUrl: string }>;
-} & {
   release(sessionId: string): Promise<void>;
   close(): void;
 };
 
 /** A point of sale with its control connection; any number of questions at a time. */
 export async function openControlConnection(
-  { target, token }: PlatformTarget,
+  target: PlatformTarget,
   number: number,
 ): Promise<ControlConnection> {
   const from = loopbackAddressOf(number);
   const path = connectorPaths.posListener;
+  const { token } = target;
   const socket = await openSocket(target, path, { token, from, keepsText: true });
   const waiting = new Map<string, { resolve(reply: Answer): void; reject(error: Error): void }>();
   let requestCount = 0;
@@ -106,20 +112,19 @@ export async function openControlConnection(
   };
 }
 
-/** @param control of a point of sale that has claims left; none at a bare server */
+/** @param control of a point of sale with claims left; undefined at the baseline */
 export async function connectPair(
-  server: RelayServer,
+  target: PairTarget,
   control: ControlConnection | undefined,
   tsn: string,
   number: number,
 ): Promise<ConnectedPair> {
-  const { target } = server;
   const from = loopbackAddressOf(number);
-  if (server.kind === 'bare' || control === undefined) {
+  if (control === undefined || !('token' in target)) {
     const device = await openSocket(target, `/device/${tsn}`, { from });
     return { device, pos: await openSocket(target, `/pos/${tsn}`, { from }) };
   }
-  const device = await openDeviceConnection(server, tsn, number);
+  const device = await openDeviceConnection(target, tsn, number);
   const { sessionUrl } = await control.claim(tsn);
   return { device, pos: await openSocket(target, pathOf(sessionUrl), { from }) };
 }

@@ -1,131 +1,142 @@
-// Turns the figures of the relay into the table that people read: each beside its target and the bare line.
-
+// The figures of the relay, and their sections of the report: each beside its target and the baseline.
 import type { BenchOptions } from '../bench-options.ts';
-import type { MachineDescription } from '../environment/machine.ts';
+import type { Profile } from '../report/profile-step.ts';
+import type { BenchResult } from '../report/report.ts';
 import {
+  errorFigure,
   type Figure,
-  layOutTable,
-  mebibytes,
+  figure,
+  grouped,
+  listErrors,
   microseconds,
   milliseconds,
   perSecond,
 } from '../report/report-table.ts';
-import { machineLines, profileSections } from '../report/sales-report.ts';
-import { type RelayCase, type RelayFigures, relayTargets } from './bench-relay.ts';
+import { targets } from '../report/targets.ts';
+import type { ClaimFigures, RoundTrips } from './relay-clients.ts';
 
-const listed = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts)
-    .map(([what, count]) => `${count} × ${what}`)
-    .join(', ') || 'none';
+export type RelayStep = RoundTrips & { serverUs: number };
+export type RelayCase = {
+  tls: boolean;
+  pairs: number;
+  bytes: number;
+  /** Medians of the rounds. */
+  bare: RelayStep;
+  platform: RelayStep;
+};
+export type FloodFigures = {
+  reader: 'device' | 'pos';
+  growthMib: number;
+  acceptedMib: number;
+  code: number;
+};
+export type IdleFigures = {
+  pairs: number;
+  beforeMib: number;
+  afterMib: number;
+  openSeconds: number;
+};
+export type ReconnectionFigures = {
+  devices: number;
+  open: number;
+  /** Since the server listens again, and since its stop signal. */
+  seconds: number;
+  sinceStopSeconds: number;
+  failures: Record<string, number>;
+};
+export type RelayFigures = {
+  cases: RelayCase[];
+  idle: IdleFigures;
+  floods: FloodFigures[];
+  reconnection: ReconnectionFigures;
+  claims: ClaimFigures;
+  othersShare: number;
+  profile?: Profile;
+};
 
 function caseFigures({ tls, pairs, bytes, bare, platform }: RelayCase): Figure[] {
-  const name = `${tls ? 'TLS' : 'plain'}, ${pairs.toLocaleString('en')} × ${bytes} B`;
-  const ratio = platform.roundTripsPerSecond / bare.roundTripsPerSecond;
-  const latency = ({ p50Us, p99Us }: typeof bare) =>
-    `${milliseconds(p50Us)}, ${milliseconds(p99Us)}`;
+  const latency = ({ p50Us, p99Us }: RelayStep) => `${milliseconds(p50Us)}, ${milliseconds(p99Us)}`;
+  const share = platform.roundTripsPerSecond / bare.roundTripsPerSecond;
   return [
     {
-      name,
+      label: `${tls ? 'TLS' : 'plain'}, ${grouped(pairs)} × ${bytes} B`,
       value: `${perSecond(platform.roundTripsPerSecond)} of ${perSecond(bare.roundTripsPerSecond)}`,
     },
+    figure('  of the bare line', share, 'ratio', { atLeast: targets.relay.shareOfBare }),
+    { label: '  p50, p99', value: latency(platform), target: `bare ${latency(bare)}` },
     {
-      name: '  of the bare line',
-      value: ratio.toFixed(2),
-      target: `at least ${relayTargets.shareOfBare}`,
-      reached: ratio >= relayTargets.shareOfBare,
-    },
-    { name: '  p50, p99', value: latency(platform), target: `bare ${latency(bare)}` },
-    {
-      name: '  server, each',
+      label: '  server, each',
       value: microseconds(platform.serverUs),
       target: `bare ${microseconds(bare.serverUs)}`,
     },
   ];
 }
 
-function idleFigures({ idle }: RelayFigures): Figure[] {
-  const { pairs, beforeMib, afterMib, openSeconds } = idle;
-  const counts = pairs >= relayTargets.idlePairs;
+function idleFigures({ pairs, beforeMib, afterMib, openSeconds }: IdleFigures): Figure[] {
+  const target = { under: targets.relay.idleMib, isJudged: pairs >= targets.relay.idlePairs };
   return [
-    { name: 'server before', value: mebibytes(beforeMib) },
-    {
-      name: 'ten seconds after all are there',
-      value: mebibytes(afterMib),
-      target: `under ${relayTargets.idleMib} MiB`,
-      ...(counts ? { reached: afterMib < relayTargets.idleMib } : {}),
-    },
-    { name: 'each pair', value: `${(((afterMib - beforeMib) * 1024) / pairs).toFixed(1)} KiB` },
-    { name: 'made in', value: `${openSeconds.toFixed(1)} s` },
+    figure('server before', beforeMib, 'mebibytes'),
+    figure('ten seconds after all are there', afterMib, 'mebibytes', target),
+    { label: 'each pair', value: `${(((afterMib - beforeMib) * 1024) / pairs).toFixed(1)} KiB` },
+    { label: 'made in', value: `${openSeconds.toFixed(1)} s` },
   ];
 }
 
-const floodFigures = ({ floods }: RelayFigures): Figure[] =>
-  floods.flatMap(({ reader, growthMib, acceptedMib, code }) => [
-    {
-      name: `growth while the ${reader} does not read`,
-      value: mebibytes(growthMib),
-      target: `under ${relayTargets.floodMib} MiB`,
-      reached: growthMib < relayTargets.floodMib,
-    },
-    { name: '  taken of 300 MiB', value: mebibytes(acceptedMib) },
-    { name: '  closed meanwhile', value: code === 0 ? 'no' : String(code) },
-  ]);
-
-function backFigures({ reconnection: back }: RelayFigures): Figure[] {
-  const { devices, open, seconds, sinceStopSeconds, failures } = back;
-  return [
-    { name: 'devices that are back', value: `${open} of ${devices}`, reached: open === devices },
-    {
-      name: 'after the server listened',
-      value: `${seconds.toFixed(1)} s`,
-      target: `within ${relayTargets.backSeconds} s`,
-      reached: open === devices && seconds <= relayTargets.backSeconds,
-    },
-    { name: 'after it was told to stop', value: `${sinceStopSeconds.toFixed(1)} s` },
-    { name: 'tries that failed', value: listed(failures) },
-  ];
-}
-
-function claimFigures({ claims }: RelayFigures): Figure[] {
-  const errors = listed(claims.errors);
-  return [
-    { name: 'claims', value: String(claims.claims) },
-    { name: 'p50', value: milliseconds(claims.p50Us) },
-    {
-      name: 'p99',
-      value: milliseconds(claims.p99Us),
-      target: `under ${milliseconds(relayTargets.claimP99Us)}`,
-      reached: claims.p99Us < relayTargets.claimP99Us,
-    },
-    { name: 'longest', value: milliseconds(claims.maxUs) },
-    { name: 'refused', value: errors, target: 'none', reached: errors === 'none' },
-  ];
-}
-
-const notes = [
-  'bare: a process with the same flags that hands each message on by `ws`, and checks nothing',
-  'a round trip goes from the point of sale to the device and back; one message is under way for each pair',
+const floodFigures = ({ reader, growthMib, acceptedMib, code }: FloodFigures): Figure[] => [
+  figure(`growth while the ${reader} does not read`, growthMib, 'mebibytes', {
+    under: targets.relay.floodMib,
+  }),
+  figure('  taken of 300 MiB', acceptedMib, 'mebibytes'),
+  { label: '  closed meanwhile', value: code === 0 ? 'no' : String(code) },
 ];
 
-/** @example process.stdout.write(reportRelay(figures, options, machine)); */
-export function writeRelayReport(
-  figures: RelayFigures,
-  options: BenchOptions,
-  machine: MachineDescription,
-): string {
-  const { idle, reconnection: back, cases, profile } = figures;
-  const count = (value: number) => value.toLocaleString('en');
-  const sections = [
-    { title: 'Round trips, medians', figures: cases.flatMap(caseFigures) },
-    { title: `${count(idle.pairs)} idle pairs over TLS`, figures: idleFigures(figures) },
-    { title: '300 MiB to who does not read', figures: floodFigures(figures) },
-    { title: `${count(back.devices)} devices after a restart`, figures: backFigures(figures) },
-    { title: `${options.rate} claims a second, then`, figures: claimFigures(figures) },
-  ];
-  const lines = [...machineLines(machine, figures.othersShare), ...notes, `seed ${options.seed}`];
+function reconnectionFigures(reconnection: ReconnectionFigures): Figure[] {
+  const { devices, open, seconds, sinceStopSeconds, failures } = reconnection;
+  const { backSeconds } = targets.relay;
   return [
-    layOutTable(sections),
-    ...profileSections(profile),
-    lines.map((line) => `  ${line}\n`).join(''),
-  ].join('\n');
+    {
+      label: 'devices that are back',
+      value: `${open} of ${devices}`,
+      isReached: open === devices,
+    },
+    {
+      label: 'after the server listened',
+      value: `${seconds.toFixed(1)} s`,
+      target: `within ${backSeconds} s`,
+      isReached: open === devices && seconds <= backSeconds,
+    },
+    { label: 'after it was told to stop', value: `${sinceStopSeconds.toFixed(1)} s` },
+    { label: 'tries that failed', value: listErrors([{ errors: failures }]) },
+  ];
+}
+
+const claimFigures = (claims: ClaimFigures): Figure[] => [
+  { label: 'claims', value: String(claims.claims) },
+  figure('p50', claims.p50Us, 'milliseconds'),
+  figure('p99', claims.p99Us, 'milliseconds', { under: targets.relay.claimP99Us }),
+  figure('longest', claims.maxUs, 'milliseconds'),
+  errorFigure('refused', [claims]),
+];
+
+export function reportRelay(figures: RelayFigures, { rate }: BenchOptions): BenchResult {
+  const { idle, reconnection, cases, floods, claims, othersShare, profile } = figures;
+  return {
+    figures,
+    profile,
+    othersShare,
+    sections: [
+      { title: 'Round trips, medians', figures: cases.flatMap(caseFigures) },
+      { title: `${grouped(idle.pairs)} idle pairs over TLS`, figures: idleFigures(idle) },
+      { title: '300 MiB to who does not read', figures: floods.flatMap(floodFigures) },
+      {
+        title: `${grouped(reconnection.devices)} devices after a restart`,
+        figures: reconnectionFigures(reconnection),
+      },
+      { title: `${rate} claims a second, then`, figures: claimFigures(claims) },
+    ],
+    notes: [
+      'bare: a process with the same flags that hands each message on by `ws`, and checks nothing',
+      'a round trip goes from the point of sale to the device and back; one message is under way for each pair',
+    ],
+  };
 }

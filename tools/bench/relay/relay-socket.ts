@@ -2,10 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
+import { loopback, serverName, type Target } from '../environment/https-request.ts';
 import { createFrameReader, encodeFrame, opcodes } from './relay-frames.ts';
-
-/** With `ca` over TLS. */
-export type Target = { port: number; authority: string; ca?: string | undefined };
 
 export type LoadSocket = {
   readonly raw: Socket;
@@ -17,7 +15,7 @@ export type LoadSocket = {
   onClose: (code: number) => void;
 };
 
-export type SocketOptions = {
+type SocketOptions = {
   token?: string | undefined;
   /** The address that it comes from: each has its own ports. */
   from?: string;
@@ -39,10 +37,10 @@ function contextOf(ca: string): SecureContext {
 }
 
 function connect({ port, ca }: Target, from: string): Socket {
-  const address = { host: '127.0.0.1', port, localAddress: from };
+  const address = { host: loopback, port, localAddress: from };
   return ca === undefined
     ? connectPlain(address)
-    : connectTls({ ...address, secureContext: contextOf(ca), servername: 'localhost' });
+    : connectTls({ ...address, secureContext: contextOf(ca), servername: serverName });
 }
 
 function requestOf({ authority }: Target, path: string, token: string | undefined): string {
@@ -62,7 +60,7 @@ function requestOf({ authority }: Target, path: string, token: string | undefine
 export function openSocket(
   target: Target,
   path: string,
-  { token, from = '127.0.0.1', keepsText = false }: SocketOptions = {},
+  { token, from = loopback, keepsText = false }: SocketOptions = {},
 ): Promise<LoadSocket> {
   return new Promise((resolve, reject) => {
     const raw = connect(target, from);

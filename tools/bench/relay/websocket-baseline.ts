@@ -1,11 +1,9 @@
-// The bare line of the relay: `ws` that hands each message on to the other end, and checks nothing.
+// The baseline of the relay: `ws` that forwards each message to the other end, and checks nothing.
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-
-export type ToRelayBaseline = { cert?: string; key?: string };
-export type FromRelayBaseline = { port: number };
+import { offerFunctions } from '../bench-process.ts';
 
 /** The end of a pair that came first, until the other one comes. */
 const waiting = new Map<string, WebSocket>();
@@ -17,9 +15,9 @@ function pass(from: WebSocket, to: WebSocket): void {
   from.on('close', () => to.terminate());
 }
 
-function open({ cert, key }: ToRelayBaseline): void {
-  const server =
-    cert === undefined || key === undefined ? createServer() : createTlsServer({ cert, key });
+/** @param certificate without it, the sockets are not encrypted */
+function listen(certificate: { cert: string; key: string } | null): Promise<number> {
+  const server = certificate === null ? createServer() : createTlsServer(certificate);
   const sockets = new WebSocketServer({ server, perMessageDeflate: false, clientTracking: false });
   sockets.on('connection', (socket, request) => {
     const name = (request.url ?? '').split('/').at(-1) ?? '';
@@ -33,11 +31,14 @@ function open({ cert, key }: ToRelayBaseline): void {
     pass(socket, other);
     pass(other, socket);
   });
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 1024 }, () => {
-    const { port } = server.address() as AddressInfo;
-    process.send?.({ port } satisfies FromRelayBaseline);
+  return new Promise((resolve) => {
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1024 }, () => {
+      resolve((server.address() as AddressInfo).port);
+    });
   });
 }
 
-process.once('message', (message: ToRelayBaseline) => open(message));
-process.on('disconnect', () => process.exit(0));
+const functions = { listen };
+export type RelayBaselineFunctions = typeof functions;
+
+offerFunctions(functions);

@@ -70,26 +70,29 @@ function allProcesses(): ProcessStat[] {
     .filter((stat) => stat !== undefined);
 }
 
-/** Which processes a run is about; `postgres` with all its children. */
-export type WatchedProcesses = {
-  server: number;
-  postgres: number;
-  simulator: number;
-  load: number;
-};
+/** The processes of a run, beside the one that reads their times. */
+export type WatchedPids = { server: number; postgres: number; simulator?: number; load?: number };
 
-export type CpuTimes = Record<keyof WatchedProcesses | 'others', number> & { totalMs: number };
+export type CpuTimes = Record<keyof WatchedPids | 'others', number> & { totalMs: number };
 
-/** CPU time that each has used so far, ms; `others` is all else on this machine. */
-export function readCpu(watched: WatchedProcesses): CpuTimes {
+/**
+ * CPU time that each has used so far, ms, PostgreSQL with all its children; `others` is all other
+ * work on this machine. The load is this process unless another one is named.
+ */
+export function readCpu({
+  server,
+  postgres,
+  simulator,
+  load = process.pid,
+}: WatchedPids): CpuTimes {
   const all = allProcesses();
-  const cpuMsOf = (pid: number) => all.find((each) => each.pid === pid)?.cpuMs ?? 0;
+  const cpuMsOf = (pid: number | undefined) => all.find((each) => each.pid === pid)?.cpuMs ?? 0;
   const { busyMs, totalMs } = parseMachineTimes(read('/proc/stat'));
   const times = {
-    server: cpuMsOf(watched.server),
-    postgres: treeCpuMs(watched.postgres, all),
-    simulator: cpuMsOf(watched.simulator),
-    load: cpuMsOf(watched.load),
+    server: cpuMsOf(server),
+    postgres: treeCpuMs(postgres, all),
+    simulator: cpuMsOf(simulator),
+    load: cpuMsOf(load),
   };
   const measuredMs = times.server + times.postgres + times.simulator + times.load;
   return { ...times, others: busyMs - measuredMs, totalMs };

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { layOutTable, slopeOfPoints } from './report-table.ts';
+import { errorFigure, figure, layOutTable, noneFigure, slopeOfPoints } from './report-table.ts';
 
 test('figures are aligned in columns, with their targets and results', () => {
   const text = layOutTable([
     {
       title: 'Speed',
       figures: [
-        { name: 'knee', value: '1,250/s', target: 'at least 1,000/s', reached: true },
-        { name: 'p99', value: '61.0 ms', target: 'under 50 ms', reached: false },
-        { name: 'seed', value: '7' },
+        figure('knee', 1250, 'perSecond', { atLeast: 1000 }),
+        figure('p99', 61_000, 'milliseconds', { under: 50_000 }),
+        figure('a small run', 350, 'mebibytes', { under: 400, isJudged: false }),
+        noneFigure('missed', 2),
+        errorFigure('errors', [{ errors: { lost: 1 } }, { errors: { lost: 2 } }]),
+        { label: 'seed', value: '7' },
       ],
     },
     { title: 'Nothing', figures: [] },
@@ -18,9 +21,12 @@ test('figures are aligned in columns, with their targets and results', () => {
     text,
     [
       'Speed',
-      '  knee   1,250/s   at least 1,000/s   ✓',
-      '  p99    61.0 ms   under 50 ms        ✗ missed',
-      '  seed         7',
+      '  knee           1,250/s   at least 1,000/s   ✓',
+      '  p99            61.0 ms   under 50.0 ms      ✗ missed',
+      '  a small run    350 MiB   under 400 MiB',
+      '  missed               2   none               ✗ missed',
+      '  errors        3 × lost   none               ✗ missed',
+      '  seed                 7',
       '',
     ].join('\n'),
   );

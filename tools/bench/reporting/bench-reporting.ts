@@ -1,6 +1,5 @@
 // `bench reporting`: a search over ten million payments, the summaries of a day, and whether their sums are right.
-
-import { systemClock } from '../../../packages/server/src/platform/index.ts';
+import { type Database, systemClock } from '../../../packages/server/src/platform/index.ts';
 import { createReportQueries } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
 import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/parse-search-filters.ts';
 import { createPaymentClassCache } from '../../../packages/server/src/reporting/search/payment-class-cache.ts';
@@ -10,21 +9,28 @@ import {
 } from '../../../packages/server/src/reporting/search/scan-payments.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import type { EstateQuery } from '../estate/estate-queries.ts';
-import { type CpuTimes, readCpu } from '../report/process-times.ts';
-import { milliseconds, perSecond } from '../report/report-table.ts';
-import { runStep, type StepResult } from '../sales/fixed-rate-load.ts';
-import type { PrintLine } from '../sales/knee-run.ts';
-import { costBetween } from '../sales/load-client.ts';
+import { type ApiClient, createApiClient } from '../environment/https-request.ts';
+import { createProgress, openPlatform } from '../environment/platform.ts';
+import {
+  createClient,
+  createOrganization,
+  fetchClientToken,
+  openProvisioning,
+  withIdentity,
+} from '../environment/provision.ts';
+import type { BenchResult } from '../report/report.ts';
+import { perSecond } from '../report/report-table.ts';
+import type { LoadRequest } from '../sales/fixed-rate-load.ts';
+import { openHttpsConnections } from '../sales/https-connections.ts';
+import { describeStep, type PrintLine, runMeasuredStep } from '../sales/measured-step.ts';
 import { createRandom } from '../sales/request-schedule.ts';
-import { openReportingEnvironment, type ReportingEnvironment } from './reporting-environment.ts';
-import { type ExportFigures, measureExport } from './reporting-export.ts';
+import { measureExport } from './reporting-export.ts';
+import { fillReports } from './reporting-fill.ts';
 import { days } from './reporting-plan.ts';
 import { createReportRequests } from './reporting-queries.ts';
+import { type ReportFigures, reportReporting } from './reporting-report.ts';
 
-export type ReportStep = StepResult & ReturnType<typeof costBetween>;
-
-export const summaryNames = [
+const summaryNames = [
   'day',
   'hour',
   'merchant',
@@ -34,70 +40,20 @@ export const summaryNames = [
   'responseCategory',
 ] as const;
 
-export type ReportFigures = {
-  readonly rows: number;
-  readonly fillSeconds: number;
-  readonly search: ReportStep;
-  /** Pages that were full or the last, and pages that were short and led on. */
-  readonly pages: { readonly whole: number; readonly incomplete: number };
-  readonly summaries: readonly { readonly name: string; readonly step: ReportStep }[];
-  /** Currencies whose sums are not those of a scan over all payments. */
-  readonly wrongSums: readonly string[];
-  readonly scanRowsPerSecond: number;
-  readonly exported: ExportFigures;
-  readonly residentHighestMib: number;
-};
-
 const warmUpSeconds = 3;
 const dayMs = 86_400_000;
 const scannedRows = 200_000;
+const realm = 'reports';
 
-/** Questions at a rate, with what each of them has cost. */
-async function measure(
-  scene: ReportingEnvironment,
-  {
-    ratePerSecond,
-    seconds,
-    random,
-  }: { ratePerSecond: number; seconds: number; random: () => number },
-  request: () => EstateQuery,
-): Promise<ReportStep> {
-  const watched = {
-    server: scene.server.pid,
-    postgres: scene.postgresPid(),
-    simulator: 0,
-    load: process.pid,
-  };
-  const windows: Partial<Record<'begin' | 'end', { cpu: CpuTimes; answered: number }>> = {};
-  const result = await runStep(scene.exchange, {
-    ratePerSecond,
-    seconds,
-    random,
-    request,
-    onWindow(at, answered) {
-      windows[at] = { cpu: readCpu(watched), answered };
-    },
-  });
-  return { ...result, ...costBetween(windows.begin, windows.end) };
-}
-
-function describe(name: string, step: StepResult): string {
-  const errors = Object.entries(step.errors).map(([kind, count]) => `${count} × ${kind}`);
-  const times = `p50 ${milliseconds(step.p50Us)}  p99 ${milliseconds(step.p99Us)}`;
-  return [name.padEnd(28), times, ...errors].join('  ');
-}
+type Reports = { api: ApiClient; database: Database; organizationId: string };
 
 type Sums = { authorized: string; captured: string; refunded: string; cancelled: string };
 
-/** What the summary of all days says, against a scan over every payment. */
-async function wrongSums({
-  caller,
-  database,
-  organizationId,
-}: ReportingEnvironment): Promise<string[]> {
+/** Compares the summary of all days with a scan over every payment. */
+async function wrongSums({ api, database, organizationId }: Reports): Promise<string[]> {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const span = `from=${day(Date.now() - (days + 2) * dayMs)}&to=${day(Date.now() + dayMs)}`;
-  const summary = await caller.call('GET', `/reporting/v1/summary?${span}&groupBy=scheme`);
+  const summary = await api.call('GET', `/reporting/v1/summary?${span}&groupBy=scheme`);
   const { amounts } = summary['total'] as { amounts: (Sums & { currency: string })[] };
   const rows = await database.session(({ query }) =>
     query(
@@ -121,7 +77,7 @@ async function wrongSums({
 }
 
 /** As an export reads them: part by part, the oldest first. */
-async function scanSpeed({ database, organizationId }: ReportingEnvironment): Promise<number> {
+async function scanSpeed({ database, organizationId }: Reports): Promise<number> {
   const queries = createReportQueries(database);
   const classes = createPaymentClassCache(systemClock);
   const entityFilter = { merchantId: undefined, storeId: undefined, deviceId: undefined };
@@ -138,45 +94,74 @@ async function scanSpeed({ database, organizationId }: ReportingEnvironment): Pr
   return (rows * 1000) / (performance.now() - began);
 }
 
+/** A platform whose reports are filled before the server starts, and a token for them. */
+async function openReports(closers: CloseStack, options: BenchOptions, printLine: PrintLine) {
+  const platform = await openPlatform(closers, options);
+  const { database, postgresPid } = platform;
+  const organizationId = await createOrganization(openProvisioning(platform), 'Reports');
+  const credentials = await withIdentity(platform, async (identity) => {
+    await identity.createUserDomain({ userDomainId: realm, organizationId });
+    return createClient(identity, { organizationId, realm }, 'AcquirerAdministrator');
+  });
+  const progress = createProgress(printLine);
+  const { rows } = options;
+  await fillReports(database, { organizationId, rows, onProgress: progress.report });
+  const fillSeconds = progress.seconds();
+  printLine(`${rows.toLocaleString('en')} payments filled in ${fillSeconds.toFixed(0)} s`);
+  const server = await platform.startServer();
+  const token = await fetchClientToken(server.target, realm, credentials);
+  const connections = await openHttpsConnections(server.target, options.connections);
+  closers.add(async () => connections.close());
+  const watched = { server: server.pid, postgres: postgresPid };
+  const reports = { api: createApiClient(server.target, token), database, organizationId };
+  return { server, token, fillSeconds, connections, watched, reports };
+}
+
 export async function benchReporting(
   closers: CloseStack,
   options: BenchOptions,
   printLine: PrintLine,
-): Promise<ReportFigures> {
-  const scene = await openReportingEnvironment(closers, options, printLine);
-  const { server, token } = scene;
+): Promise<BenchResult> {
+  const scene = await openReports(closers, options, printLine);
+  const { server, token, connections, watched, reports, fillSeconds } = scene;
   const { rows, seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
-  const requests = createReportRequests({ authority: server.authority, token, rows, random });
-  const load = { ratePerSecond, seconds, random };
-  await measure(scene, { ...load, seconds: warmUpSeconds }, requests.search);
+  const requests = createReportRequests({
+    authority: server.target.authority,
+    token,
+    rows,
+    random,
+  });
+  const measure = (length: number, request: () => LoadRequest) =>
+    runMeasuredStep(connections, watched, { ratePerSecond, seconds: length, random, request });
+  await measure(warmUpSeconds, requests.search);
   const before = requests.pages();
-  const search = await measure(scene, load, requests.search);
+  const search = await measure(seconds, requests.search);
   const after = requests.pages();
-  printLine(describe('search, any two filters', search));
-  const summaries: { name: string; step: ReportStep }[] = [];
+  printLine(describeStep('search, any two filters', search));
+  const summaries: ReportFigures['summaries'] = [];
   for (const name of summaryNames) {
     const request = () => requests.summary(name);
-    const summaryLoad = { ...load, seconds: Math.max(2, Math.ceil(seconds / summaryNames.length)) };
-    await measure(scene, { ...load, seconds: 1 }, request);
-    const step = await measure(scene, summaryLoad, request);
-    printLine(describe(`a day by ${name}`, step));
+    await measure(1, request);
+    const step = await measure(Math.max(2, Math.ceil(seconds / summaryNames.length)), request);
+    printLine(describeStep(`a day by ${name}`, step));
     summaries.push({ name, step });
   }
-  const wrong = await wrongSums(scene);
-  const scanRowsPerSecond = await scanSpeed(scene);
+  const wrong = await wrongSums(reports);
+  const scanRowsPerSecond = await scanSpeed(reports);
   printLine(`scan ${perSecond(scanRowsPerSecond)}`);
-  const exported = await measureExport(scene, rows);
+  const exported = await measureExport(reports.api, server.pid, rows);
   printLine(`export ${perSecond(exported.rowsPerSecond)}`);
-  return {
+  const figures = {
     rows,
-    fillSeconds: scene.fillSeconds,
+    fillSeconds,
     search,
     summaries,
     scanRowsPerSecond,
     exported,
     pages: { whole: after.whole - before.whole, incomplete: after.incomplete - before.incomplete },
     wrongSums: wrong,
-    residentHighestMib: scene.memory.highest(),
+    residentHighestMib: server.memory.highest(),
   };
+  return reportReporting(figures, options);
 }

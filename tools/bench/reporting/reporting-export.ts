@@ -1,7 +1,7 @@
 // Orders an export of about a million payments, and watches the server's memory until it is written.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ApiClient } from '../environment/https-request.ts';
 import { readResidentMemory } from '../report/process-times.ts';
-import type { ReportingEnvironment } from './reporting-environment.ts';
 import { days } from './reporting-plan.ts';
 
 export type ExportFigures = {
@@ -13,29 +13,29 @@ export type ExportFigures = {
   readonly residentHighestMib: number;
 };
 
-export const exportedRows = 1_000_000;
+const exportedRows = 1_000_000;
 const dayMs = 86_400_000;
 const lookEveryMs = 100;
 const limitMs = 300_000;
 
 export async function measureExport(
-  scene: ReportingEnvironment,
+  api: ApiClient,
+  serverPid: number,
   rows: number,
 ): Promise<ExportFigures> {
-  const { caller, server } = scene;
   const lengthMs = Math.min(1, exportedRows / rows) * days * dayMs;
   const from = new Date(Date.now() - lengthMs).toISOString();
-  const residentBeforeMib = readResidentMemory(server.pid);
+  const residentBeforeMib = readResidentMemory(serverPid);
   let residentHighestMib = residentBeforeMib;
   const order = { format: 'Csv', transactions: { from } };
   const began = performance.now();
-  const { exportId } = await caller.call('POST', '/reporting/v1/exports', order);
+  const { exportId } = await api.call('POST', '/reporting/v1/exports', order);
   for (;;) {
     await pause(lookEveryMs);
-    residentHighestMib = Math.max(residentHighestMib, readResidentMemory(server.pid));
+    residentHighestMib = Math.max(residentHighestMib, readResidentMemory(serverPid));
     // The server may refuse this request when it is busy; the export continues.
     const path = `/reporting/v1/exports/${exportId}`;
-    const exportView = await caller.call('GET', path).catch((): Record<string, unknown> => ({}));
+    const exportView = await api.call('GET', path).catch((): Record<string, unknown> => ({}));
     const tookMs = performance.now() - began;
     if (exportView['state'] === 'Completed') {
       const written = Number(exportView['rows']);

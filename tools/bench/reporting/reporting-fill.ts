@@ -1,6 +1,6 @@
 // Fills the reports of an organisation with millions of payments over some months, and with their sums.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
-import { dropIndexes } from '../environment/fill-tables.ts';
+import { dropIndexes, settleTables } from '../environment/copy-rows.ts';
 import {
   days,
   devicesPerStore,
@@ -11,11 +11,9 @@ import {
   storesPerMerchant,
 } from './reporting-plan.ts';
 
-type SessionQuery = Database['query'];
-
 const chunkRows = 250_000;
 const memoryForIndexes = '512MB';
-export const timeZone = 'Europe/Paris';
+const timeZone = 'Europe/Paris';
 const dayMs = 86_400_000;
 const nil = '00000000-0000-0000-0000-000000000000';
 
@@ -94,7 +92,7 @@ const cellsText = (
     FROM bench_hours JOIN bench_currencies USING (group_id) GROUP BY 1, 2, 3, 4, 5, 6) h
   GROUP BY day, m, s, d, group_id`;
 
-async function makeClasses(query: SessionQuery, organizationId: string): Promise<void> {
+async function makeClasses(query: Database['query'], organizationId: string): Promise<void> {
   const classes = plannedClasses();
   const rows = JSON.stringify(classes);
   await query(
@@ -174,7 +172,6 @@ export async function fillReports(
     onProgress('indexes');
     await query('COMMIT');
     const tables = ['report_payments', 'report_cells', 'report_classes', 'report_groups'];
-    for (const table of tables) await query(`VACUUM (ANALYZE) ${table}`);
-    await query('CHECKPOINT');
+    await settleTables(query, tables);
   });
 }

@@ -39,20 +39,17 @@ type Outcome = {
   readonly weight: number;
 };
 
-const approved = (state: string, weight: number): Outcome => ({
-  category: 'Approved',
-  reason: 'Approved',
-  state,
-  ending: 'approved',
-  weight,
-});
-const declined = (category: string, reason: string, weight: number): Outcome => ({
-  category,
-  reason,
-  state: 'Declined',
-  ending: 'declined',
-  weight,
-});
+const outcome = (
+  ending: PaymentOutcome,
+  category: string,
+  reason: string,
+  state: string,
+  weight: number,
+): Outcome => ({ ending, category, reason, state, weight });
+const approved = (state: string, weight: number) =>
+  outcome('approved', 'Approved', 'Approved', state, weight);
+const declined = (category: string, reason: string, weight: number) =>
+  outcome('declined', category, reason, 'Declined', weight);
 
 const outcomes: readonly Outcome[] = [
   approved('Captured', 860),
@@ -69,20 +66,8 @@ const outcomes: readonly Outcome[] = [
   declined('HardDecline', 'SuspectedFraud', 3),
   declined('HardDecline', 'LostCard', 1),
   declined('TechnicalFailure', 'IssuerUnavailable', 5),
-  {
-    category: 'TechnicalFailure',
-    reason: 'AcquirerUnavailable',
-    state: 'Failed',
-    ending: 'failed',
-    weight: 4,
-  },
-  {
-    category: 'TechnicalFailure',
-    reason: 'Timeout',
-    state: 'Reversed',
-    ending: 'failed',
-    weight: 2,
-  },
+  outcome('failed', 'TechnicalFailure', 'AcquirerUnavailable', 'Failed', 4),
+  outcome('failed', 'TechnicalFailure', 'Timeout', 'Reversed', 2),
 ];
 
 export type PlannedClass = Outcome & {
@@ -131,13 +116,7 @@ export function slotsOfClasses(classes: readonly PlannedClass[]): number[] {
 /** As `md5(…)::uuid` makes it in the database. */
 export function reportingId(kind: 'm' | 's' | 'd' | 'c', number: number): string {
   const hex = createHash('md5').update(`${kind}${number}`).digest('hex');
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 export const paymentReference = (number: number): string => String(number).padStart(12, '0');

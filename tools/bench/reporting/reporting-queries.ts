@@ -1,6 +1,6 @@
 // Writes the questions to the reports as HTTP text: any two filters, and the summaries of a day.
-import type { EstateQuery } from '../estate/estate-queries.ts';
-import type { HttpResponse } from '../sales/http-answers.ts';
+import type { LoadRequest } from '../sales/fixed-rate-load.ts';
+import { describeFailure, writeRequest } from '../sales/http-text.ts';
 import {
   days,
   devicesPerStore,
@@ -10,8 +10,8 @@ import {
   storesPerMerchant,
 } from './reporting-plan.ts';
 
-export type Filter = readonly [name: string, write: () => string];
-export type ReportQueryOptions = {
+type Filter = readonly [name: string, write: () => string];
+type ReportQueryOptions = {
   readonly authority: string;
   readonly token: string;
   readonly rows: number;
@@ -20,15 +20,14 @@ export type ReportQueryOptions = {
 
 export type ReportQueries = {
   /** A search with two filters that are not the same. */
-  search(): EstateQuery;
-  summary(groupBy: string): EstateQuery;
+  search(): LoadRequest;
+  summary(groupBy: string): LoadRequest;
   /** How many pages were full or the last, and how many were short and led on. */
   pages(): { readonly whole: number; readonly incomplete: number };
 };
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-const codeMember = /"code":"(\w+)"/;
 const limit = 50;
 
 /** One of so many; a fifth of the merchants have half of all payments. */
@@ -85,19 +84,14 @@ function filtersOf({ rows, random }: ReportQueryOptions): Filter[] {
   ];
 }
 
-function describeFailure({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
-  return `${status} ${codeMember.exec(bytes.toString('utf8', bodyStart, bodyEnd))?.[1] ?? ''}`;
-}
-
-/** What both filters name twice would be refused. */
+/** The server refuses a filter that is named twice. */
 const membersOf = (text: string) => text.split('&').map((part) => part.split('=')[0]);
 
 export function createReportRequests(options: ReportQueryOptions): ReportQueries {
   const { authority, token, random } = options;
   const filters = filtersOf(options);
   const counts = { whole: 0, incomplete: 0 };
-  const write = (path: string) =>
-    `GET ${path} HTTP/1.1\r\nHost: ${authority}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const write = (path: string) => writeRequest(authority, { path, token });
 
   function two(): string {
     for (;;) {
@@ -111,7 +105,7 @@ export function createReportRequests(options: ReportQueryOptions): ReportQueries
     search: () => ({
       text: write(`/reporting/v1/transactions?limit=${limit}&${two()}`),
       faultOf(answer) {
-        if (answer.status !== 200) return describeFailure(answer);
+        if (answer.status !== 200) return describeFailure(answer, '');
         const { bytes, bodyStart, bodyEnd } = answer;
         const { items, nextCursor } = JSON.parse(bytes.toString('utf8', bodyStart, bodyEnd));
         if (items.length === limit || nextCursor === null) counts.whole += 1;
@@ -124,7 +118,7 @@ export function createReportRequests(options: ReportQueryOptions): ReportQueries
       const day = new Date(ms).toISOString().slice(0, 10);
       return {
         text: write(`/reporting/v1/summary?from=${day}&to=${day}&groupBy=${groupBy}`),
-        faultOf: (answer) => (answer.status === 200 ? undefined : describeFailure(answer)),
+        faultOf: (answer) => (answer.status === 200 ? undefined : describeFailure(answer, '')),
       };
     },
     pages: () => ({ ...counts }),

@@ -1,69 +1,40 @@
-// `bench sales`: the knee and the bare line by turns, then 70 % of the knee, full tables, memory.
+// `bench sales`: the knee and the baseline alternate, then 70 % of the knee, full tables, memory.
 import { defined } from '@switchyard/contract';
-import { type BaselineRun, bestRun } from '../baseline/sale-baseline-client.ts';
+import type { BaselineRun } from '../baseline/sale-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { type BenchEnvironment, openBenchEnvironment } from '../environment/bench-environment.ts';
-import { fillTables } from '../environment/fill-tables.ts';
-import { measureStartTimes, type StartTimes } from '../environment/start-times.ts';
-import { type Profile, profileStep } from '../report/profile-step.ts';
+import { measureStartTimes } from '../environment/start-times.ts';
+import { profileStep } from '../report/profile-step.ts';
+import type { BenchResult } from '../report/report.ts';
 import { perSecond, seconds } from '../report/report-table.ts';
+import { fillTransactions } from './fill-transactions.ts';
 import { median } from './find-knee.ts';
-import { describeStep, findKnee, type KneeResult, type PrintLine } from './knee-run.ts';
-import type { MeasuredStep } from './load-client.ts';
+import { describeSalesStep, findKnee, type KneeResult, longStep, shareOfKnee } from './knee-run.ts';
+import type { MeasuredStep } from './load-generator.ts';
+import type { PrintLine } from './measured-step.ts';
+import {
+  openSalesEnvironment,
+  refundSales,
+  type SalesEnvironment,
+  warmUpSales,
+} from './sales-environment.ts';
+import { bestRun, type FullTablesFigures, reportSales, type SoakFigures } from './sales-report.ts';
 
-export type SoakFigures = { minute: number; residentMib: number; step: MeasuredStep }[];
+type Run = { scene: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
 
-export type SalesFigures = {
-  starts?: StartTimes;
-  warmUp: MeasuredStep[];
-  baselineRuns: BaselineRun[];
-  knees: KneeResult[];
-  /** Medians, sales a second. */
-  kneePerSecond: number;
-  barePerSecond: number;
-  at70: MeasuredStep;
-  residentAt70Mib: number;
-  residentHighestMib: number;
-  /** The same steps before the tables were filled, and after. */
-  full?: { rows: number; fillSeconds: number; before: MeasuredStep[]; after: MeasuredStep[] };
-  soak?: SoakFigures;
-  profile?: Profile;
-};
-
-/** Every device has to get its terminal id, every card its token, and the code to be compiled. */
-const warmUp = [
-  { ratePerSecond: 150, seconds: 12 },
-  { ratePerSecond: 400, seconds: 8 },
-];
 const bareSeconds = 4;
 const bareWarmUpSeconds = 1.5;
-/** The first search begins here; the later ones a little below what the first one found. */
+/** The first search begins here; the later ones a little below the result of the first one. */
 const firstRate = 500;
 const laterFrom = 0.75;
 const laterGrowth = 1.1;
-const shareOfKnee = 0.7;
-/** The step at 70 % is this many times longer than one of a search. */
-const longStep = 3;
 /** On empty and on full tables; of their p99 the median counts, since one hiccup of the machine doubles that of a step. */
 const comparedSteps = 5;
 const modelRefunds = 20;
 const soakPartSeconds = 60;
 
-async function warm(scene: BenchEnvironment, printLine: PrintLine): Promise<MeasuredStep[]> {
-  printLine('warming up …');
-  const steps: MeasuredStep[] = [];
-  for (const { ratePerSecond, seconds: length } of warmUp) {
-    const step = await scene.load.step('sales', ratePerSecond, length);
-    printLine(describeStep(step));
-    steps.push(step);
-  }
-  await scene.baseline.run(bareWarmUpSeconds);
-  return steps;
-}
-
-async function runBare(scene: BenchEnvironment, printLine: PrintLine): Promise<BaselineRun> {
-  const run = await scene.baseline.run(bareSeconds);
+async function runBaseline({ scene, printLine }: Run): Promise<BaselineRun> {
+  const run = await scene.baseline.call('run', bareSeconds);
   const rates = run.map(
     ({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`,
   );
@@ -71,11 +42,12 @@ async function runBare(scene: BenchEnvironment, printLine: PrintLine): Promise<B
   return run;
 }
 
-async function runRounds(scene: BenchEnvironment, options: BenchOptions, printLine: PrintLine) {
+async function runRounds(run: Run) {
+  const { scene, options, printLine } = run;
   const baselineRuns: BaselineRun[] = [];
   const knees: KneeResult[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
-    baselineRuns.push(await runBare(scene, printLine));
+    baselineRuns.push(await runBaseline(run));
     if (options.knee > 0) continue;
     await scene.renewTokens();
     const firstKnee = knees[0]?.perSecond ?? 0;
@@ -83,11 +55,11 @@ async function runRounds(scene: BenchEnvironment, options: BenchOptions, printLi
       firstKnee > 0
         ? { from: Math.round(firstKnee * laterFrom), growth: laterGrowth }
         : { from: firstRate };
-    const knee = await findKnee(scene.load, {
+    const { seconds: length } = options;
+    const knee = await findKnee(scene.load, printLine, {
       ...search,
       kind: 'sales',
-      seconds: options.seconds,
-      printLine,
+      seconds: length,
     });
     printLine(`knee ${round}: ${perSecond(knee.perSecond)}`);
     knees.push(knee);
@@ -95,34 +67,24 @@ async function runRounds(scene: BenchEnvironment, options: BenchOptions, printLi
   return { baselineRuns, knees };
 }
 
-async function runCompared(
-  scene: BenchEnvironment,
-  { seconds: length }: BenchOptions,
-  rate: number,
-  printLine: PrintLine,
-) {
+async function runCompared(run: Run, rate: number, tables: string): Promise<MeasuredStep[]> {
+  const { scene, options, printLine } = run;
   const steps: MeasuredStep[] = [];
   for (let count = 0; count < comparedSteps; count += 1) {
     await scene.renewTokens();
-    const step = await scene.load.step('sales', rate, length);
-    printLine(describeStep(step));
+    const step = await scene.load.step('sales', rate, options.seconds);
+    printLine(`on ${tables} tables  ${describeSalesStep(step)}`);
     steps.push(step);
   }
   return steps;
 }
 
-async function runFull(
-  scene: BenchEnvironment,
-  options: BenchOptions,
-  rate: number,
-  printLine: PrintLine,
-) {
-  const before = await runCompared(scene, options, rate, (text) =>
-    printLine(`on empty tables  ${text}`),
-  );
+async function runFull(run: Run, rate: number): Promise<FullTablesFigures> {
+  const { scene, options, printLine } = run;
+  const before = await runCompared(run, rate, 'empty');
   const startedMs = performance.now();
-  await scene.refundSome(modelRefunds);
-  await fillTables(scene.database, {
+  await refundSales(scene, modelRefunds);
+  await fillTransactions(scene.platform.database, {
     organizationId: scene.organization.organizationId,
     rows: options.rows,
     onProgress: (rows) =>
@@ -131,29 +93,21 @@ async function runFull(
   const fillSeconds = (performance.now() - startedMs) / 1000;
   printLine(`filled, indexed, analysed and written out in ${seconds(fillSeconds)}`);
   await scene.renewTokens();
-  // The same time to come to rest as before the first measurement.
+  // The same time to settle as before the first measurement.
   await scene.load.step('sales', rate, options.seconds);
-  const after = await runCompared(scene, options, rate, (text) =>
-    printLine(`on full tables  ${text}`),
-  );
+  const after = await runCompared(run, rate, 'full');
   return { rows: options.rows, fillSeconds, before, after };
 }
 
-async function runSoak(
-  scene: BenchEnvironment,
-  options: BenchOptions,
-  rate: number,
-  printLine: PrintLine,
-): Promise<SoakFigures> {
+async function runSoak({ scene, options, printLine }: Run, rate: number): Promise<SoakFigures> {
   const soak: SoakFigures = [];
   for (let minute = 1; minute <= options.minutes; minute += 1) {
     await scene.renewTokens();
     const step = await scene.load.step('sales', rate, soakPartSeconds);
-    const residentMib = scene.memory.now();
+    const residentMib = scene.server.memory.now();
     soak.push({ minute, residentMib, step });
-    printLine(
-      `minute ${minute}: server holds ${residentMib.toFixed(0)} MiB  ${describeStep(step)}`,
-    );
+    const memory = `server holds ${residentMib.toFixed(0)} MiB`;
+    printLine(`minute ${minute}: ${memory}  ${describeSalesStep(step)}`);
   }
   return soak;
 }
@@ -162,35 +116,39 @@ export async function benchSales(
   closers: CloseStack,
   options: BenchOptions,
   printLine: PrintLine,
-): Promise<SalesFigures> {
+): Promise<BenchResult> {
   const starts = options.starts ? await measureStartTimes(closers) : undefined;
   if (starts !== undefined) {
     printLine(`start: ${seconds(starts.firstSeconds)}, again: ${seconds(starts.secondSeconds)}`);
   }
-  const scene = await openBenchEnvironment(closers, options);
-  const warmedUp = await warm(scene, printLine);
-  const { baselineRuns, knees } = await runRounds(scene, options, printLine);
+  const scene = await openSalesEnvironment(closers, options);
+  const { load, server, platform } = scene;
+  const run = { scene, options, printLine };
+  const warmUp = await warmUpSales(load, printLine);
+  await scene.baseline.call('run', bareWarmUpSeconds);
+  const { baselineRuns, knees } = await runRounds(run);
   const kneePerSecond = options.knee || median(knees.map((knee) => knee.perSecond));
   if (kneePerSecond === 0) throw new Error('no rate was held: see the steps above');
   const rate = Math.round(kneePerSecond * shareOfKnee);
   await scene.renewTokens();
-  const at70 = await scene.load.step('sales', rate, options.seconds * longStep);
-  printLine(`at 70 %  ${describeStep(at70)}`);
-  const residentAt70Mib = scene.memory.now();
+  const at70 = await load.step('sales', rate, options.seconds * longStep);
+  printLine(`at 70 %  ${describeSalesStep(at70)}`);
+  const residentAt70Mib = server.memory.now();
   const profile = options.profile
-    ? await profileStep(scene, () => scene.load.step('sales', rate, options.seconds))
+    ? await profileStep(platform, server.pid, () => load.step('sales', rate, options.seconds))
     : undefined;
-  const full = options.rows > 0 ? await runFull(scene, options, rate, printLine) : undefined;
-  const soak = options.minutes > 0 ? await runSoak(scene, options, rate, printLine) : undefined;
-  return {
-    warmUp: warmedUp,
+  const full = options.rows > 0 ? await runFull(run, rate) : undefined;
+  const soak = options.minutes > 0 ? await runSoak(run, rate) : undefined;
+  const figures = {
+    warmUp,
     baselineRuns,
     knees,
     kneePerSecond,
-    barePerSecond: median(baselineRuns.map((run) => bestRun(run).salesPerSecond)),
+    barePerSecond: median(baselineRuns.map((each) => bestRun(each).salesPerSecond)),
     at70,
     residentAt70Mib,
-    residentHighestMib: scene.memory.highest(),
+    residentHighestMib: server.memory.highest(),
     ...defined({ starts, full, soak, profile }),
   };
+  return reportSales(figures, options);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { runStep } from './fixed-rate-load.ts';
-import type { HttpResponse } from './http-answers.ts';
+import type { HttpResponse } from './http-text.ts';
 import type { HttpsConnections, OnResponse } from './https-connections.ts';
 import { createRandom } from './request-schedule.ts';
 

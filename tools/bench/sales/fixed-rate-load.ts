@@ -1,9 +1,16 @@
 // Offers requests at a fixed rate for some time, regardless of their results, and counts the responses.
 
-import { createHistogram, type Histogram } from '../report/histogram.ts';
-import type { HttpResponse } from './http-answers.ts';
+import { createLatencyHistogram, type LatencyHistogram } from '../report/latency-histogram.ts';
+import type { HttpResponse } from './http-text.ts';
 import type { HttpsConnections } from './https-connections.ts';
 import { createArrivalTimes } from './request-schedule.ts';
+
+export type LoadRequest = {
+  /** As HTTP text. */
+  text: string;
+  /** Whether an answer is the right one: undefined, or a kind of error. */
+  faultOf(answer: HttpResponse): string | undefined;
+};
 
 export type LoadStep = {
   ratePerSecond: number;
@@ -13,8 +20,7 @@ export type LoadStep = {
   /** When more requests wait than arrive in this time, nothing will ever be in time again. */
   hopelessSeconds?: number;
   random: () => number;
-  /** The next request, and whether an answer to it is the right one: undefined, or a kind of error. */
-  request(): { text: string; faultOf(answer: HttpResponse): string | undefined };
+  request(): LoadRequest;
   /** When the part of the step that counts begins and ends. */
   onWindow(at: 'begin' | 'end', answered: number): void;
   /** The machine's own where none is given. */
@@ -44,7 +50,7 @@ export type StepResult = {
 const patienceMs = 5000;
 const tickMs = 1;
 
-type Waiting = { dueMs: number; text: string; faultOf(answer: HttpResponse): string | undefined };
+type Waiting = LoadRequest & { dueMs: number };
 
 /** A queue from which taking the first costs nothing. */
 function createQueue<Item>() {
@@ -70,7 +76,7 @@ const machineTime: LoadTime = {
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-type Counts = { latencies: Histogram; offered: number; inWindow: number; all: number };
+type Counts = { latencies: LatencyHistogram; offered: number; inWindow: number; all: number };
 
 function resultOf(
   counts: Counts,
@@ -83,11 +89,11 @@ function resultOf(
     offered: counts.offered,
     offeredPerSecond: counts.offered / windowSeconds,
     achievedPerSecond: counts.inWindow / windowSeconds,
-    p50Us: latencies.percentile(50),
-    p90Us: latencies.percentile(90),
-    p99Us: latencies.percentile(99),
-    p999Us: latencies.percentile(99.9),
-    maxUs: latencies.max(),
+    p50Us: latencies.percentileUs(50),
+    p90Us: latencies.percentileUs(90),
+    p99Us: latencies.percentileUs(99),
+    p999Us: latencies.percentileUs(99.9),
+    maxUs: latencies.maxUs(),
     errors: Object.fromEntries(errors),
     answered: counts.all,
     givenUp,
@@ -103,7 +109,7 @@ export async function runStep(exchange: HttpsConnections, step: LoadStep): Promi
   const nextArrival = createArrivalTimes(ratePerSecond, step.random);
   const queue = createQueue<Waiting>();
   const errors = new Map<string, number>();
-  const counts: Counts = { latencies: createHistogram(), offered: 0, inWindow: 0, all: 0 };
+  const counts: Counts = { latencies: createLatencyHistogram(), offered: 0, inWindow: 0, all: 0 };
   const startMs = time.now();
   const fromMs = startMs + leadSeconds * 1000;
   const untilMs = fromMs + seconds * 1000;
@@ -122,9 +128,7 @@ export async function runStep(exchange: HttpsConnections, step: LoadStep): Promi
     if (kind !== undefined) fail(kind);
     counts.all += 1;
     if (nowMs >= fromMs && nowMs < untilMs && kind === undefined) counts.inWindow += 1;
-    if (isCounted(waiting.dueMs)) {
-      counts.latencies.record(Math.round((nowMs - waiting.dueMs) * 1000));
-    }
+    if (isCounted(waiting.dueMs)) counts.latencies.record(nowMs - waiting.dueMs);
     drain();
   }
 
@@ -158,7 +162,7 @@ export async function runStep(exchange: HttpsConnections, step: LoadStep): Promi
   if (givenUp) {
     fail('given up: the requests that waited only grew in number');
     for (let each = queue.take(); each !== undefined; each = queue.take()) {
-      counts.latencies.record(Math.round((endedMs - each.dueMs) * 1000));
+      counts.latencies.record(endedMs - each.dueMs);
     }
   }
   const patientUntilMs = endedMs + patienceMs;
@@ -167,7 +171,7 @@ export async function runStep(exchange: HttpsConnections, step: LoadStep): Promi
   while (queue.take() !== undefined) underWay += 1;
   for (let remaining = underWay; remaining > 0; remaining -= 1) {
     fail('unanswered');
-    counts.latencies.record((seconds + patienceMs / 1000) * 1e6);
+    counts.latencies.record(seconds * 1000 + patienceMs);
   }
   return resultOf(counts, errors, Math.max(0.001, (endedMs - fromMs) / 1000), givenUp);
 }

@@ -1,8 +1,10 @@
 // Keeps TLS connections to the server open; each carries one request at a time.
 import { connect, type TLSSocket } from 'node:tls';
-import { createResponseReader, HttpProtocolError, type HttpResponse } from './http-answers.ts';
+import { loopback, serverName, type Target } from '../environment/https-request.ts';
+import { createResponseReader, HttpProtocolError, type HttpResponse } from './http-text.ts';
 
-export type Target = { host: string; port: number; ca: string };
+/** Of one connection: the address that it comes from, and a certificate with its key, PEM. */
+export type ConnectionOptions = { localAddress?: string; cert?: string; key?: string };
 
 /** Called once: with the answer, or with the reason why there is none. */
 export type OnResponse = (answer: HttpResponse | undefined, lost?: string) => void;
@@ -16,13 +18,13 @@ export type HttpsConnections = {
 
 type Connection = { socket: TLSSocket; waiting: OnResponse | undefined; isClosed: boolean };
 
-/** A name for what a certificate of the server is made out to. */
-const serverName = 'localhost';
 const reconnectAfterMs = 20;
+const answerLimitMs = 30_000;
 
-function dial({ host, port, ca }: Target): Promise<TLSSocket> {
+function dial({ port, ca }: Target, options: ConnectionOptions): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, ca, servername: serverName, ALPNProtocols: ['http/1.1'] });
+    const server = { host: loopback, port, ca, servername: serverName };
+    const socket = connect({ ...server, ...options, ALPNProtocols: ['http/1.1'] });
     socket.setNoDelay(true);
     socket.once('error', reject);
     socket.once('secureConnect', () => {
@@ -32,10 +34,11 @@ function dial({ host, port, ca }: Target): Promise<TLSSocket> {
   });
 }
 
-/** @example const exchange = await openExchange({ host, port, ca }, 64); */
+/** @example const connections = await openHttpsConnections(target, 64); */
 export async function openHttpsConnections(
   target: Target,
   connections: number,
+  options: ConnectionOptions = {},
 ): Promise<HttpsConnections> {
   const free: Connection[] = [];
   let closed = false;
@@ -54,14 +57,14 @@ export async function openHttpsConnections(
 
   function replace(): void {
     if (closed) return;
-    dial(target).then(adopt, () => setTimeout(replace, reconnectAfterMs).unref());
+    dial(target, options).then(adopt, () => setTimeout(replace, reconnectAfterMs).unref());
   }
 
   function adopt(socket: TLSSocket): void {
     const connection: Connection = { socket, waiting: undefined, isClosed: false };
     const readChunk = createResponseReader((answer) => {
       const { waiting } = connection;
-      if (waiting === undefined) throw new HttpProtocolError('an answer that nobody asked for');
+      if (waiting === undefined) throw new HttpProtocolError('an answer without a request');
       connection.waiting = undefined;
       // Free first, so that the caller can send the next request from inside the callback.
       if (!answer.isLast) free.push(connection);
@@ -82,7 +85,7 @@ export async function openHttpsConnections(
     else free.push(connection);
   }
 
-  const dialled = Array.from({ length: connections }, () => dial(target));
+  const dialled = Array.from({ length: connections }, () => dial(target, options));
   for (const socket of await Promise.all(dialled)) adopt(socket);
 
   return {
@@ -100,4 +103,21 @@ export async function openHttpsConnections(
       for (const { socket } of free) socket.destroy();
     },
   };
+}
+
+/** @throws Error where there is no answer in time */
+export function askOnce(
+  connections: HttpsConnections,
+  text: string,
+): Promise<{ status: number; body: string; isLast: boolean }> {
+  return new Promise((resolve, reject) => {
+    const limit = setTimeout(() => reject(new Error('no answer in time')), answerLimitMs);
+    const isSent = connections.send(text, (answer, lost = 'lost') => {
+      clearTimeout(limit);
+      if (answer === undefined) return reject(new Error(lost));
+      const { status, isLast, bytes, bodyStart, bodyEnd } = answer;
+      resolve({ status, isLast, body: bytes.toString('utf8', bodyStart, bodyEnd) });
+    });
+    if (!isSent) reject(new Error('every connection is busy'));
+  });
 }

@@ -1,9 +1,9 @@
-// Looks for the knee of a running platform, step by step, and reports each result.
-
-import { microseconds, milliseconds, perSecond } from '../report/report-table.ts';
+// Searches the knee of a running platform, step by step, and reports each result.
+import { setTimeout as pause } from 'node:timers/promises';
+import { perSecond } from '../report/report-table.ts';
 import { createKneeSearch, heldLimits, isRateHeld, type KneeOptions } from './find-knee.ts';
-import type { LoadClient, MeasuredStep } from './load-client.ts';
-import type { LoadKind } from './load-process-messages.ts';
+import type { LoadKind, MeasuredStep, SalesLoad } from './load-generator.ts';
+import { describeStep, type PrintLine } from './measured-step.ts';
 
 export type KneeResult = {
   /** What was achieved in the highest step that was held. */
@@ -12,39 +12,31 @@ export type KneeResult = {
   steps: MeasuredStep[];
 };
 
-export type PrintLine = (line: string) => void;
+export const shareOfKnee = 0.7;
+/** The step at 70 % is this many times longer than one of a search. */
+export const longStep = 3;
 
 /** Printed with every result: the definition of "held". */
 export const heldDefinition =
   `held: at least ${heldLimits.achievedShare * 100} % of what was offered is answered in its time, ` +
   `p99 is under ${heldLimits.p99Us / 1000} ms from the due time, and there is no error`;
 
-const errorsOf = (step: MeasuredStep) =>
-  Object.values(step.errors).reduce((sum, count) => sum + count, 0);
-
-export function isStepHeld(step: MeasuredStep): boolean {
-  return !step.givenUp && isRateHeld({ ...step, errors: errorsOf(step) });
+function isStepHeld(step: MeasuredStep): boolean {
+  const errors = Object.values(step.errors).reduce((sum, count) => sum + count, 0);
+  return !step.givenUp && isRateHeld({ ...step, errors });
 }
 
-export function describeStep(step: MeasuredStep): string {
-  const figures = [
-    `${step.kind} ${perSecond(step.ratePerSecond)}`.padEnd(16),
-    (isStepHeld(step) ? 'held' : 'not held').padEnd(8),
-    `achieved ${perSecond(step.achievedPerSecond)}`.padEnd(17),
-    `p50 ${milliseconds(step.p50Us)}`.padEnd(13),
-    `p99 ${milliseconds(step.p99Us)}`.padEnd(14),
-    `server ${microseconds(step.cpuUs.server)}`.padEnd(14),
-    `PostgreSQL ${microseconds(step.cpuUs.postgres)}`,
-    ...Object.entries(step.errors).map(([kind, count]) => `${count} × ${kind}`),
-  ];
-  return figures.join('  ');
+export function describeSalesStep(step: MeasuredStep): string {
+  const rate = `${step.kind} ${perSecond(step.ratePerSecond)}`.padEnd(16);
+  return describeStep(`${rate}  ${isStepHeld(step) ? 'held' : 'not held'}`, step);
 }
 
 const settleMs = 400;
 
 export async function findKnee(
-  load: LoadClient,
-  options: KneeOptions & { kind: LoadKind; seconds: number; printLine: PrintLine },
+  load: SalesLoad,
+  printLine: PrintLine,
+  options: KneeOptions & { kind: LoadKind; seconds: number },
 ): Promise<KneeResult> {
   const search = createKneeSearch(options);
   const steps: MeasuredStep[] = [];
@@ -52,11 +44,11 @@ export async function findKnee(
   for (let rate = search.next(); rate !== undefined; rate = search.next()) {
     const step = await load.step(options.kind, rate, options.seconds);
     steps.push(step);
-    options.printLine(describeStep(step));
+    printLine(describeSalesStep(step));
     const isHeld = isStepHeld(step);
     if (isHeld && rate >= search.highestHeldRate()) best = step;
     search.report(rate, isHeld);
-    await new Promise((resolve) => setTimeout(resolve, settleMs));
+    await pause(settleMs);
   }
   return { perSecond: best?.achievedPerSecond ?? 0, step: best, steps };
 }

@@ -1,34 +1,23 @@
-// `bench tokens`: what tokens cost the server, way by way, beside bare Fastify and jose in the same rounds.
+// `bench tokens`: the cost of tokens for the server, by kind, beside bare Fastify and jose in the same rounds.
+import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
-import type { BenchOptions } from '../bench-options.ts';
+import type { BenchOptions, TokenCaseName } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
+import { clientForm, tokenPath } from '../environment/https-request.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
+import type { BenchResult } from '../report/report.ts';
 import { mebibytes, microseconds, perSecond } from '../report/report-table.ts';
 import { median } from '../sales/find-knee.ts';
-import type { PrintLine } from '../sales/knee-run.ts';
-import { createTokenCases, type TokenCaseName } from './token-cases.ts';
-import type { TokenRun } from './token-client.ts';
+import type { PrintLine } from '../sales/measured-step.ts';
+import { createTokenCases } from './token-cases.ts';
 import { openTokenEnvironment, type TokenEnvironment } from './token-environment.ts';
-import type { TokenLoadOrder } from './token-messages.ts';
-
-export type TokenCaseFigures = {
-  name: TokenCaseName;
-  runs: TokenRun[];
-  /** Of the rounds. */
-  medianPerCpuSecond: number;
-};
-
-export type TokenFigures = {
-  parts: TokenCaseFigures[];
-  manyRealms?: { realms: number; before: number; after: number; highest: number; errors: string[] };
-  profile?: Profile;
-};
+import type { TokenLoadOrder, TokenRun } from './token-load.ts';
+import { type ManyRealmsFigures, reportTokens, type TokenCaseFigures } from './token-report.ts';
 
 const warmUpSeconds = 2;
-/** What is freed after a run is given back little by little. */
+/** Memory that a run freed is returned little by little. */
 const settleMs = 1000;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const realmConnections = 16;
 
 function describe(name: string, run: TokenRun): string {
   const errors = Object.entries(run.errors).map(([kind, count]) => `${count} × ${kind}`);
@@ -43,25 +32,17 @@ function describe(name: string, run: TokenRun): string {
 }
 
 /** In every realm one token, so that each has its keys and caches in memory. */
-async function fillRealms(scene: TokenEnvironment): Promise<TokenFigures['manyRealms']> {
-  const { realms, load, memory, target } = scene;
+async function fillRealms(scene: TokenEnvironment): Promise<ManyRealmsFigures | undefined> {
+  const { realms, load, server } = scene;
+  const { memory, target } = server;
   if (realms.length === 0) return undefined;
   const before = memory.now();
-  const work: TokenLoadOrder = {
-    name: 'many realms',
-    target: target('/'),
-    forms: realms.map(({ credentials }) =>
-      new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: credentials.clientId,
-        client_secret: credentials.clientSecret,
-      }).toString(),
-    ),
-    connections: 16,
-    newHandshakes: false,
-  };
-  const paths = realms.map(({ realm }) => `/oauth2/v1/${realm}/token`);
-  const { errors } = await load.once(work, paths);
+  const order = { name: 'many realms', target, path: '/', connections: realmConnections };
+  const requests = realms.map(({ realm, credentials }) => ({
+    path: tokenPath(realm),
+    form: clientForm(credentials),
+  }));
+  const errors = await load.call('requestOnce', { order, requests });
   await pause(settleMs);
   return {
     realms: realms.length,
@@ -72,54 +53,53 @@ async function fillRealms(scene: TokenEnvironment): Promise<TokenFigures['manyRe
   };
 }
 
-export async function benchTokens(
-  closers: CloseStack,
-  options: BenchOptions,
-  printLine: PrintLine,
-): Promise<TokenFigures> {
-  const { seconds, rounds } = options;
-  printLine(`making a realm, and ${options.realms.toLocaleString('en')} more …`);
-  const scene = await openTokenEnvironment(closers, options);
-  const pidsOf = (name: TokenCaseName) => ({
-    server: name === 'bare' ? scene.baseline.pid : scene.server.pid,
-    postgres: scene.postgresPid,
-  });
-  const parts = await createTokenCases(scene, options.parts);
-  printLine('warming up …');
-  for (const { name, work } of parts) await scene.load.run(work, warmUpSeconds, pidsOf(name));
-  const figures: TokenCaseFigures[] = parts.map(({ name }) => ({
-    name,
-    runs: [],
-    medianPerCpuSecond: 0,
-  }));
-  for (let round = 1; round <= rounds; round += 1) {
-    printLine(`round ${round} of ${rounds}`);
-    for (const [at, { name, work }] of parts.entries()) {
-      const run = await scene.load.run(work, seconds, pidsOf(name));
-      figures[at]?.runs.push(run);
-      printLine(describe(name, run));
-    }
-  }
-  for (const each of figures) {
-    each.medianPerCpuSecond = median(each.runs.map((run) => run.tokensPerCpuSecond));
-  }
-  const manyRealms = await fillRealms(scene);
-  if (manyRealms !== undefined)
-    printLine(`with every realm in use: ${mebibytes(manyRealms.after)}`);
-  const all = { parts: figures, ...defined({ manyRealms }) };
-  return options.profile ? { ...all, profile: await profileTokens(scene, parts, seconds) } : all;
+function runCase(scene: TokenEnvironment, order: TokenLoadOrder, seconds: number) {
+  const { load, server, baselinePid, platform } = scene;
+  const pid = order.name === 'bare' ? baselinePid : server.pid;
+  const watched = { server: pid, postgres: platform.postgresPid };
+  return load.call('run', { order, seconds, watched });
 }
 
 async function profileTokens(
   scene: TokenEnvironment,
-  parts: Awaited<ReturnType<typeof createTokenCases>>,
+  orders: readonly TokenLoadOrder[],
   seconds: number,
 ): Promise<Profile> {
-  const part = parts.find(({ name }) => name !== 'bare');
-  if (part === undefined) throw new Error('there is nothing to profile');
-  const pids = { server: scene.server.pid, postgres: scene.postgresPid };
-  return profileStep(scene, async () => {
-    const run = await scene.load.run(part.work, seconds, pids);
+  const order = orders.find(({ name }) => name !== 'bare');
+  if (order === undefined) throw new Error('there is nothing to profile');
+  return profileStep(scene.platform, scene.server.pid, async () => {
+    const run = await runCase(scene, order, seconds);
     return { answered: Math.round(run.tokensPerSecond * seconds) };
   });
+}
+
+export async function benchTokens(
+  closers: CloseStack,
+  options: BenchOptions,
+  printLine: PrintLine,
+): Promise<BenchResult> {
+  const { seconds, rounds } = options;
+  printLine(`making a realm, and ${options.realms.toLocaleString('en')} more …`);
+  const scene = await openTokenEnvironment(closers, options);
+  const orders = await createTokenCases(scene, options.parts);
+  printLine('warming up …');
+  for (const order of orders) await runCase(scene, order, warmUpSeconds);
+  const runs = new Map<string, TokenRun[]>(orders.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round += 1) {
+    printLine(`round ${round} of ${rounds}`);
+    for (const order of orders) {
+      const run = await runCase(scene, order, seconds);
+      runs.get(order.name)?.push(run);
+      printLine(describe(order.name, run));
+    }
+  }
+  const parts: TokenCaseFigures[] = [...runs].map(([name, all]) => ({
+    name: name as TokenCaseName,
+    runs: all,
+    medianPerCpuSecond: median(all.map((run) => run.tokensPerCpuSecond)),
+  }));
+  const manyRealms = await fillRealms(scene);
+  if (manyRealms) printLine(`with every realm in use: ${mebibytes(manyRealms.after)}`);
+  const profile = options.profile ? await profileTokens(scene, orders, seconds) : undefined;
+  return reportTokens({ parts, ...defined({ manyRealms, profile }) });
 }

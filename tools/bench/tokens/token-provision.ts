@@ -1,5 +1,5 @@
 // Makes what asks for tokens: applications and people of one realm, and realms by the thousand.
-import { generateKeyPair, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPair, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createApplicationStore } from '../../../packages/server/src/identity/clients/application-sql.ts';
 import { createApplications } from '../../../packages/server/src/identity/clients/applications.ts';
@@ -10,14 +10,17 @@ import {
   createKeyRing,
   type GeneratePrivateKey,
 } from '../../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
+import { systemClock, systemIds } from '../../../packages/server/src/platform/index.ts';
+import type { Credentials } from '../environment/https-request.ts';
+import type { Platform } from '../environment/platform.ts';
 import {
-  type Database,
-  type Log,
-  readSettings,
-  systemClock,
-  systemIds,
-} from '../../../packages/server/src/platform/index.ts';
-import { type Credentials, openIdentity } from '../environment/provision.ts';
+  createClient,
+  createPasswordClient,
+  createUser,
+  type Organization,
+  readPlatformKey,
+  withIdentity,
+} from '../environment/provision.ts';
 
 /** Each is limited to 6,000 tokens a minute. */
 const applicationsCount = 240;
@@ -29,77 +32,34 @@ const generate = promisify(generateKeyPair);
 
 /** `clientId` is public, with the password grant. */
 export type BenchUser = { username: string; password: string; clientId: string };
-export type TokenProvision = {
-  organizationId: string;
-  realm: string;
-  applications: Credentials[];
-  users: BenchUser[];
-};
+export type TokenProvision = Organization & { applications: Credentials[]; users: BenchUser[] };
 export type ManyRealms = { realm: string; credentials: Credentials }[];
 
-type Deps = { database: Database; log: Log; dataDir: string };
-
-/** Straight to the database of a server that does not run yet. */
-export async function provisionTokens(deps: Deps): Promise<TokenProvision> {
-  const identity = openIdentity(deps);
+/** Before the server starts. */
+export function provisionTokens(platform: Platform): Promise<TokenProvision> {
   const organizationId = systemIds.uuid();
   const realm = `bench-${randomUUID().slice(0, 8)}`;
-  await identity.createUserDomain({ userDomainId: realm, organizationId });
-  const facts = {
-    organizationId,
-    userDomainId: realm,
-    entityType: 'tenant',
-    entityId: organizationId,
-  } as const;
-  const applications: Credentials[] = [];
-  for (let number = 0; number < applicationsCount; number += 1) {
-    const made = await identity.createApplication({
-      ...facts,
-      name: `Till ${number}`,
-      roles: ['PointOfSaleTerminal'],
-      securityFlows: ['ClientCredentials'],
-    });
-    applications.push(made);
-  }
-  const clientIds: string[] = [];
-  for (let number = 0; number < passwordClientsCount; number += 1) {
-    const { clientId } = await identity.createPublicApplication({
-      ...facts,
-      name: `Devices ${number}`,
-      roles: [],
-      securityFlows: ['Password'],
-    });
-    clientIds.push(clientId);
-  }
-  const users: BenchUser[] = [];
-  for (let number = 0; number < usersCount; number += 1) {
-    const clientId = clientIds[number % clientIds.length] ?? '';
-    users.push({ ...(await makeUser(identity, { organizationId, realm }, number)), clientId });
-  }
-  await identity.close();
-  return { organizationId, realm, applications, users };
-}
-
-async function makeUser(
-  identity: ReturnType<typeof openIdentity>,
-  { organizationId, realm }: { organizationId: string; realm: string },
-  number: number,
-): Promise<Omit<BenchUser, 'clientId'>> {
-  const username = `clerk-${number}`;
-  const password = randomBytes(18).toString('base64url');
-  await identity.accounts.create({
-    organizationId,
-    userDomainId: realm,
-    username,
-    entityType: 'tenant',
-    entityId: organizationId,
-    email: `${username}@bench.example`,
-    emailVerified: true,
-    groups: [],
-    secondFactor: 'Off',
-    password,
+  const organization = { organizationId, realm };
+  return withIdentity(platform, async (identity) => {
+    await identity.createUserDomain({ userDomainId: realm, organizationId });
+    const applications: Credentials[] = [];
+    while (applications.length < applicationsCount) {
+      const name = `Till ${applications.length}`;
+      applications.push(await createClient(identity, organization, 'PointOfSaleTerminal', name));
+    }
+    const clientIds: string[] = [];
+    while (clientIds.length < passwordClientsCount) {
+      const name = `Devices ${clientIds.length}`;
+      clientIds.push(await createPasswordClient(identity, organization, name));
+    }
+    const users: BenchUser[] = [];
+    while (users.length < usersCount) {
+      const clientId = clientIds[users.length % clientIds.length] ?? '';
+      const user = await createUser(identity, organization, `clerk-${users.length}`);
+      users.push({ ...user, clientId });
+    }
+    return { ...organization, applications, users };
   });
-  return { username, password };
 }
 
 /** An RSA key takes a tenth of a second to make: realms by the thousand take turns with a few. */
@@ -120,10 +80,9 @@ async function fewKeys(count: number): Promise<GeneratePrivateKey> {
 }
 
 /** Each with an organisation, keys and one application of its own. */
-export async function provisionRealms(deps: Deps, count: number): Promise<ManyRealms> {
-  const { database, dataDir } = deps;
-  const { platformKey } = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
-  const keyRing = createKeyRing(platformKey, await fewKeys(realmsAtOnce));
+export async function provisionRealms(platform: Platform, count: number): Promise<ManyRealms> {
+  const { database } = platform;
+  const keyRing = createKeyRing(readPlatformKey(platform), await fewKeys(realmsAtOnce));
   const store = createRealmStore(database);
   const applications = createApplications({
     store: createApplicationStore(database),

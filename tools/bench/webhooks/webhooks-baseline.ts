@@ -2,7 +2,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import pg from 'pg';
-import type { FromWebhookBaseline, ToWebhookBaseline } from './webhooks-messages.ts';
+import { offerFunctions } from '../bench-process.ts';
 
 const loops = 16;
 const batchRows = 32;
@@ -12,10 +12,6 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 let pool: pg.Pool | undefined;
 let ports: number[] = [];
 let body = '';
-
-function sendMessage(message: FromWebhookBaseline): void {
-  process.send?.(message);
-}
 
 function send(port: number, id: string): Promise<void> {
   const timestamp = String(Math.floor(Date.now() / 1000));
@@ -67,20 +63,18 @@ async function run(pool: pg.Pool, seconds: number): Promise<number> {
   return sent / seconds;
 }
 
-async function obey(message: ToWebhookBaseline): Promise<void> {
-  if (message.type === 'open') {
-    ({ ports, body } = message);
-    pool = new pg.Pool({ connectionString: message.url, max: loops });
+const functions = {
+  async open(options: { url: string; ports: number[]; body: string }): Promise<void> {
+    ({ ports, body } = options);
+    pool = new pg.Pool({ connectionString: options.url, max: loops });
     const text = 'CREATE TABLE IF NOT EXISTS bare_deliveries (id uuid PRIMARY KEY, status text)';
     await pool.query(text);
-    sendMessage({ type: 'ready' });
-    return;
-  }
-  if (pool === undefined) throw new Error('not opened');
-  sendMessage({ type: 'result', perSecond: await run(pool, message.seconds) });
-}
+  },
+  async run(seconds: number): Promise<number> {
+    if (pool === undefined) throw new Error('the baseline is not open');
+    return run(pool, seconds);
+  },
+};
+export type WebhookBaselineFunctions = typeof functions;
 
-process.on('message', (message: ToWebhookBaseline) => {
-  obey(message).catch((error: unknown) => sendMessage({ type: 'fault', text: String(error) }));
-});
-process.on('disconnect', () => process.exit(0));
+offerFunctions(functions);

@@ -1,24 +1,28 @@
-// The receivers of the bench, a process of their own: some that are well, a slow one, and one that never answers.
+// The receivers of the bench, a process of their own: fast ones, a slow one, and one that never answers.
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHistogram } from '../report/histogram.ts';
-import type { FromReceiver, ToReceiver } from './webhooks-messages.ts';
+import { offerFunctions } from '../bench-process.ts';
+import { createLatencyHistogram } from '../report/latency-histogram.ts';
 
 const slowMs = 1000;
-const usPerMs = 1000;
 
-let lags = createHistogram();
+/** Of the fast receivers, since the last request for counts. */
+export type ReceivedCounts = {
+  count: number;
+  /** From the time of the event to its arrival, µs. */
+  p50Us: number;
+  p99Us: number;
+  maxUs: number;
+};
 
-function sendMessage(message: FromReceiver): void {
-  process.send?.(message);
-}
+let delays = createLatencyHistogram();
 
-const well: RequestListener = (request, reply) => {
+const fast: RequestListener = (request, reply) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => void chunks.push(chunk));
   request.on('end', () => {
     const timestamp = /"timestamp":"([^"]+)"/.exec(Buffer.concat(chunks).toString());
-    lags.record((Date.now() - Date.parse(timestamp?.[1] ?? '')) * usPerMs);
+    delays.record(Date.now() - Date.parse(timestamp?.[1] ?? ''));
     reply.writeHead(204).end();
   });
 };
@@ -36,23 +40,23 @@ async function listen(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function open(count: number): Promise<void> {
-  const good: number[] = [];
-  while (good.length < count) good.push(await listen(well));
-  sendMessage({ type: 'ready', good, slow: await listen(slow), dead: await listen(dead) });
-}
-
-process.on('message', (message: ToReceiver) => {
-  if (message.type === 'open') void open(message.good);
-  else {
+const functions = {
+  async open(fastOnes: number) {
+    const fastPorts: number[] = [];
+    while (fastPorts.length < fastOnes) fastPorts.push(await listen(fast));
+    return { fastPorts, slowPort: await listen(slow), deadPort: await listen(dead) };
+  },
+  takeCounts(): ReceivedCounts {
     const counts = {
-      count: lags.count(),
-      p50Us: lags.percentile(50),
-      p99Us: lags.percentile(99),
-      maxUs: lags.max(),
+      count: delays.count(),
+      p50Us: delays.percentileUs(50),
+      p99Us: delays.percentileUs(99),
+      maxUs: delays.maxUs(),
     };
-    lags = createHistogram();
-    sendMessage({ type: 'taken', counts });
-  }
-});
-process.on('disconnect', () => process.exit(0));
+    delays = createLatencyHistogram();
+    return counts;
+  },
+};
+export type ReceiverFunctions = typeof functions;
+
+offerFunctions(functions);

@@ -1,74 +1,70 @@
-// Turns the figures of webhooks into the table that people read: each beside its target.
-
-import type { BenchOptions } from '../bench-options.ts';
-import type { MachineDescription } from '../environment/machine.ts';
+// The figures of webhooks, and their sections of the report.
+import type { Profile } from '../report/profile-step.ts';
+import type { BenchResult } from '../report/report.ts';
 import {
-  layOutTable,
-  mebibytes,
-  microseconds,
-  milliseconds,
-  percent,
+  figure,
+  noneFigure,
   perSecond,
   type Section,
   slopeOfPoints,
+  type Unit,
 } from '../report/report-table.ts';
-import { machineLines, profileSections } from '../report/sales-report.ts';
-import type { WebhookFigures } from './bench-webhooks.ts';
+import { targets } from '../report/targets.ts';
+import type { ReceivedCounts } from './webhooks-receiver.ts';
 
-/** The targets, with one of ten endpoints dead and one slow. */
-export const webhookTargets = {
-  perSecond: 1500,
-  p99Us: 1_000_000,
-  /** Flat: what the age of the outbox rises by, in a second. */
-  ageSlopeMs: 5,
-} as const;
+export type WebhookStep = ReceivedCounts & {
+  ratePerSecond: number;
+  seconds: number;
+  /** How long after the last event the last delivery came. */
+  behindMs: number;
+  missing: number;
+  /** CPU time for each delivery, µs. */
+  cpuUs: Record<'server' | 'postgres' | 'receiver', number>;
+  busyShare: number;
+  othersShare: number;
+  /** Age of the oldest row of the outbox, second by second. */
+  outboxAgesMs: number[];
+};
+
+export type WebhookFigures = {
+  kneePerSecond: number;
+  barePerSecond: number;
+  steps: WebhookStep[];
+  at70: WebhookStep;
+  residentHighestMib: number;
+  profile?: Profile;
+};
+
+const preciseMilliseconds: Unit = (ms) => `${ms.toFixed(2)} ms`;
 
 function speed({ kneePerSecond, barePerSecond, at70 }: WebhookFigures): Section {
+  const { perSecond: rate, p99Us } = targets.webhooks;
   return {
     title: 'Deliveries to eight endpoints that are well, beside a slow and a dead one',
     figures: [
-      {
-        name: 'highest rate that is held',
-        value: perSecond(kneePerSecond),
-        target: `at least ${perSecond(webhookTargets.perSecond)}`,
-        reached: kneePerSecond >= webhookTargets.perSecond,
-      },
-      { name: 'bare line', value: perSecond(barePerSecond) },
-      { name: 'share of the bare line', value: (kneePerSecond / barePerSecond).toFixed(2) },
-      {
-        name: `p50 behind the commit at 70 % (${perSecond(at70.ratePerSecond)})`,
-        value: milliseconds(at70.p50Us),
-      },
-      {
-        name: 'p99 behind the commit at 70 %',
-        value: milliseconds(at70.p99Us),
-        target: `under ${milliseconds(webhookTargets.p99Us)}`,
-        reached: at70.p99Us < webhookTargets.p99Us,
-      },
-      { name: 'longest at 70 %', value: milliseconds(at70.maxUs) },
-      {
-        name: 'missing at 70 %',
-        value: String(at70.missing),
-        target: 'none',
-        reached: at70.missing === 0,
-      },
+      figure('highest rate that is held', kneePerSecond, 'perSecond', { atLeast: rate }),
+      figure('bare line', barePerSecond, 'perSecond'),
+      figure('share of the bare line', kneePerSecond / barePerSecond, 'ratio'),
+      figure(
+        `p50 behind the commit at 70 % (${perSecond(at70.ratePerSecond)})`,
+        at70.p50Us,
+        'milliseconds',
+      ),
+      figure('p99 behind the commit at 70 %', at70.p99Us, 'milliseconds', { under: p99Us }),
+      figure('longest at 70 %', at70.maxUs, 'milliseconds'),
+      noneFigure('missing at 70 %', at70.missing),
     ],
   };
 }
 
-function outbox({ at70 }: WebhookFigures): Section {
-  const ages = at70.outboxAgesMs.map((y, x) => ({ x, y }));
-  const slope = slopeOfPoints(ages);
+function outbox({ outboxAgesMs }: WebhookStep): Section {
+  const slope = slopeOfPoints(outboxAgesMs.map((y, x) => ({ x, y })));
+  const target = { atMost: targets.webhooks.ageSlopeMs };
   return {
     title: 'Age of the outbox at 70 %, looked at every second',
     figures: [
-      { name: 'highest', value: milliseconds(Math.max(0, ...at70.outboxAgesMs) * 1000) },
-      {
-        name: 'rises in a second by',
-        value: `${slope.toFixed(2)} ms`,
-        target: `at most ${webhookTargets.ageSlopeMs} ms`,
-        reached: slope <= webhookTargets.ageSlopeMs,
-      },
+      figure('highest', Math.max(0, ...outboxAgesMs) * 1000, 'milliseconds'),
+      figure('rises in a second by', slope, preciseMilliseconds, target),
     ],
   };
 }
@@ -77,27 +73,22 @@ function costs({ at70, residentHighestMib }: WebhookFigures): Section {
   return {
     title: 'CPU time for each delivery at 70 %',
     figures: [
-      { name: 'server', value: microseconds(at70.cpuUs.server) },
-      { name: 'PostgreSQL', value: microseconds(at70.cpuUs.postgres) },
-      { name: 'receivers', value: microseconds(at70.cpuUs.receiver) },
-      { name: 'machine busy', value: percent(at70.busyShare) },
-      { name: 'server at its highest', value: mebibytes(residentHighestMib) },
+      figure('server', at70.cpuUs.server, 'microseconds'),
+      figure('PostgreSQL', at70.cpuUs.postgres, 'microseconds'),
+      figure('receivers', at70.cpuUs.receiver, 'microseconds'),
+      figure('machine busy', at70.busyShare, 'percent'),
+      figure('server at its highest', residentHighestMib, 'mebibytes'),
     ],
   };
 }
 
-export function writeWebhooksReport(
-  figures: WebhookFigures,
-  { seed }: BenchOptions,
-  machine: MachineDescription,
-): string {
-  const others = Math.max(figures.at70.othersShare, ...figures.steps.map((one) => one.othersShare));
-  const definition =
-    'held: every delivery came, 99 of 100 within a second of the commit of their event';
-  const notes = [...machineLines(machine, others), `seed ${seed}`, definition];
-  return [
-    layOutTable([speed(figures), outbox(figures), costs(figures)]),
-    ...profileSections(figures.profile),
-    notes.map((line) => `  ${line}\n`).join(''),
-  ].join('\n');
+export function reportWebhooks(figures: WebhookFigures): BenchResult {
+  const { at70, steps, profile } = figures;
+  return {
+    figures,
+    profile,
+    sections: [speed(figures), outbox(at70), costs(figures)],
+    othersShare: Math.max(at70.othersShare, ...steps.map((step) => step.othersShare)),
+    notes: ['held: every delivery came, 99 of 100 within a second of the commit of their event'],
+  };
 }

@@ -1,4 +1,5 @@
-// Reads HTTP/1.1 answers from the bytes of one connection: as much of the protocol as our server uses.
+// Writes HTTP/1.1 requests and reads answers from the bytes of one connection: as much of the protocol as our server uses.
+import type { SingleRequest } from '../environment/https-request.ts';
 
 export type HttpResponse = {
   status: number;
@@ -51,4 +52,46 @@ export function createResponseReader(
     }
     rest = start < bytes.length ? bytes.subarray(start) : undefined;
   };
+}
+
+const codeMember = /"code":"(\w+)"/;
+
+/** The status and the error code of an answer that is not the right one. */
+export function describeFailure(
+  { status, bytes, bodyStart, bodyEnd }: HttpResponse,
+  reason: string,
+): string {
+  return `${status} ${codeMember.exec(bytes.toString('utf8', bodyStart, bodyEnd))?.[1] ?? reason}`;
+}
+
+/** Accepts answers with this status and with this text in the body. */
+export function expectInBody(expected: string, status = 200) {
+  const bytes = Buffer.from(expected);
+  return (answer: HttpResponse): string | undefined => {
+    const at = answer.status === status ? answer.bytes.indexOf(bytes, answer.bodyStart) : -1;
+    return at < 0 || at > answer.bodyEnd
+      ? describeFailure(answer, 'without the requested object')
+      : undefined;
+  };
+}
+
+/** A request as HTTP text. */
+export function writeRequest(
+  authority: string,
+  {
+    method = 'GET',
+    path,
+    token,
+    accept,
+    contentType = 'application/json',
+    body = '',
+  }: SingleRequest,
+): string {
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${authority}`];
+  if (token !== undefined) lines.push(`Authorization: Bearer ${token}`);
+  if (accept !== undefined) lines.push(`Accept: ${accept}`);
+  if (body !== '') {
+    lines.push(`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`);
+  }
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }

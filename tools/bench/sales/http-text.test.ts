@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createResponseReader, HttpProtocolError } from './http-answers.ts';
+import { createResponseReader, HttpProtocolError } from './http-text.ts';
 
 type ReadResponse = { status: number; body: string; isLast: boolean };
 

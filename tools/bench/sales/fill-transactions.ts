@@ -1,7 +1,6 @@
 // Fills the tables with millions of finished sales, modelled on real ones of the bench's organisation.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
-
-type SessionQuery = Database['query'];
+import { copyStatement, dropIndexes, modelTable, settleTables } from '../environment/copy-rows.ts';
 
 /** Filled from the models of the same name; the replaced columns distinguish the rows. */
 const tables = ['transactions', 'transaction_events', 'operations'] as const;
@@ -39,51 +38,8 @@ const replaced: Readonly<Record<Table, Readonly<Record<string, string>>>> = {
   },
 };
 
-const modelOf = (table: Table) => `bench_model_${table}`;
-
-async function columnsOf(query: SessionQuery, table: Table): Promise<string[]> {
-  const rows = await query(
-    `SELECT column_name FROM information_schema.columns
-      WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`,
-    [table],
-  );
-  return rows.map((row) => String(row['column_name']));
-}
-
-async function insertOf(query: SessionQuery, table: Table, models: number): Promise<string> {
-  const columns = await columnsOf(query, table);
-  const values = columns.map((column) => replaced[table][column] ?? `m.${column}`);
-  return `INSERT INTO ${table} (${columns.join(', ')})
-    SELECT ${values.join(', ')} FROM generate_series($1::bigint, $2::bigint) AS i
-    JOIN ${modelOf(table)} m ON m.bench_number = i % ${models}`;
-}
-
-type NamedDefinition = { name: string; definition: string };
-
-/** Keys and indexes are rebuilt over the whole table, which costs far less than row by row. */
-export async function dropIndexes(query: SessionQuery, table: string): Promise<string[]> {
-  const constraints = (await query(
-    `SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
-      WHERE conrelid = $1::regclass AND contype IN ('p', 'u')`,
-    [table],
-  )) as NamedDefinition[];
-  for (const { name } of constraints) await query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
-  const indexes = (await query(
-    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition
-      FROM pg_index WHERE indrelid = $1::regclass`,
-    [table],
-  )) as NamedDefinition[];
-  for (const { name } of indexes) await query(`DROP INDEX ${name}`);
-  return [
-    ...constraints.map(
-      ({ name, definition }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`,
-    ),
-    ...indexes.map(({ definition }) => definition),
-  ];
-}
-
 /** Copies finished sales with all that belongs to them, since the tables themselves are emptied. */
-async function takeModels(query: SessionQuery, organizationId: string): Promise<number> {
+async function takeModels(query: Database['query'], organizationId: string): Promise<number> {
   await query(
     `CREATE TEMPORARY TABLE bench_chosen AS
       SELECT transaction_id, row_number() OVER () - 1 AS bench_number FROM (
@@ -94,11 +50,11 @@ async function takeModels(query: SessionQuery, organizationId: string): Promise<
   );
   for (const table of tables) {
     await query(
-      `CREATE TEMPORARY TABLE ${modelOf(table)} AS SELECT bench_number, t.* FROM ${table} t
+      `CREATE TEMPORARY TABLE ${modelTable(table)} AS SELECT bench_number, t.* FROM ${table} t
         JOIN bench_chosen USING (transaction_id)`,
     );
-    await query(`CREATE INDEX ON ${modelOf(table)} (bench_number)`);
-    await query(`ANALYZE ${modelOf(table)}`);
+    await query(`CREATE INDEX ON ${modelTable(table)} (bench_number)`);
+    await query(`ANALYZE ${modelTable(table)}`);
   }
   const [row] = await query('SELECT count(*)::int AS models FROM bench_chosen');
   return Number(row?.['models'] ?? 0);
@@ -109,7 +65,7 @@ async function takeModels(query: SessionQuery, organizationId: string): Promise<
  *
  * @param onProgress called after each chunk with the number of rows
  */
-export async function fillTables(
+export async function fillTransactions(
   database: Database,
   options: { organizationId: string; rows: number; onProgress(rows: number): void },
 ): Promise<void> {
@@ -128,7 +84,11 @@ export async function fillTables(
       remake.push(...(await dropIndexes(query, table)));
     }
     const inserts: string[] = [];
-    for (const table of tables) inserts.push(await insertOf(query, table, models));
+    for (const table of tables) {
+      const from = `generate_series($1::bigint, $2::bigint) AS i
+        JOIN ${modelTable(table)} m ON m.bench_number = i % ${models}`;
+      inserts.push(await copyStatement(query, table, replaced[table], from));
+    }
     for (let from = 1; from <= rows; from += chunkRows) {
       const to = Math.min(rows, from + chunkRows - 1);
       for (const insert of inserts) await query(insert, [from, to, firstMs]);
@@ -136,8 +96,7 @@ export async function fillTables(
     }
     for (const statement of remake) await query(statement);
     await query('COMMIT');
-    for (const table of tables) await query(`VACUUM (ANALYZE) ${table}`);
-    await query('CHECKPOINT');
+    await settleTables(query, tables);
     // After so many sales the indexes would be in memory; filling the tables in bulk does not load them.
     await query('CREATE EXTENSION IF NOT EXISTS pg_prewarm');
     await query(

@@ -1,0 +1,69 @@
+// The targets of the platform, by benchmark; those of sales and reads come first.
+export const targets = {
+  kneePerSecond: 1000,
+  shareOfBare: 0.5,
+  p99Us: 50_000,
+  serverCpuUs: 280,
+  residentMib: 300,
+  firstStartSeconds: 15,
+  secondStartSeconds: 5,
+  p99GrowthShare: 0.25,
+  readsPerSale: 3,
+  /** Flat: over the time of the run the line through the samples rises by at most this. */
+  memoryGrowthShare: 0.05,
+  /** Tokens for each second of CPU; a kind without a target is measured for comparison. */
+  tokens: {
+    bare: undefined,
+    'client-credentials': 2500,
+    refresh: 1000,
+    password: 60,
+    mtls: undefined,
+    'mtls-handshake': undefined,
+  },
+  /** MiB of the whole process, with as many realms in use. */
+  manyRealms: { realms: 2000, residentMib: 400 },
+  estate: {
+    searchP99Us: 20_000,
+    configurationP99Us: 10_000,
+    devicesPerSecond: 1000,
+    /** A run with fewer of these is too small to be judged. */
+    devices: 1_000_000,
+    organizations: 2000,
+  },
+  captureAll: { items: 100_000, captureSeconds: 90, p99GrowthShare: 0.2 },
+  /** For the requests that terminals usually send. */
+  pin: { perCpuSecond: 3000 },
+  portal: { entryBytes: 200 * 1024, paintMs: 1_000, answerMs: 100 },
+  qr: {
+    createsPerSecond: 500,
+    waiting: 5000,
+    residentMib: 400,
+    eventsPerSecond: 200,
+    eventP99Us: 100_000,
+  },
+  relay: {
+    shareOfBare: 0.9,
+    idlePairs: 9000,
+    idleMib: 750,
+    floodMib: 30,
+    backSeconds: 60,
+    claimsPerSecond: 200,
+    claimP99Us: 50_000,
+  },
+  reporting: {
+    searchP99Us: 50_000,
+    summaryP99Us: 100_000,
+    exportedPerSecond: 40_000,
+    /** Flat: the additional memory of the server during an export of a million rows. */
+    exportGrowthMib: 64,
+    /** A run with fewer is too small to be judged. */
+    rows: 10_000_000,
+  },
+  /** With one of ten endpoints dead and one slow. */
+  webhooks: {
+    perSecond: 1500,
+    p99Us: 1_000_000,
+    /** Flat: the increase of the age of the outbox in a second. */
+    ageSlopeMs: 5,
+  },
+} as const;

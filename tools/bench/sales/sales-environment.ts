@@ -1,0 +1,139 @@
+// What a run of sales needs: platform, acquirer simulator, server, load generator and baseline, each a process.
+import { join } from 'node:path';
+import { root } from '../../test-runner/static-checks.ts';
+import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts';
+import type { BenchOptions } from '../bench-options.ts';
+import { type BenchProcess, startProcess } from '../bench-process.ts';
+import type { CloseStack } from '../close-in-reverse-order.ts';
+import { createApiClient } from '../environment/https-request.ts';
+import { openPlatform, type Platform, type RunningServer } from '../environment/platform.ts';
+import {
+  type BenchOrganization,
+  fetchClientToken,
+  provisionOrganization,
+} from '../environment/provision.ts';
+import { describeSalesStep } from './knee-run.ts';
+import type { LoadFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';
+import type { PrintLine } from './measured-step.ts';
+
+const simulatorScript = join(root, 'packages/simulators/src/acquirer-host/main.ts');
+const simulatorLimitMs = 15_000;
+/** Every device has to get its terminal id, every card its token, and the code to be compiled. */
+const warmUp = [
+  { ratePerSecond: 150, seconds: 12 },
+  { ratePerSecond: 400, seconds: 8 },
+];
+
+export type SalesEnvironment = {
+  platform: Platform;
+  organization: BenchOrganization;
+  server: RunningServer;
+  load: SalesLoad;
+  /** The tokens of the merchants, by their identifiers. */
+  tokens: ReadonlyMap<string, string>;
+  baseline: BenchProcess<SaleBaselineFunctions>;
+  /** Fetches new tokens for the load, of so many merchants; they are valid for an hour. */
+  renewTokens(merchants?: number): Promise<void>;
+};
+
+type Scene = Pick<SalesEnvironment, 'platform' | 'server' | 'tokens' | 'organization'>;
+
+async function startSimulator(
+  closers: CloseStack,
+  folder: string,
+  recentEntries: number | undefined,
+): Promise<{ pid: number; port: number }> {
+  const data = join(folder, 'acquirer');
+  const args = [simulatorScript, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];
+  if (recentEntries !== undefined) args.push('--segment', String(recentEntries));
+  const child = closers.spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const port = await new Promise<number>((resolve, reject) => {
+    const limit = setTimeout(() => reject(new Error('no acquirer simulator')), simulatorLimitMs);
+    child.once('exit', () => reject(new Error('the acquirer simulator has ended')));
+    child.stdout?.on('data', (chunk: Buffer) => {
+      const match = /:(\d+)\s/.exec(chunk.toString());
+      if (match === null) return;
+      clearTimeout(limit);
+      resolve(Number(match[1]));
+    });
+  });
+  return { pid: child.pid ?? 0, port };
+}
+
+/** Refunds finished sales, so that there are operations to copy. */
+export async function refundSales(scene: Scene, count: number): Promise<void> {
+  const { platform, server, tokens, organization } = scene;
+  const rows = await platform.database.query<{ transaction_id: string; merchant_id: string }>(
+    `SELECT transaction_id, merchant_id FROM transactions
+      WHERE organization_id = $1 AND state = 'Captured' ORDER BY transaction_id LIMIT $2`,
+    [organization.organizationId, count],
+  );
+  for (const { transaction_id: id, merchant_id: merchantId } of rows) {
+    const api = createApiClient(server.target, tokens.get(merchantId) ?? '');
+    await api.call('POST', `/payment/v1/transactions/${id}/refund`, {});
+  }
+}
+
+export async function warmUpSales(load: SalesLoad, printLine: PrintLine): Promise<MeasuredStep[]> {
+  printLine('warming up …');
+  const steps: MeasuredStep[] = [];
+  for (const { ratePerSecond, seconds } of warmUp) {
+    const step = await load.step('sales', ratePerSecond, seconds);
+    printLine(describeSalesStep(step));
+    steps.push(step);
+  }
+  return steps;
+}
+
+/** @param recentEntries entries of the simulator's ledger that it holds in memory, where they are many */
+export async function openSalesEnvironment(
+  closers: CloseStack,
+  options: BenchOptions,
+  recentEntries?: number,
+): Promise<SalesEnvironment> {
+  const platform = await openPlatform(closers, options);
+  const { postgresPid: postgres } = platform;
+  const simulator = await startSimulator(closers, platform.folder, recentEntries);
+  const organization = await provisionOrganization(platform, {
+    acquirerPort: simulator.port,
+    terminals: options.terminals,
+  });
+  const server = await platform.startServer();
+  const { target } = server;
+  const generator = startProcess<LoadFunctions>(
+    closers,
+    new URL('./load-generator.ts', import.meta.url),
+  );
+  const { connections, cards, seed } = options;
+  const watched = { server: server.pid, postgres, simulator: simulator.pid };
+  await generator.call('open', { target, watched, connections, cards, seed });
+  const tokens = new Map<string, string>();
+  async function renewTokens(merchants = organization.merchants.length): Promise<void> {
+    const tills = organization.merchants
+      .slice(0, merchants)
+      .map(async ({ merchantId, credentials, deviceIds }) => {
+        const token = await fetchClientToken(target, organization.realm, credentials);
+        tokens.set(merchantId, token);
+        return { token, deviceIds };
+      });
+    await generator.call('setTills', await Promise.all(tills));
+  }
+  await renewTokens();
+  const baseline = startProcess<SaleBaselineFunctions>(
+    closers,
+    new URL('../baseline/sale-baseline-process.ts', import.meta.url),
+  );
+  await baseline.call('open', platform.baselineUrl);
+  return {
+    platform,
+    organization,
+    server,
+    tokens,
+    renewTokens,
+    load: {
+      step: (kind, ratePerSecond, seconds) =>
+        generator.call('step', { kind, ratePerSecond, seconds }),
+    },
+    baseline,
+  };
+}
