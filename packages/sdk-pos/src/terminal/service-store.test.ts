@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { withFullDisk } from '../testing/full-disk.fixture.ts';
+import { withFullDisk } from '@switchyard/sdk-core';
 import { fileServiceStore, type StoredService } from './service-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-services-'));
