@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { openWebsocket, systemClock } from '../../packages/sdk-core/src/index.ts';
 import {
   convertDeviceProperties,
   createDeviceClient,
@@ -17,7 +18,7 @@ import {
   machineTokens,
   openOfflineQueue,
 } from '../../packages/sdk-device/src/index.ts';
-import { openWebsocket } from '../../packages/sdk-device/src/network/websocket.ts';
+import { websocketErrors } from '../../packages/sdk-device/src/network/websocket-errors.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
@@ -96,11 +97,11 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
       headers,
       maxMessageBytes: 1_048_576,
       timeoutMs: 10_000,
-      signal: new AbortController().signal,
+      clock: systemClock,
+      errors: websocketErrors,
     };
     const socket = await openWebsocket(target, {
       onMessage: (data) => receivedMessages.push(data.toString('utf8')),
-      onActivity() {},
       onClose() {},
     });
     return {

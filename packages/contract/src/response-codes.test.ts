@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
+  actionCodes,
   declineRetryAdvices,
   noAnswer,
   responseCategories,
@@ -71,6 +72,22 @@ test('2xx are 1xx with pick-up: as final, and never an approval', () => {
   ]) {
     const { category, retry, known } = responseCodeFacts(code);
     assert.deepEqual([category, retry, known], ['HardDecline', 'OtherCard', true], code);
+  }
+});
+
+test('each action code has the meaning of its 1987 code', () => {
+  const actions = Object.entries(actionCodes);
+  assert.ok(actions.length >= 70, `${actions.length} codes`);
+  for (const [code, equivalent] of actions) {
+    assert.ok(responseCodeFacts(code).known, code);
+    assert.deepEqual(responseCodeFacts(code), responseCodeFacts(equivalent), code);
+  }
+});
+
+test('codes for host malfunction and cutover are retryable technical failures', () => {
+  for (const code of ['09', '68', '90', '91', '92', '96', '906', '916', '923']) {
+    const { category, retry } = responseCodeFacts(code);
+    assert.deepEqual([category, retry], ['TechnicalFailure', 'Later'], code);
   }
 });
 

@@ -188,9 +188,12 @@ export const responseCodes: Readonly<Record<string, ResponseFacts>> = {
 
 /**
  * Maps three-digit action codes of ISO 8583:1993 to the 1987 code with the same meaning; 2xx are
- * 1xx with pick-up. `packages/iso8583` has the same lines for its host of 1993.
+ * 1xx with pick-up.
+ *
+ * @example
+ * actionCodes['116']; // '51'
  */
-const actionCodes: Readonly<Record<string, string>> = {
+export const actionCodes: Readonly<Record<string, string>> = {
   '000': '00',
   '001': '08',
   '002': '10',
@@ -255,6 +258,7 @@ const actionCodes: Readonly<Record<string, string>> = {
   '912': '91',
   '913': '94',
   '914': '25',
+  // A fault of keys or of counting: the host did not examine the request.
   '915': '96',
   '916': '96',
   '917': '96',

@@ -1,5 +1,6 @@
 /** SDK for payment terminals: the cloud channel, tokens, payments, and offline sales. */
 
+export { type Clock, type RandomSource, systemClock } from '@switchyard/sdk-core';
 export * from './authentication/device-tokens.ts';
 export * from './authentication/terminal-claim.ts';
 export type { ReceivedMessage } from './connector/data-connection.ts';
@@ -15,8 +16,6 @@ export * from './offline-sales/offline-queue.ts';
 export * from './offline-sales/sale-processor.ts';
 export * from './payments/payment-client.ts';
 export * from './payments/qr-client.ts';
-export type { Clock, RandomSource } from './support/clock.ts';
-export { systemClock } from './support/clock.ts';
 export {
   DeviceError,
   type DeviceErrorDetails,

@@ -8,12 +8,11 @@ export {
   readAdditionalResponse,
   serviceIdRetentionMs,
 } from '@switchyard/nexo';
+export { type Clock, type RandomSource, systemClock } from '@switchyard/sdk-core';
 export * from './connector/pos-client.ts';
 export type { ClaimOptions, Session, SessionHandlers } from './connector/terminal-session.ts';
 export type { AccessToken, PosCredentials } from './network/access-tokens.ts';
 export type { PosTls } from './network/http-post.ts';
-export type { Clock, RandomSource } from './support/clock.ts';
-export { systemClock } from './support/clock.ts';
 export { PosError, type PosErrorDetails, type PosErrorKind } from './support/pos-error.ts';
 export * from './terminal/payment-requests.ts';
 export * from './terminal/service-store.ts';

@@ -1,7 +1,8 @@
 /** Verifies and answers the platform's calls from any HTTP server; it never throws. */
 import { defined, providerCallText } from '@switchyard/contract';
+import { systemClock } from '@switchyard/sdk-core';
 import { type CallHeaders, verifyCall } from './call-signatures.ts';
-import { type Clock, systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { ProviderProblemError, toProblemBody } from './provider-problem-error.ts';
 import type { Awaitable, QrProvider } from './qr-provider.ts';
 import { type CallAnswer, isKnownPath, routeCall } from './route-call.ts';

@@ -1,7 +1,7 @@
 /** Signatures of the platform's calls (Standard Webhooks 1.0, `v1` and `v1a`). */
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto';
 import { providerCallHeaders, providerClockToleranceSeconds } from '@switchyard/contract';
-import { systemClock } from './clock.ts';
+import { systemClock } from '@switchyard/sdk-core';
 
 const secretPrefix = 'whsec_';
 const publicKeyPrefix = 'whpk_';

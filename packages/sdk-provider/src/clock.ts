@@ -1,4 +1,4 @@
-/** Provides the time of day; no other file of this package reads the clock. */
+/** The clock that this package needs. */
 
 /**
  * Returns the time in milliseconds since 1970. A test can pass its own clock.
@@ -7,5 +7,3 @@
  * const clock: Clock = { now: () => 1_767_225_600_000 };
  */
 export type Clock = { now(): number };
-
-export const systemClock: Clock = { now: () => Date.now() };

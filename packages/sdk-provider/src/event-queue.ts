@@ -1,6 +1,7 @@
 /** Sends events to the platform, repeats failed attempts after pauses, and gives up after a day. */
 import type { ProviderEvent } from '@switchyard/contract';
-import { type Clock, systemClock } from './clock.ts';
+import { systemClock } from '@switchyard/sdk-core';
+import type { Clock } from './clock.ts';
 import type { EventStore, WaitingEvent } from './event-stores.ts';
 import type { EventsClient, SendResult } from './events-client.ts';
 

@@ -1,18 +1,6 @@
 /** Stores events until the platform has acknowledged them: in memory or in a file. */
-import {
-  closeSync,
-  existsSync,
-  fdatasyncSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
 import type { ProviderEvent } from '@switchyard/contract';
+import { fileItemStore, memoryItemStore } from '@switchyard/sdk-core';
 import type { Awaitable } from './qr-provider.ts';
 
 /**
@@ -54,6 +42,8 @@ export type EventStore = {
   remove(eventId: string): Awaitable<void>;
 };
 
+const eventIdOf = ({ event }: WaitingEvent): string => event.eventId;
+
 /**
  * Makes a store that keeps events in memory only, for tests.
  *
@@ -61,42 +51,7 @@ export type EventStore = {
  * const queue = createEventQueue({ client, store: memoryEventStore() });
  */
 export function memoryEventStore(): EventStore {
-  const waiting = new Map<string, WaitingEvent>();
-  return {
-    load: () => [...waiting.values()],
-    save(one) {
-      waiting.set(one.event.eventId, one);
-    },
-    remove(eventId) {
-      waiting.delete(eventId);
-    },
-  };
-}
-
-const ownerOnly = 0o600;
-const ownerOnlyDirectory = 0o700;
-const newLinesMax = 20_000;
-
-/** A rename is durable only after its directory is synced. Windows cannot open directories. */
-function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return;
-  const directory = openSync(path, 'r');
-  fsyncSync(directory);
-  closeSync(directory);
-}
-
-type Line = { readonly put: WaitingEvent } | { readonly done: string };
-
-/** An incomplete last line was never confirmed to a caller. */
-function readLines(path: string): Map<string, WaitingEvent> {
-  const waiting = new Map<string, WaitingEvent>();
-  if (!existsSync(path)) return waiting;
-  for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
-    const line = JSON.parse(text) as Line;
-    if ('put' in line) waiting.set(line.put.event.eventId, line.put);
-    else waiting.delete(line.done);
-  }
-  return waiting;
+  return memoryItemStore(eventIdOf);
 }
 
 /**
@@ -118,41 +73,5 @@ export type FileEventStore = EventStore & { close(): void };
  * const queue = createEventQueue({ client, store: fileEventStore('data/events.jsonl') });
  */
 export function fileEventStore(path: string, options: { sync?: boolean } = {}): FileEventStore {
-  const { sync = true } = options;
-  mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
-  const waiting = readLines(path);
-  let newLines = 0;
-  let file = rewrite();
-
-  function rewrite(): number {
-    const unfinished = `${path}.new`;
-    const lines = [...waiting.values()].map((put) => `${JSON.stringify({ put })}\n`);
-    writeFileSync(unfinished, lines.join(''), { mode: ownerOnly, flush: sync });
-    renameSync(unfinished, path);
-    if (sync) syncDirectory(dirname(path));
-    return openSync(path, 'a', ownerOnly);
-  }
-
-  function append(line: Line): void {
-    writeSync(file, `${JSON.stringify(line)}\n`);
-    if (sync) fdatasyncSync(file);
-    newLines += 1;
-    if (newLines < newLinesMax) return;
-    closeSync(file);
-    file = rewrite();
-    newLines = 0;
-  }
-
-  return {
-    load: () => [...waiting.values()],
-    save(one) {
-      waiting.set(one.event.eventId, one);
-      append({ put: one });
-    },
-    remove(eventId) {
-      if (!waiting.delete(eventId)) return;
-      append({ done: eventId });
-    },
-    close: () => closeSync(file),
-  };
+  return fileItemStore({ path, keyOf: eventIdOf, removedMember: 'done', ...options });
 }

@@ -8,8 +8,16 @@ import {
   qrEventResults,
   readProblemBody,
 } from '@switchyard/contract';
-import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
-import { type Clock, systemClock } from './clock.ts';
+import {
+  type CachedToken,
+  clientCredentialsRequest,
+  createTokenCache,
+  parseTokenResponse,
+  renewBeforeExpiryMs,
+  systemClock,
+  type TokenCache,
+} from '@switchyard/sdk-core';
+import type { Clock } from './clock.ts';
 import {
   createTransport,
   type PlatformAnswer,
@@ -102,6 +110,7 @@ export type EventsClient = {
 };
 
 const defaultTimeoutMs = 10_000;
+const minTokenUseMs = 1_000;
 /**
  * Temporary statuses, or ones that a corrected configuration can resolve; the event stays queued.
  */
@@ -148,11 +157,23 @@ function createTokenSource(
   credentials: ProviderCredentials,
   post: Transport,
   clock: Clock,
-): AccessTokens {
-  if ('token' in credentials) return { get: async () => credentials.token, invalidate() {} };
-  const { tokenUrl, clientId, clientSecret } = credentials;
-  requireSafeUrl(tokenUrl, 'tokenUrl');
-  return createAccessTokens({ tokenUrl, clientId, clientSecret, post, clock });
+): TokenCache<CachedToken> {
+  if ('token' in credentials) {
+    const { token } = credentials;
+    return { get: async () => ({ token, renewAt: Number.POSITIVE_INFINITY }), invalidate() {} };
+  }
+  requireSafeUrl(credentials.tokenUrl, 'tokenUrl');
+  return createTokenCache(async () => {
+    const requestedAt = clock.now();
+    const { status, body } = await post(clientCredentialsRequest(credentials));
+    const granted = status === 200 ? parseTokenResponse(body) : undefined;
+    if (granted === undefined) {
+      const reason = problemText(status, readProblemBody(body));
+      throw new Error(`the token request failed: status ${reason}`);
+    }
+    const usableMs = Math.max(granted.lifeMs - renewBeforeExpiryMs, minTokenUseMs);
+    return { token: granted.token, renewAt: requestedAt + usableMs };
+  }, clock);
 }
 
 /**
@@ -180,7 +201,7 @@ export function createEventsClient(options: EventsClientOptions): EventsClient {
   const tokens = createTokenSource(options, post, clock);
 
   async function postOnce(url: string, body: string): Promise<PlatformAnswer & { token: string }> {
-    const token = await tokens.get();
+    const { token } = await tokens.get();
     const answer = await post({
       url,
       headers: {

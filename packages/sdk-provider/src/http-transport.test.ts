@@ -95,7 +95,7 @@ describe('requests to the platform', () => {
     });
     assert.deepEqual(await sent(t, floods), {
       outcome: 'Unsent',
-      fault: 'the answer is too long',
+      fault: 'the response is too long',
     });
   });
 

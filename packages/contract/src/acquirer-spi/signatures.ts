@@ -4,13 +4,8 @@
  */
 import { defined } from '../defined.ts';
 
-/**
- * The label of the only signature in a message.
- *
- * @example
- * headers['signature-input']; // spi=("@method" "@path" "content-digest");created=…;keyid="…"
- */
-export const spiSignatureLabel = 'spi';
+/** The label of the only signature in a message. */
+const label = 'spi';
 
 /**
  * How far the clocks of both sides may differ, in seconds. An older signature counts as replayed.
@@ -24,7 +19,7 @@ export const spiClockToleranceSeconds = 300;
  * The components that a request signs: its method, its path as sent, and its body.
  *
  * @example
- * spiSignatureInputHeader(spiRequestComponents, { created, keyId, nonce });
+ * spiRequestComponents.join(' '); // "@method" "@path" "content-digest"
  */
 export const spiRequestComponents = ['"@method"', '"@path"', '"content-digest"'] as const;
 
@@ -33,13 +28,25 @@ export const spiRequestComponents = ['"@method"', '"@path"', '"content-digest"']
  * last one binds the response to this request.
  *
  * @example
- * spiSignatureInputHeader(spiAnswerComponents, { created, keyId });
+ * spiAnswerComponents[0]; // "@status"
  */
 export const spiAnswerComponents = [
   '"@status"',
   '"content-digest"',
-  `"signature";req;key="${spiSignatureLabel}"`,
+  `"signature";req;key="${label}"`,
 ] as const;
+
+/**
+ * The signed parts of a request or of a response. `sha256` is the SHA-256 of the body in base64.
+ *
+ * @example
+ * const request: SpiSignedParts = { method: 'POST', path: '/v1/echo', sha256 };
+ * const response: SpiSignedParts = { status: 200, requestSignature, sha256 };
+ */
+export type SpiSignedParts = { readonly sha256: string } & (
+  | { readonly method: string; readonly path: string }
+  | { readonly status: number; readonly requestSignature: string }
+);
 
 /**
  * The parameters of a signature.
@@ -55,59 +62,86 @@ export type SpiSignatureParameters = {
   readonly nonce?: string;
 };
 
-/**
- * The value of `Signature-Input` after its label.
- *
- * @example
- * spiSignatureInputHeader(spiRequestComponents, { created: 1, keyId: 'k' });
- * // ("@method" "@path" "content-digest");created=1;keyid="k";alg="ed25519"
- */
-export function spiSignatureInputHeader(
+const contentDigest = (sha256: string): string => `sha-256=:${sha256}:`;
+
+/** The value of each component that the message must sign. */
+function componentValues(parts: SpiSignedParts): Readonly<Record<string, string>> {
+  const digest = { [spiRequestComponents[2]]: contentDigest(parts.sha256) };
+  if ('status' in parts) {
+    const [status, , requestSignature] = spiAnswerComponents;
+    return {
+      [status]: String(parts.status),
+      ...digest,
+      [requestSignature]: parts.requestSignature,
+    };
+  }
+  const [method, path] = spiRequestComponents;
+  return { [method]: parts.method, [path]: parts.path, ...digest };
+}
+
+/** The text to sign; undefined if a named component has no value. */
+function signatureBase(
+  input: string,
   components: readonly string[],
-  { created, keyId, nonce }: SpiSignatureParameters,
-): string {
-  const random = nonce === undefined ? '' : `;nonce="${nonce}"`;
-  return `(${components.join(' ')});created=${created};keyid="${keyId}"${random};alg="ed25519"`;
+  values: Readonly<Record<string, string>>,
+): string | undefined {
+  const lines = components.map((component) => {
+    const value = values[component];
+    return value === undefined ? undefined : `${component}: ${value}`;
+  });
+  return lines.includes(undefined)
+    ? undefined
+    : [...lines, `"@signature-params": ${input}`].join('\n');
 }
 
 /**
- * The text to sign.
+ * The headers of a signed message, and its signature as its response names it.
  *
- * @param input the value of `Signature-Input` after its label, unchanged
- * @param values the value of each component
- * @returns undefined if a named component has no value
  * @example
- * spiSignatureBase(input, { '"@method"': 'POST', '"@path"': '/v1/echo', '"content-digest"': digest });
+ * const { headers, signature }: SignedSpiMessage = signSpiMessage(parts, parameters, sign);
  */
-export function spiSignatureBase(
-  input: string,
-  values: Readonly<Record<string, string>>,
-): string | undefined {
-  const components = componentsOf(input);
-  if (components === undefined) return undefined;
-  const lines: string[] = [];
-  for (const component of components) {
-    const value = values[component];
-    if (value === undefined) return undefined;
-    lines.push(`${component}: ${value}`);
-  }
-  return [...lines, `"@signature-params": ${input}`].join('\n');
+export type SignedSpiMessage = {
+  readonly headers: {
+    readonly 'content-digest': string;
+    readonly 'signature-input': string;
+    readonly signature: string;
+  };
+  readonly signature: string;
+};
+
+/**
+ * Signs a message.
+ *
+ * @param sign - returns the Ed25519 signature of a text in base64
+ * @example
+ * const { headers } = signSpiMessage({ method: 'POST', path, sha256 }, { created, keyId, nonce }, sign);
+ */
+export function signSpiMessage(
+  parts: SpiSignedParts,
+  { created, keyId, nonce }: SpiSignatureParameters,
+  sign: (text: string) => string,
+): SignedSpiMessage {
+  const values = componentValues(parts);
+  const components = Object.keys(values);
+  const nonceParameter = nonce === undefined ? '' : `;nonce="${nonce}"`;
+  const input = `(${components.join(' ')});created=${created};keyid="${keyId}"${nonceParameter};alg="ed25519"`;
+  const signature = `:${sign(signatureBase(input, components, values) ?? '')}:`;
+  return {
+    signature,
+    headers: {
+      'content-digest': contentDigest(parts.sha256),
+      'signature-input': `${label}=${input}`,
+      signature: `${label}=${signature}`,
+    },
+  };
 }
 
 const item = '"[a-z@-]+"(?:;req)?(?:;key="[a-z]+")?';
-const listPattern = new RegExp(`^\\((${item}(?: ${item})*)\\)`);
+const inputPattern = new RegExp(`^${label}=(\\((${item}(?: ${item})*)\\)(.*))$`);
+const signaturePattern = new RegExp(`^${label}=:([A-Za-z0-9+/=]+):$`);
+const headerMax = 2000;
 
-function componentsOf(input: string): string[] | undefined {
-  return listPattern.exec(input)?.[1]?.split(' ');
-}
-
-/**
- * A signature from the headers of a message.
- *
- * @example
- * const { input, keyId, signature } = readSpiSignature(headers) ?? refuse();
- */
-export type SpiSignature = SpiSignatureParameters & {
+type ReadSignature = SpiSignatureParameters & {
   /** The value of `Signature-Input` after its label; it is part of the signed text. */
   readonly input: string;
   readonly components: readonly string[];
@@ -115,35 +149,21 @@ export type SpiSignature = SpiSignatureParameters & {
   readonly signature: string;
 };
 
-const headerMax = 2000;
-const labelled = new RegExp(`^${spiSignatureLabel}=(\\(.*)$`);
-const signaturePattern = new RegExp(`^${spiSignatureLabel}=:([A-Za-z0-9+/=]+):$`);
-
-/**
- * Reads the two headers of a signature. Returns undefined if they do not match the SPI.
- *
- * @example
- * readSpiSignature({ signatureInput: headers['signature-input'], signature: headers['signature'] });
- */
-export function readSpiSignature(headers: {
-  readonly signatureInput: string | undefined;
-  readonly signature: string | undefined;
-}): SpiSignature | undefined {
-  const { signatureInput = '', signature: header = '' } = headers;
+/** Returns undefined if the two headers do not match the SPI. */
+function readSignature(signatureInput: string, header: string): ReadSignature | undefined {
   if (signatureInput.length > headerMax || header.length > headerMax) return undefined;
-  const input = labelled.exec(signatureInput)?.[1];
+  const [, input, components, parameters] = inputPattern.exec(signatureInput) ?? [];
   const signature = signaturePattern.exec(header)?.[1];
-  const components = input === undefined ? undefined : componentsOf(input);
-  if (input === undefined || signature === undefined || components === undefined) return undefined;
-  const parameters = input.slice(input.indexOf(')') + 1);
+  if (input === undefined || components === undefined || parameters === undefined) return undefined;
   const created = /;created=(\d{1,12})(?:;|$)/.exec(parameters)?.[1];
   const keyId = /;keyid="([^"\\]{1,200})"(?:;|$)/.exec(parameters)?.[1];
   const nonce = /;nonce="([^"\\]{1,200})"(?:;|$)/.exec(parameters)?.[1];
   const algorithm = /;alg="([^"\\]*)"(?:;|$)/.exec(parameters)?.[1] ?? 'ed25519';
-  if (created === undefined || keyId === undefined || algorithm !== 'ed25519') return undefined;
+  if (signature === undefined || created === undefined || keyId === undefined) return undefined;
+  if (algorithm !== 'ed25519') return undefined;
   return {
     input,
-    components,
+    components: components.split(' '),
     signature,
     created: Number(created),
     keyId,
@@ -152,39 +172,74 @@ export function readSpiSignature(headers: {
 }
 
 /**
- * Whether a signature covers all required components.
+ * What is wrong with a signature.
+ *
+ * - `missing`: no signature of the SPI
+ * - `digest_wrong`: `Content-Digest` does not match the body
+ * - `components_missing`: the signature does not cover all required components
+ * - `key_unknown`: the key identifier is unknown
+ * - `stale`: the signature is too old, or its time is in the future
+ * - `wrong`: the signature does not match the message
  *
  * @example
- * if (!coversSpiComponents(signature, spiRequestComponents)) refuse();
+ * const fault: SpiSignatureFault = 'stale';
  */
-export function coversSpiComponents(
-  { components }: Pick<SpiSignature, 'components'>,
-  requiredComponents: readonly string[],
-): boolean {
-  return requiredComponents.every((component) => components.includes(component));
-}
+export type SpiSignatureFault =
+  | 'missing'
+  | 'digest_wrong'
+  | 'components_missing'
+  | 'key_unknown'
+  | 'stale'
+  | 'wrong';
 
 /**
- * Whether a signature was made recently.
+ * The signature as the response names it, or the fault.
  *
- * @param now milliseconds since 1970
  * @example
- * if (!isFreshSpiSignature(signature, clock.now())) refuse();
+ * const verification: SpiVerification = { fault: 'key_unknown', keyId: 'k9' };
  */
-export function isFreshSpiSignature(
-  { created }: Pick<SpiSignature, 'created'>,
-  now: number,
-): boolean {
-  return Math.abs(now / 1000 - created) <= spiClockToleranceSeconds;
-}
+export type SpiVerification =
+  | { readonly fault?: undefined; readonly signature: string; readonly nonce?: string }
+  | { readonly fault: SpiSignatureFault; readonly keyId?: string };
 
 /**
- * The value of `Content-Digest`.
+ * Verifies the signature of a message. A repeated message is valid: the receiver of requests checks
+ * the nonce.
  *
- * @param sha256 the SHA-256 of the body in base64
+ * @param parts - the message as received
+ * @param headers - the headers as received, with names in lower case
+ * @param options - milliseconds since 1970, and a function that returns whether the key signed the
+ *   text; undefined for an unknown key
  * @example
- * spiContentDigest(hash('sha256', body, 'base64')); // sha-256=:…:
+ * const { fault } = verifySpiMessage({ status, requestSignature, sha256 }, headers, { now, verify });
  */
-export function spiContentDigest(sha256: string): string {
-  return `sha-256=:${sha256}:`;
+export function verifySpiMessage(
+  parts: SpiSignedParts,
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  options: {
+    readonly now: number;
+    readonly verify: (keyId: string, text: string, signature: string) => boolean | undefined;
+  },
+): SpiVerification {
+  const headerText = (name: string): string => {
+    const value = headers[name];
+    return typeof value === 'string' ? value : '';
+  };
+  const read = readSignature(headerText('signature-input'), headerText('signature'));
+  if (read === undefined) return { fault: 'missing' };
+  if (headerText('content-digest') !== contentDigest(parts.sha256))
+    return { fault: 'digest_wrong' };
+  const values = componentValues(parts);
+  if (!Object.keys(values).every((component) => read.components.includes(component))) {
+    return { fault: 'components_missing' };
+  }
+  if (Math.abs(options.now / 1000 - read.created) > spiClockToleranceSeconds) {
+    return { fault: 'stale' };
+  }
+  const { keyId, nonce, signature } = read;
+  const text = signatureBase(read.input, read.components, values);
+  if (text === undefined) return { fault: 'wrong' };
+  const matches = options.verify(keyId, text, signature);
+  if (matches === undefined) return { fault: 'key_unknown', keyId };
+  return matches ? { signature: `:${signature}:`, ...defined({ nonce }) } : { fault: 'wrong' };
 }

@@ -1,10 +1,22 @@
 /** The token of a terminal, kept and renewed before it expires, from one of three grants. */
 import type { MerchantCredentials } from '@switchyard/contract';
-import { createHttpClient, type HttpClient } from '../network/http-client.ts';
-import { requireHttpsUrl } from '../network/secure-url.ts';
+import {
+  type Clock,
+  createTokenCache,
+  type HttpClient,
+  renewBeforeExpiryMs,
+  requireSecureUrl,
+  systemClock,
+  unlessAborted,
+} from '@switchyard/sdk-core';
+import { createDeviceHttpClient } from '../network/http-client.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { type Clock, systemClock, unlessAborted } from '../support/clock.ts';
-import { abortedError, DeviceError, invalidError } from '../support/device-error.ts';
+import {
+  abortedError,
+  createDeviceError,
+  DeviceError,
+  invalidError,
+} from '../support/device-error.ts';
 import { fetchCredentials, type IssuedToken, requestToken } from './token-requests.ts';
 
 /**
@@ -87,7 +99,6 @@ export type CustomTokenOptions = CommonOptions & {
   merchantToken(): Promise<string>;
 };
 
-const renewBeforeExpiryMs = 30_000;
 const secondMs = 1000;
 
 type Grants = {
@@ -100,43 +111,35 @@ type Grants = {
  * refresh token is refused, the source starts with the first grant again.
  */
 function cacheToken(grants: Grants, clock: Clock): TokenSource {
-  let cached: { token: IssuedToken; renewAt: number } | undefined;
-  let pendingRequest: Promise<string> | undefined;
+  let refreshToken: string | undefined;
 
   async function requestOrRefresh(): Promise<IssuedToken> {
-    const refreshToken = cached?.token.refreshToken;
     if (refreshToken === undefined || grants.refresh === undefined) return grants.requestNew();
     try {
       return await grants.refresh(refreshToken);
     } catch (error) {
       if (!(error instanceof DeviceError) || error.code !== 'invalid_grant') throw error;
-      cached = undefined;
+      refreshToken = undefined;
       return grants.requestNew();
     }
   }
 
-  async function requestToken(): Promise<string> {
+  const cache = createTokenCache(async () => {
     const requestedAt = clock.now();
-    const token = await requestOrRefresh();
-    const lifeMs = token.expiresInSeconds * secondMs;
-    cached = { token, renewAt: requestedAt + Math.max(lifeMs - renewBeforeExpiryMs, lifeMs / 2) };
-    return token.accessToken;
-  }
+    const issued = await requestOrRefresh();
+    ({ refreshToken } = issued);
+    const lifeMs = issued.expiresInSeconds * secondMs;
+    const renewAt = requestedAt + Math.max(lifeMs - renewBeforeExpiryMs, lifeMs / 2);
+    return { token: issued.accessToken, renewAt };
+  }, clock);
 
   return {
-    get(signal) {
-      if (cached !== undefined && cached.renewAt > clock.now()) {
-        return Promise.resolve(cached.token.accessToken);
-      }
-      if (signal?.aborted === true) return Promise.reject(abortedError());
-      pendingRequest ??= requestToken().finally(() => {
-        pendingRequest = undefined;
-      });
-      return unlessAborted(pendingRequest, signal);
+    async get(signal) {
+      if (signal?.aborted === true) throw abortedError();
+      const { token } = await unlessAborted(cache.get(), signal, createDeviceError);
+      return token;
     },
-    invalidate(token) {
-      if (cached?.token.accessToken === token) cached = { token: cached.token, renewAt: 0 };
-    },
+    invalidate: (token) => cache.invalidate(token),
   };
 }
 
@@ -162,8 +165,8 @@ const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
 export async function lookUpCredentials(
   options: Pick<MachineTokenOptions, 'authUrl' | 'serialNumber' | 'tls'> & { signal?: AbortSignal },
 ): Promise<MerchantCredentials[]> {
-  requireHttpsUrl(options.authUrl, 'authUrl');
-  const http = createHttpClient(options.tls);
+  requireSecureUrl(options.authUrl, 'authUrl', 'https', createDeviceError);
+  const http = createDeviceHttpClient(options.tls);
   try {
     const { authUrl, serialNumber, signal } = options;
     return await fetchCredentials(http, withoutTrailingSlash(authUrl), serialNumber, signal);
@@ -188,9 +191,9 @@ export async function lookUpCredentials(
  */
 export function machineTokens(options: MachineTokenOptions): DeviceTokens {
   const { authUrl, deviceAuthUrl, serialNumber, clock = systemClock } = options;
-  requireHttpsUrl(authUrl, 'authUrl');
-  requireHttpsUrl(deviceAuthUrl, 'deviceAuthUrl');
-  const http = createHttpClient(options.tls);
+  requireSecureUrl(authUrl, 'authUrl', 'https', createDeviceError);
+  requireSecureUrl(deviceAuthUrl, 'deviceAuthUrl', 'https', createDeviceError);
+  const http = createDeviceHttpClient(options.tls);
   const choose = options.choose ?? (([first]: readonly MerchantCredentials[]) => first);
   let credentials: MerchantCredentials | undefined;
 
@@ -239,8 +242,8 @@ export function machineTokens(options: MachineTokenOptions): DeviceTokens {
  */
 export function passwordTokens(options: PasswordTokenOptions): DeviceTokens {
   const { deviceAuthUrl, clientId, scope, signIn, clock = systemClock } = options;
-  requireHttpsUrl(deviceAuthUrl, 'deviceAuthUrl');
-  const http = createHttpClient(options.tls);
+  requireSecureUrl(deviceAuthUrl, 'deviceAuthUrl', 'https', createDeviceError);
+  const http = createDeviceHttpClient(options.tls);
   const url = `${withoutTrailingSlash(deviceAuthUrl)}/oauth2-mtls/v1/token`;
   const post = (form: Readonly<Record<string, string | undefined>>) =>
     requestToken(http, url, { ...form, client_id: clientId, scope });
@@ -269,8 +272,8 @@ export function passwordTokens(options: PasswordTokenOptions): DeviceTokens {
  */
 export function customTokens(options: CustomTokenOptions): DeviceTokens {
   const { authUrl, realm, clientId, deviceId, clock = systemClock } = options;
-  requireHttpsUrl(authUrl, 'authUrl');
-  const http = createHttpClient(options.tls);
+  requireSecureUrl(authUrl, 'authUrl', 'https', createDeviceError);
+  const http = createDeviceHttpClient(options.tls);
   const base = withoutTrailingSlash(authUrl);
   const name = encodeURIComponent(realm);
   return withClose(

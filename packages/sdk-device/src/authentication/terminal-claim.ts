@@ -4,10 +4,10 @@
  */
 import { randomInt } from 'node:crypto';
 import { type ClaimStatus, claimStatuses, defined } from '@switchyard/contract';
-import { createHttpClient } from '../network/http-client.ts';
-import { requireHttpsUrl } from '../network/secure-url.ts';
+import { requireSecureUrl } from '@switchyard/sdk-core';
+import { createDeviceHttpClient } from '../network/http-client.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { DeviceError } from '../support/device-error.ts';
+import { createDeviceError, DeviceError } from '../support/device-error.ts';
 import { responseError } from './token-requests.ts';
 
 /** Crockford's base 32, without letters that look like digits. */
@@ -68,8 +68,8 @@ export type ClaimTerminalOptions = {
  */
 export async function claimTerminal(options: ClaimTerminalOptions): Promise<ClaimStatus> {
   const { deviceAuthUrl, tls, userDomain, claimCode, signal } = options;
-  requireHttpsUrl(deviceAuthUrl, 'deviceAuthUrl');
-  const http = createHttpClient(tls);
+  requireSecureUrl(deviceAuthUrl, 'deviceAuthUrl', 'https', createDeviceError);
+  const http = createDeviceHttpClient(tls);
   try {
     const answer = await http.request({
       method: 'POST',

@@ -1,6 +1,6 @@
 /** Sends the token requests and reads their answers, without retries. */
 import { type MerchantCredentials, problemText, readProblemBody } from '@switchyard/contract';
-import type { HttpClient, HttpResponse } from '../network/http-client.ts';
+import type { HttpClient, HttpResponse } from '@switchyard/sdk-core';
 import { DeviceError } from '../support/device-error.ts';
 
 /**

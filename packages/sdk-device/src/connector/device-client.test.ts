@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { claimCodeForm, closeCodes } from '@switchyard/contract';
+import { type SteppedClock, steppedClock } from '@switchyard/sdk-core';
 import { makeClaimCode } from '../authentication/terminal-claim.ts';
 import { DeviceError } from '../support/device-error.ts';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import { type FakeConnector, startFakeConnector } from '../testing/fake-connector.fixture.ts';
-import { type SteppedClock, steppedClock } from '../testing/stepped-clock.fixture.ts';
 import {
   createDeviceClient,
   type DeviceClient,

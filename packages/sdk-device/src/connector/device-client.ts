@@ -2,18 +2,22 @@
  * Keeps a terminal connected to the platform: registers, connects, and reconnects after a break.
  */
 import { closeCodes, connectorFaults, defined } from '@switchyard/contract';
-import { requireWssUrl } from '../network/secure-url.ts';
-import type { DeviceTls } from '../network/tls-settings.ts';
-import type { WebsocketClose } from '../network/websocket-close.ts';
 import {
   backoffDelay,
+  type Clock,
   defaultRetryDelays,
+  errorText,
+  type RandomSource,
   type RetryDelays,
   refusalDelay,
+  requireSecureUrl,
   restartDelay,
-} from '../support/backoff.ts';
-import { type Clock, type RandomSource, systemClock, systemRandom } from '../support/clock.ts';
-import { DeviceError, errorText } from '../support/device-error.ts';
+  systemClock,
+  systemRandom,
+  type WebsocketClose,
+} from '@switchyard/sdk-core';
+import type { DeviceTls } from '../network/tls-settings.ts';
+import { createDeviceError, DeviceError } from '../support/device-error.ts';
 import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.ts';
 import { type DataConnection, openDataConnection } from './data-connection.ts';
 import { createEmitter, type DeviceEvents, type DeviceState } from './device-events.ts';
@@ -134,7 +138,7 @@ function toDeviceError(error: unknown): DeviceError {
 export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
   const { tsn, registerUrl, clock = systemClock, random = systemRandom } = options;
   const { softwareVersion, timeoutMs = defaultTimeoutMs } = options;
-  requireWssUrl(registerUrl, 'registerUrl');
+  requireSecureUrl(registerUrl, 'registerUrl', 'wss', createDeviceError);
   const delays: RetryDelays = { ...defaultRetryDelays, ...options.retryDelays };
   const events = createEmitter();
   const log = safeLog(options.log);

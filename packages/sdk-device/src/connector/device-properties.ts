@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { defined } from '@switchyard/contract';
-import { requireWssUrl } from '../network/secure-url.ts';
+import { errorText, requireSecureUrl } from '@switchyard/sdk-core';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { DeviceError, errorText } from '../support/device-error.ts';
+import { createDeviceError, DeviceError } from '../support/device-error.ts';
 
 /**
  * The properties by their names. `ssl_profile_crt` is the path of a PEM file with the certificate
@@ -140,7 +140,7 @@ function checkAddress(properties: DeviceProperties, faults: string[]): string {
     return address;
   }
   try {
-    const { protocol } = requireWssUrl(address, 'ep_register_url');
+    const { protocol } = requireSecureUrl(address, 'ep_register_url', 'wss', createDeviceError);
     if (ssl !== '1' && protocol === 'wss:') faults.push('enable_ssl must be 1 for a wss address');
     if (ssl === '1' && protocol === 'ws:') faults.push('ep_register_url must be a wss address');
   } catch (error) {

@@ -2,7 +2,7 @@
  * Detects from the data whether a point of sale uses the terminal; the platform sends no claim
  * events.
  */
-import type { Clock } from '../support/clock.ts';
+import type { Clock } from '@switchyard/sdk-core';
 
 /**
  * A point of sale started to send messages to the terminal, or stopped.

@@ -1,11 +1,15 @@
 /** The first connection: registers the device and receives the address of the data connection. */
 import { connectorLimits, defined, type RegisteredMessage } from '@switchyard/contract';
-import { requireWssUrl } from '../network/secure-url.ts';
+import {
+  type Clock,
+  openWebsocket,
+  requireSecureUrl,
+  type WebsocketClose,
+  withTimeLimit,
+} from '@switchyard/sdk-core';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { openWebsocket } from '../network/websocket.ts';
-import type { WebsocketClose } from '../network/websocket-close.ts';
-import { type Clock, withTimeLimit } from '../support/clock.ts';
-import { DeviceError, invalidError } from '../support/device-error.ts';
+import { websocketErrors } from '../network/websocket-errors.ts';
+import { createDeviceError, DeviceError, invalidError } from '../support/device-error.ts';
 import type { RegistrationData } from './device-properties.ts';
 
 export type RegistrationSettings = {
@@ -80,7 +84,7 @@ function parseAnswer(text: string, registerUrl: string): RegisteredMessage {
   if (type !== 'registered' || typeof connectionUrl !== 'string' || typeof token !== 'string') {
     throw badAnswerError('the response to the registration is invalid');
   }
-  const target = requireWssUrl(connectionUrl, 'connectionUrl');
+  const target = requireSecureUrl(connectionUrl, 'connectionUrl', 'wss', createDeviceError);
   if (target.protocol === 'ws:' && !registerUrl.startsWith('ws:')) {
     throw badAnswerError('the connection address has no TLS');
   }
@@ -129,7 +133,7 @@ export async function registerDevice(
     });
   return withTimeLimit(
     timeoutMs,
-    { clock, signal },
+    { clock, signal, createError: createDeviceError },
     async (limited) => {
       let resolveAnswer: (text: string) => void = () => {};
       let rejectAnswer: (end: WebsocketClose) => void = () => {};
@@ -141,12 +145,14 @@ export async function registerDevice(
         url: registerUrl,
         tls,
         timeoutMs,
+        clock,
         signal: limited,
+        closesOnAbort: true,
+        errors: websocketErrors,
         maxMessageBytes: connectorLimits.controlMessageMaxBytes,
       };
       const socket = await openWebsocket(target, {
         onMessage: (data) => resolveAnswer(data.toString('utf8')),
-        onActivity() {},
         onClose: (end) => rejectAnswer(end),
       });
       try {

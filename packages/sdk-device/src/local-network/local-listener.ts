@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { connectorLimits } from '@switchyard/contract';
-import { errorText } from '../support/device-error.ts';
+import { errorText } from '@switchyard/sdk-core';
 import { type LocalPosConnection, serveWebsockets } from './local-websockets.ts';
 import { leaveBodyUnread } from './unread-body.ts';
 

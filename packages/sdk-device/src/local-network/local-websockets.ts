@@ -2,8 +2,9 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { connectorLimits } from '@switchyard/contract';
+import { sendHeartbeats, sendOnWebsocket, systemClock } from '@switchyard/sdk-core';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { DeviceError, errorText, invalidError } from '../support/device-error.ts';
+import { createDeviceError } from '../support/device-error.ts';
 
 /**
  * A point of sale that connected over a WebSocket.
@@ -30,12 +31,13 @@ type WebsocketServerOptions = {
   onError(error: unknown): void;
 };
 
-const secondMs = 1000;
-const missedPingsMax = 2;
+const heartbeatMs = connectorLimits.heartbeatSeconds * 1000;
+const sendOptions = {
+  maxBytes: connectorLimits.messageMaxBytes,
+  createError: createDeviceError,
+};
 /** How many messages of a peer may run at a time; the server then stops reading from it. */
 const runningMax = 16;
-/** The most bytes that may wait for a slow network; `send` then refuses more. */
-const queuedBytesMax = 4_194_304;
 const fragmentsMax = 1024;
 /** How long a peer may take to answer a close frame. */
 const closeMs = 1000;
@@ -45,55 +47,6 @@ function rejectUpgrade(socket: Duplex, status: number): void {
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`;
   const lines = [head, 'Content-Length: 0', 'Connection: close', '', ''];
   socket.end(lines.join('\r\n'), () => socket.destroy());
-}
-
-/**
- * Closes the socket if the peer answers no pings, even if the operating system reports it as open.
- */
-function sendHeartbeats(socket: WebSocket): void {
-  let missed = 0;
-  const alive = () => {
-    missed = 0;
-  };
-  socket.on('pong', alive).on('ping', alive).on('message', alive);
-  const timer = setInterval(() => {
-    if (missed >= missedPingsMax) socket.terminate();
-    else socket.ping();
-    missed += 1;
-  }, connectorLimits.heartbeatSeconds * secondMs);
-  timer.unref();
-  socket.on('close', () => clearInterval(timer));
-}
-
-function toPosConnection(socket: WebSocket, disconnected: AbortSignal): LocalPosConnection {
-  return {
-    disconnected,
-    async send(message) {
-      const length = Buffer.byteLength(message);
-      if (length > connectorLimits.messageMaxBytes) {
-        throw invalidError('message_too_large', `a message of ${length} bytes`);
-      }
-      if (socket.readyState !== socket.OPEN) {
-        throw new DeviceError('NotSent', 'the point of sale has disconnected', {
-          code: 'not_connected',
-        });
-      }
-      if (socket.bufferedAmount + length > queuedBytesMax) {
-        const facts = { code: 'slow_connection', retryable: true };
-        throw new DeviceError(
-          'NotSent',
-          'the connection is too slow: its send buffer is full',
-          facts,
-        );
-      }
-      await new Promise<void>((resolve, reject) => {
-        socket.send(message, (error) => {
-          if (!(error instanceof Error)) resolve();
-          else reject(new DeviceError('Unknown', errorText(error), { code: 'connection_lost' }));
-        });
-      });
-    },
-  };
 }
 
 /** Accepts WebSockets on a server that also handles requests. */
@@ -115,10 +68,17 @@ export function serveWebsockets(
 
   function serve(socket: WebSocket): void {
     const disconnected = new AbortController();
-    const connection = toPosConnection(socket, disconnected.signal);
+    const connection: LocalPosConnection = {
+      disconnected: disconnected.signal,
+      send: (message) => sendOnWebsocket(socket, message, sendOptions),
+    };
     let running = 0;
     openSockets.add(socket);
-    sendHeartbeats(socket);
+    void sendHeartbeats(socket, {
+      everyMs: heartbeatMs,
+      clock: systemClock,
+      closed: disconnected.signal,
+    });
     // `ws` reports a bad frame to the peer with a close code and ends the connection.
     socket.on('error', () => disconnected.abort());
     socket.on('close', () => {

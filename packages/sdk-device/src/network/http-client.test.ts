@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, before, beforeEach, describe, test } from 'node:test';
+import type { HttpClient } from '@switchyard/sdk-core';
 import { DeviceError } from '../support/device-error.ts';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import { type FakePlatform, startFakePlatform } from '../testing/fake-platform.fixture.ts';
-import { createHttpClient, type HttpClient } from './http-client.ts';
+import { createDeviceHttpClient } from './http-client.ts';
 
 const connectionsMax = 16;
 let certificates: TestCertificates;
@@ -18,7 +19,7 @@ before(async () => {
 });
 beforeEach(async () => {
   platform = await startFakePlatform(certificates);
-  http = createHttpClient({ ca: certificates.ca, ...certificates.device });
+  http = createDeviceHttpClient({ ca: certificates.ca, ...certificates.device });
 });
 afterEach(async () => {
   http.close();

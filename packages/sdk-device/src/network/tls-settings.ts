@@ -1,5 +1,4 @@
 /** The certificate of a device and the certificate authority that it trusts. */
-import { defined } from '@switchyard/contract';
 
 /**
  * The TLS settings of a device. `cert` and `key` are its own, for mutual TLS. `ca` is the
@@ -14,12 +13,3 @@ export type DeviceTls = {
   readonly key?: string | Buffer | undefined;
   readonly passphrase?: string | undefined;
 };
-
-/** Requires TLS 1.2 or later, like the device listener. */
-export function tlsOptions(tls: DeviceTls): { minVersion: 'TLSv1.2' } & DeviceTls {
-  const { ca, cert, key, passphrase } = tls;
-  return {
-    minVersion: 'TLSv1.2',
-    ...defined({ ca, cert, key, passphrase }),
-  };
-}

@@ -1,20 +1,13 @@
 /** A file of lines that are encrypted with AES-256-GCM and bound to their line numbers. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import {
-  closeSync,
-  existsSync,
-  fdatasyncSync,
-  fsyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
+  type AppendFile,
+  makeOwnDirectory,
+  openAppendFile,
+  replaceFile,
+  syncDirectory,
+} from '@switchyard/sdk-core';
 import { invalidError } from '../support/device-error.ts';
 
 export type EncryptedLineFile = {
@@ -31,8 +24,7 @@ const keyBytes = 32;
 const saltBytes = 16;
 const nonceBytes = 12;
 const tagBytes = 16;
-const ownerOnly = 0o600;
-const ownerOnlyDirectory = 0o700;
+const durable = { sync: true };
 const fileHeader = 'switchyard-offline-1 ';
 
 /** Each file has its own key, so that a copied file never reuses a nonce with the same key. */
@@ -64,44 +56,6 @@ function decryptLine(key: Buffer, lineNumber: number, text: string): unknown {
   }
 }
 
-function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return;
-  const directory = openSync(path, 'r');
-  fsyncSync(directory);
-  closeSync(directory);
-}
-
-type AppendFile = { add(text: string): void; close(): void };
-
-/** The end of a file of complete lines. It removes a line whose append failed, complete or not. */
-function openAppendFile(path: string, wholeBytes: number): AppendFile {
-  const file = openSync(path, 'a', ownerOnly);
-  let size = wholeBytes;
-  let isIncomplete = true;
-
-  function truncate(): void {
-    ftruncateSync(file, size);
-    isIncomplete = false;
-  }
-
-  return {
-    add(text) {
-      if (isIncomplete) truncate();
-      const bytes = Buffer.from(text);
-      isIncomplete = true;
-      try {
-        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-        fdatasyncSync(file);
-        isIncomplete = false;
-      } finally {
-        if (isIncomplete) truncate();
-      }
-      size += bytes.length;
-    },
-    close: () => closeSync(file),
-  };
-}
-
 /**
  * An incomplete last line was never confirmed, so the file is cut before it. Any other unreadable
  * line is damage, and opening fails.
@@ -112,7 +66,7 @@ export function openEncryptedLineFile(path: string, masterKey: Uint8Array): Encr
   if (masterKey.length !== keyBytes)
     throw invalidError('key_invalid', 'the key must have 32 bytes');
   const master = Buffer.from(masterKey);
-  mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
+  makeOwnDirectory(path);
   let key: Buffer = master;
   let lineCount = 0;
   let appendFile: AppendFile | undefined;
@@ -124,15 +78,14 @@ export function openEncryptedLineFile(path: string, masterKey: Uint8Array): Encr
       .map((line, lineNumber) => `${encryptLine(nextKey, lineNumber, line)}\n`)
       .join('');
     const text = `${fileHeader}${salt.toString('base64')}\n${encryptedLines}`;
-    writeFileSync(`${path}.new`, text, { mode: ownerOnly, flush: true });
-    renameSync(`${path}.new`, path);
+    replaceFile(path, text, durable);
     const previousFile = appendFile;
     appendFile = undefined;
     key = nextKey;
     lineCount = lines.length;
     previousFile?.close();
-    appendFile = openAppendFile(path, Buffer.byteLength(text));
-    syncDirectory(dirname(path));
+    appendFile = openAppendFile(path, Buffer.byteLength(text), durable);
+    syncDirectory(path);
   }
 
   function read(): unknown[] {
@@ -143,7 +96,7 @@ export function openEncryptedLineFile(path: string, masterKey: Uint8Array): Encr
       throw invalidError('queue_damaged', 'the file is not an offline queue');
     key = deriveFileKey(master, Buffer.from(first.slice(fileHeader.length), 'base64'));
     const lines = rest.map((line, lineNumber) => decryptLine(key, lineNumber, line));
-    appendFile = openAppendFile(path, Buffer.byteLength(whole));
+    appendFile = openAppendFile(path, Buffer.byteLength(whole), durable);
     lineCount = lines.length;
     return lines;
   }
@@ -153,7 +106,7 @@ export function openEncryptedLineFile(path: string, masterKey: Uint8Array): Encr
   return {
     lines,
     append(line) {
-      appendFile ??= openAppendFile(path, statSync(path).size);
+      appendFile ??= openAppendFile(path, statSync(path).size, durable);
       appendFile.add(`${encryptLine(key, lineCount, line)}\n`);
       lineCount += 1;
     },

@@ -14,9 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { ProcessRequest, Transaction } from '@switchyard/contract';
+import { steppedClock, withFullDisk } from '@switchyard/sdk-core';
 import { DeviceError } from '../support/device-error.ts';
-import { withFullDisk } from '../testing/full-disk.fixture.ts';
-import { steppedClock } from '../testing/stepped-clock.fixture.ts';
 import type { OfflineLimits } from './offline-limits.ts';
 import { type OfflineQueue, type OfflineQueueOptions, openOfflineQueue } from './offline-queue.ts';
 

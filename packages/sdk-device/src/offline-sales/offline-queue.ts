@@ -8,8 +8,8 @@ import {
   type Transaction,
   terminalSequenceMax,
 } from '@switchyard/contract';
+import { type Clock, systemClock } from '@switchyard/sdk-core';
 import type { PaymentClient } from '../payments/payment-client.ts';
-import { type Clock, systemClock } from '../support/clock.ts';
 import { DeviceError, invalidError } from '../support/device-error.ts';
 import { openEncryptedLineFile } from './encrypted-line-file.ts';
 import {

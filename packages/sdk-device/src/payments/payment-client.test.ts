@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, before, beforeEach, describe, test } from 'node:test';
 import type { ProcessRequest } from '@switchyard/contract';
+import type { Clock } from '@switchyard/sdk-core';
 import {
   customTokens,
   type DeviceTokens,
@@ -13,7 +14,6 @@ import {
 } from '../authentication/device-tokens.ts';
 import { openOfflineQueue } from '../offline-sales/offline-queue.ts';
 import { createSaleProcessor } from '../offline-sales/sale-processor.ts';
-import type { Clock } from '../support/clock.ts';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import {
   type FakeAnswer,

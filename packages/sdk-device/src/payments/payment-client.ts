@@ -11,9 +11,9 @@ import {
   type RefundRequest,
   type Transaction,
 } from '@switchyard/contract';
+import { type Clock, systemClock } from '@switchyard/sdk-core';
 import type { TokenSource } from '../authentication/device-tokens.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { type Clock, systemClock } from '../support/clock.ts';
 import { DeviceError } from '../support/device-error.ts';
 import type { DeviceLog } from '../support/device-log.ts';
 import { type CallOptions, createPlatformApi } from './platform-api.ts';

@@ -3,12 +3,17 @@
  */
 
 import { defined, type Problem } from '@switchyard/contract';
+import {
+  type Clock,
+  type HttpClient,
+  type HttpResponse,
+  requireSecureUrl,
+  systemClock,
+} from '@switchyard/sdk-core';
 import type { TokenSource } from '../authentication/device-tokens.ts';
-import { createHttpClient, type HttpClient, type HttpResponse } from '../network/http-client.ts';
-import { requireHttpsUrl } from '../network/secure-url.ts';
+import { createDeviceHttpClient } from '../network/http-client.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { type Clock, systemClock } from '../support/clock.ts';
-import { DeviceError } from '../support/device-error.ts';
+import { createDeviceError, DeviceError } from '../support/device-error.ts';
 import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.ts';
 
 export type CallOptions = {
@@ -106,9 +111,9 @@ export function createPlatformApi(options: {
 }): PlatformApi {
   const { tokens, clock = systemClock } = options;
   const log = safeLog(options.log);
-  requireHttpsUrl(options.baseUrl, 'baseUrl');
+  requireSecureUrl(options.baseUrl, 'baseUrl', 'https', createDeviceError);
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
-  const http = createHttpClient(options.tls);
+  const http = createDeviceHttpClient(options.tls);
 
   async function requestOnce(
     method: 'GET' | 'POST',

@@ -9,12 +9,18 @@ import type {
   QrTransaction,
   QrTransactionWithEvents,
 } from '@switchyard/contract';
+import {
+  backoffDelay,
+  type Clock,
+  errorText,
+  type RandomSource,
+  systemClock,
+  systemRandom,
+} from '@switchyard/sdk-core';
 import type { TokenSource } from '../authentication/device-tokens.ts';
 import { createEventParser } from '../network/server-sent-events.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { backoffDelay, defaultRetryDelays } from '../support/backoff.ts';
-import { type Clock, type RandomSource, systemClock, systemRandom } from '../support/clock.ts';
-import { abortedError, DeviceError, errorText } from '../support/device-error.ts';
+import { abortedError, DeviceError } from '../support/device-error.ts';
 import type { DeviceLog } from '../support/device-log.ts';
 import { createPlatformApi, responseError } from './platform-api.ts';
 
@@ -176,7 +182,7 @@ export function createQrClient(options: QrClientOptions): QrClient {
       } finally {
         await stream.return(false);
       }
-      await clock.wait(backoffDelay(failures, random, defaultRetryDelays), signal);
+      await clock.wait(backoffDelay(failures, random), signal);
       if (signal?.aborted === true) throw abortedError();
     }
   }

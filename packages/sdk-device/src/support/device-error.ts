@@ -1,6 +1,7 @@
 /** The error class of this package: `kind` says what the caller can do, `code` gives the cause. */
 
 import { defined, type Problem } from '@switchyard/contract';
+import { abortedFault, type Fault, limitRetryAfter } from '@switchyard/sdk-core';
 
 /**
  * The kind of a fault.
@@ -39,14 +40,6 @@ export type DeviceErrorDetails = {
 };
 
 /**
- * The longest Retry-After that the client accepts. A longer one would stop it for hours or days.
- */
-const retryAfterMaxMs = 600_000;
-
-const limitRetryAfter = (ms: number | undefined): number | undefined =>
-  ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
-
-/**
  * Every part of this package reports its faults with this error.
  *
  * @example
@@ -78,11 +71,11 @@ export class DeviceError extends Error {
   }
 }
 
+/** Makes the error of a fault in the shared code. */
+export const createDeviceError = ({ kind, message, ...details }: Fault): DeviceError =>
+  new DeviceError(kind, message, details);
+
 export const invalidError = (code: string, message: string): DeviceError =>
   new DeviceError('Invalid', message, { code });
 
-export const abortedError = (): DeviceError =>
-  new DeviceError('Aborted', 'the caller aborted the request', { code: 'aborted' });
-
-export const errorText = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+export const abortedError = (): DeviceError => createDeviceError(abortedFault);

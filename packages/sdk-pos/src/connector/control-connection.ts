@@ -9,15 +9,24 @@ import {
   type ReleaseMessage,
   type StatusMessage,
 } from '@switchyard/contract';
+import {
+  backoffDelay,
+  type Clock,
+  errorText,
+  openWebsocket,
+  type RandomSource,
+  renewBeforeExpiryMs,
+  requireSecureUrl,
+  restartDelay,
+  unlessAborted,
+  type WebsocketClose,
+  withTimeLimit,
+} from '@switchyard/sdk-core';
 import type { WebSocket } from 'ws';
-import { type AccessTokens, renewBeforeExpiryMs } from '../network/access-tokens.ts';
+import type { AccessTokens } from '../network/access-tokens.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { websocketUrl } from '../network/secure-url.ts';
-import { openWebsocket } from '../network/websocket.ts';
-import type { WebsocketClose } from '../network/websocket-close.ts';
-import { backoffDelay, restartDelay } from '../support/backoff.ts';
-import { type Clock, type RandomSource, unlessAborted, withTimeLimit } from '../support/clock.ts';
-import { closedError, errorText, PosError, timeoutError } from '../support/pos-error.ts';
+import { heartbeatMs, websocketErrors } from '../network/websocket-options.ts';
+import { closedError, createPosError, PosError, timeoutError } from '../support/pos-error.ts';
 import { errorFromClose, errorFromMessage, parseAnswer } from './control-messages.ts';
 
 type ControlRequest =
@@ -56,6 +65,13 @@ const invalidTokenCloseCodes: ReadonlySet<number> = new Set([
   closeCodes.unauthorized,
 ]);
 const minRenewalDelayMs = 1_000;
+
+function websocketUrl(baseUrl: string, path: string): string {
+  const url = new URL(requireSecureUrl(baseUrl, 'baseUrl', 'https', createPosError).origin);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  url.pathname = path;
+  return url.href;
+}
 
 export function createControlConnection(options: ControlConnectionOptions): ControlConnection {
   const { tokens, tls, timeoutMs, clock, random } = options;
@@ -144,6 +160,8 @@ export function createControlConnection(options: ControlConnectionOptions): Cont
       timeoutMs,
       clock,
       signal: stopController.signal,
+      heartbeatMs,
+      errors: websocketErrors,
       headers: { authorization: `Bearer ${token.token}` },
       maxMessageBytes: connectorLimits.controlMessageMaxBytes,
     };
@@ -197,7 +215,7 @@ export function createControlConnection(options: ControlConnectionOptions): Cont
       pendingRequests.set(requestId, { resolve, reject });
     });
     try {
-      const limits = { clock, signal };
+      const limits = { clock, signal, createError: createPosError };
       return await withTimeLimit(
         waitMs,
         limits,
@@ -246,7 +264,7 @@ export function createControlConnection(options: ControlConnectionOptions): Cont
 
   return {
     async request(request, waitMs, signal) {
-      const connection = await unlessAborted(ensureConnected(), signal);
+      const connection = await unlessAborted(ensureConnected(), signal, createPosError);
       return sendRequest(connection, request, waitMs, signal);
     },
     keepOpenFor(tsn) {

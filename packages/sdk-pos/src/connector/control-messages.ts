@@ -5,7 +5,7 @@ import {
   connectorFaults,
   type PosAnswer,
 } from '@switchyard/contract';
-import type { WebsocketClose } from '../network/websocket-close.ts';
+import type { WebsocketClose } from '@switchyard/sdk-core';
 import { PosError } from '../support/pos-error.ts';
 
 const answerTypes = new Set(['claimed', 'deviceStatus', 'released', 'tokenRenewed', 'error']);

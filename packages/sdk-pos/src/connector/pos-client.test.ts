@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
+import { type SteppedClock, steppedClock } from '@switchyard/sdk-core';
 import {
   createPosClient,
   type DeviceStatus,
@@ -13,7 +14,6 @@ import {
   type Session,
 } from '../index.ts';
 import { type FakeConnector, startFakeConnector } from '../testing/fake-connector.fixture.ts';
-import { type SteppedClock, steppedClock } from '../testing/stepped-clock.fixture.ts';
 import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';

@@ -1,11 +1,16 @@
 /** The client of the Cloud Connector for a point of sale. */
 
 import { type DeviceStatusMessage, defined } from '@switchyard/contract';
+import {
+  type Clock,
+  type RandomSource,
+  requireSecureUrl,
+  systemClock,
+  systemRandom,
+} from '@switchyard/sdk-core';
 import { createAccessTokens, type PosCredentials } from '../network/access-tokens.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { requireSecureUrl } from '../network/secure-url.ts';
-import { type Clock, type RandomSource, systemClock, systemRandom } from '../support/clock.ts';
-import { PosError } from '../support/pos-error.ts';
+import { createPosError, PosError } from '../support/pos-error.ts';
 import { createControlConnection } from './control-connection.ts';
 import {
   type ClaimOptions,
@@ -99,7 +104,8 @@ function toDeviceStatus(message: DeviceStatusMessage): DeviceStatus {
 export function createPosClient(settings: PosClientSettings): PosClient {
   const { baseUrl, credentials, posId, tls = {}, timeoutMs = defaultTimeoutMs } = settings;
   const { clock = systemClock, random = systemRandom } = settings;
-  if ('tokenUrl' in credentials) requireSecureUrl(credentials.tokenUrl, 'tokenUrl', 'https');
+  if ('tokenUrl' in credentials)
+    requireSecureUrl(credentials.tokenUrl, 'tokenUrl', 'https', createPosError);
   const tokens = createAccessTokens({ credentials, tls, timeoutMs, clock });
   const control = createControlConnection({
     baseUrl,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { connectorPaths } from '@switchyard/contract';
+import { steppedClock } from '@switchyard/sdk-core';
 import { createPosClient, PosError } from '../index.ts';
 import { startFakeConnector } from '../testing/fake-connector.fixture.ts';
-import { steppedClock } from '../testing/stepped-clock.fixture.ts';
 import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';

@@ -5,15 +5,19 @@ import {
   defined,
   type PosAnswer,
 } from '@switchyard/contract';
+import {
+  type Clock,
+  openWebsocket,
+  requireSecureUrl,
+  sendOnWebsocket,
+  unlessAborted,
+  type WebsocketClose,
+} from '@switchyard/sdk-core';
 import type { WebSocket } from 'ws';
 import type { AccessTokens } from '../network/access-tokens.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { requireSecureUrl } from '../network/secure-url.ts';
-import { openWebsocket } from '../network/websocket.ts';
-import type { WebsocketClose } from '../network/websocket-close.ts';
-import { sendOnWebsocket } from '../network/websocket-send.ts';
-import { type Clock, unlessAborted } from '../support/clock.ts';
-import { closedError, PosError } from '../support/pos-error.ts';
+import { heartbeatMs, sendOptions, websocketErrors } from '../network/websocket-options.ts';
+import { closedError, createPosError, PosError } from '../support/pos-error.ts';
 import type { ControlConnection } from './control-connection.ts';
 import { errorFromClose } from './control-messages.ts';
 
@@ -133,7 +137,7 @@ export async function claimSession(
     signal: AbortSignal | undefined,
   ): Promise<{ token?: string; missing?: unknown }> {
     try {
-      return { token: (await unlessAborted(tokens.get(), signal)).token };
+      return { token: (await unlessAborted(tokens.get(), signal, createPosError)).token };
     } catch (error) {
       if (signal?.aborted === true) throw error;
       return { missing: error };
@@ -151,6 +155,8 @@ export async function claimSession(
         timeoutMs,
         clock,
         signal,
+        heartbeatMs,
+        errors: websocketErrors,
         // A platform may check that the claiming client is the one that uses the address.
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
         maxMessageBytes: connectorLimits.messageMaxBytes,
@@ -181,7 +187,7 @@ export async function claimSession(
 
   /** Retries once with a new token after a revocation; the session address is still unused then. */
   async function connect(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
-    requireSecureUrl(answer.sessionUrl, 'sessionUrl', 'wss');
+    requireSecureUrl(answer.sessionUrl, 'sessionUrl', 'wss', createPosError);
     try {
       await connectOnce(answer, signal);
     } catch (error) {
@@ -224,7 +230,7 @@ export async function claimSession(
     resuming ??= claimAndConnect(claimOptions).finally(() => {
       resuming = undefined;
     });
-    return unlessAborted(resuming, claimOptions.signal);
+    return unlessAborted(resuming, claimOptions.signal, createPosError);
   }
 
   async function release({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -253,7 +259,7 @@ export async function claimSession(
     tsn,
     sessionId: () => claimed?.sessionId ?? '',
     isOpen: () => socket !== undefined,
-    send: (data) => sendOnWebsocket(socket, data),
+    send: (data) => sendOnWebsocket(socket, data, sendOptions),
     resume,
     release,
   };

@@ -1,7 +1,16 @@
 /** Caches the access token of a point of sale until shortly before it expires. */
 import { problemText, readProblemBody } from '@switchyard/contract';
-import { type Clock, withTimeLimit } from '../support/clock.ts';
-import { PosError, timeoutError } from '../support/pos-error.ts';
+import {
+  type CachedToken,
+  type Clock,
+  clientCredentialsRequest,
+  createTokenCache,
+  parseTokenResponse,
+  renewBeforeExpiryMs,
+  type TokenCache,
+  withTimeLimit,
+} from '@switchyard/sdk-core';
+import { createPosError, PosError, timeoutError } from '../support/pos-error.ts';
 import { type HttpResponse, type PosTls, post } from './http-post.ts';
 
 /**
@@ -29,14 +38,8 @@ export type PosCredentials =
   | { readonly tokenUrl: string; readonly clientId: string; readonly clientSecret: string }
   | { readonly fetchToken: (signal: AbortSignal) => Promise<AccessToken> };
 
-export type AccessTokens = {
-  /** @throws PosError of kind `Transport`; its text never contains a secret */
-  get(): Promise<AccessToken>;
-  /**
-   * Discards a token that the platform refused or that expires soon; `get` then requests a new one.
-   */
-  invalidate(token: string): void;
-};
+/** `get` throws PosError of kind `Transport`; its text never contains a secret. */
+export type AccessTokens = TokenCache<AccessToken & CachedToken>;
 
 type AccessTokensOptions = {
   readonly credentials: PosCredentials;
@@ -45,9 +48,6 @@ type AccessTokensOptions = {
   readonly clock: Clock;
 };
 
-/** How long before its expiry a token is no longer used. */
-export const renewBeforeExpiryMs = 30_000;
-const secondMs = 1000;
 const answerBytesMax = 65_536;
 const lastStatusOfClient = 499;
 const tooManyRequests = 429;
@@ -67,57 +67,33 @@ function tokenError({ status, body, retryAfterMs }: HttpResponse): PosError {
   );
 }
 
-function parseToken(body: string, requestedAt: number): AccessToken | undefined {
-  try {
-    const { access_token: token, expires_in: seconds } = JSON.parse(body) as {
-      access_token?: unknown;
-      expires_in?: unknown;
-    };
-    if (typeof token !== 'string' || token === '') return undefined;
-    const lifeMs = typeof seconds === 'number' && seconds > 0 ? seconds * secondMs : 0;
-    return { token, expiresAt: requestedAt + lifeMs };
-  } catch {
-    return undefined;
-  }
-}
-
 export function createAccessTokens({
   credentials,
   tls,
   timeoutMs,
   clock,
 }: AccessTokensOptions): AccessTokens {
-  let currentToken: AccessToken | undefined;
-  let pendingRequest: Promise<AccessToken> | undefined;
-
   async function requestToken(signal: AbortSignal): Promise<AccessToken> {
     if ('fetchToken' in credentials) return credentials.fetchToken(signal);
-    const { tokenUrl, clientId, clientSecret } = credentials;
-    const form = new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: clientId,
-      client_secret: clientSecret,
-    });
     const requestedAt = clock.now();
     const response = await post({
-      url: tokenUrl,
+      ...clientCredentialsRequest(credentials),
       tls,
       signal,
       bytesMax: answerBytesMax,
-      body: form.toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     });
-    const token = response.status === 200 ? parseToken(response.body, requestedAt) : undefined;
-    if (token === undefined) throw tokenError(response);
-    return token;
+    const granted = response.status === 200 ? parseTokenResponse(response.body) : undefined;
+    if (granted === undefined) throw tokenError(response);
+    return { token: granted.token, expiresAt: requestedAt + granted.lifeMs };
   }
 
-  async function requestTokenInTime(): Promise<AccessToken> {
+  async function requestTokenInTime(): Promise<AccessToken & CachedToken> {
     try {
-      currentToken = await withTimeLimit(timeoutMs, { clock }, requestToken, () =>
+      const limits = { clock, createError: createPosError };
+      const token = await withTimeLimit(timeoutMs, limits, requestToken, () =>
         timeoutError('the token'),
       );
-      return currentToken;
+      return { ...token, renewAt: token.expiresAt - renewBeforeExpiryMs };
     } catch (error) {
       if (error instanceof PosError) {
         // The token request may have been processed, but the terminal has received no message.
@@ -129,21 +105,5 @@ export function createAccessTokens({
     }
   }
 
-  return {
-    get() {
-      if (
-        currentToken !== undefined &&
-        currentToken.expiresAt - renewBeforeExpiryMs > clock.now()
-      ) {
-        return Promise.resolve(currentToken);
-      }
-      pendingRequest ??= requestTokenInTime().finally(() => {
-        pendingRequest = undefined;
-      });
-      return pendingRequest;
-    },
-    invalidate(token) {
-      if (currentToken?.token === token) currentToken = undefined;
-    },
-  };
+  return createTokenCache(requestTokenInTime, clock);
 }

@@ -1,10 +1,14 @@
 /** Sends one POST over HTTPS and reports whether the server may have received it. */
-
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import { defined } from '@switchyard/contract';
-import type { Clock } from '../support/clock.ts';
-import { abortedError, errorText, PosError, timeoutError } from '../support/pos-error.ts';
+import {
+  type Clock,
+  errorText,
+  parseRetryAfterMs,
+  readText,
+  tlsOptions,
+} from '@switchyard/sdk-core';
+import { abortedError, PosError, timeoutError } from '../support/pos-error.ts';
 
 /**
  * The TLS settings of a connection.
@@ -25,18 +29,6 @@ export type PosTls = {
   readonly key?: string | Buffer | undefined;
 };
 
-type TlsOptions = { minVersion: 'TLSv1.2' } & {
-  [Name in keyof PosTls]?: NonNullable<PosTls[Name]>;
-};
-
-/** Requires TLS 1.2 or later. */
-export function tlsOptions({ ca, servername, cert, key }: PosTls): TlsOptions {
-  return {
-    minVersion: 'TLSv1.2',
-    ...defined({ ca, cert, key, servername }),
-  };
-}
-
 export type PostRequest = {
   readonly url: string;
   readonly tls: PosTls;
@@ -55,23 +47,6 @@ export type HttpResponse = {
   readonly body: string;
   readonly retryAfterMs: number | undefined;
 };
-
-const secondMs = 1000;
-const secondsForm = /^\d{1,6}$/;
-
-export async function readText(response: IncomingMessage, bytesMax: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > bytesMax) throw new Error('the response is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-export const parseRetryAfter = (header: string | undefined): number | undefined =>
-  header !== undefined && secondsForm.test(header) ? Number(header) * secondMs : undefined;
 
 /**
  * Whether a connection was open, so that the server may have read the request. The error code does
@@ -142,7 +117,7 @@ export async function post(postRequest: PostRequest): Promise<HttpResponse> {
     return {
       status: response.statusCode ?? 0,
       body: await readText(response, bytesMax),
-      retryAfterMs: parseRetryAfter(response.headers['retry-after']),
+      retryAfterMs: parseRetryAfterMs(response.headers['retry-after']),
     };
   } catch (error) {
     throw toPosError(error, progress, signal);

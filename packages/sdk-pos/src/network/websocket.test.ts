@@ -7,12 +7,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { systemClock } from '../support/clock.ts';
-import { steppedClock } from '../testing/stepped-clock.fixture.ts';
+import {
+  openWebsocket,
+  steppedClock,
+  systemClock,
+  type WebsocketClose,
+} from '@switchyard/sdk-core';
 import { waitUntil } from '../testing/wait-until.fixture.ts';
-import { openWebsocket } from './websocket.ts';
-import type { WebsocketClose } from './websocket-close.ts';
+import { websocketErrors } from './websocket-options.ts';
 
+const errors = websocketErrors;
 /** RFC 6455: the server computes the handshake response with this value. */
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
@@ -34,7 +38,7 @@ test('a peer that does not answer a close frame is disconnected after the handsh
   });
   const { promise: ended, resolve } = Promise.withResolvers<WebsocketClose>();
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const limits = { timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
+  const limits = { timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock, errors };
   const socket = await openWebsocket(
     { url, tls: {}, ...limits },
     { onMessage: () => {}, onClose: resolve },
@@ -70,7 +74,14 @@ const listeners = { onMessage: () => {}, onClose: () => {} };
 
 test('a rejected handshake with an incomplete body keeps its status', async (t) => {
   const url = await refusingServer(t, (socket) => socket.end());
-  const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
+  const target = {
+    url,
+    tls: {},
+    timeoutMs: 5_000,
+    maxMessageBytes: 1_000,
+    clock: systemClock,
+    errors,
+  };
   await assert.rejects(openWebsocket(target, listeners), refused);
 });
 
@@ -83,7 +94,7 @@ test('a rejected handshake with an endless body keeps its status after the hands
   };
   diagnostics.subscribe('http.client.response.finish', count);
   t.after(() => diagnostics.unsubscribe('http.client.response.finish', count));
-  const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock };
+  const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock, errors };
   const ended = assert.rejects(openWebsocket(target, listeners), refused);
   await waitUntil(() => responses > 0, 'the head of the refusal');
   clock.advance(5_000);
@@ -93,7 +104,14 @@ test('a rejected handshake with an endless body keeps its status after the hands
 test('a rejected handshake during an abort is an abort', async (t) => {
   const stop = new AbortController();
   const url = await refusingServer(t, () => stop.abort());
-  const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
+  const target = {
+    url,
+    tls: {},
+    timeoutMs: 5_000,
+    maxMessageBytes: 1_000,
+    clock: systemClock,
+    errors,
+  };
   await assert.rejects(openWebsocket({ ...target, signal: stop.signal }, listeners), {
     code: 'aborted',
   });

@@ -1,5 +1,6 @@
 /** The error class of this package: `kind` says where, `outcome` whether money may have moved. */
 import { defined } from '@switchyard/contract';
+import { abortedFault, type Fault, limitRetryAfter } from '@switchyard/sdk-core';
 
 /**
  * Where a fault is.
@@ -42,14 +43,6 @@ export type PosErrorDetails = {
 };
 
 /**
- * The longest Retry-After that the client accepts. A longer one would stop it for hours or days.
- */
-const retryAfterMaxMs = 600_000;
-
-const limitRetryAfter = (ms: number | undefined): number | undefined =>
-  ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
-
-/**
  * Every part of this package reports its faults with this error.
  *
  * @example
@@ -87,28 +80,23 @@ export class PosError extends Error {
   }
 }
 
+/** Makes the error of a fault in the shared code. A later attempt can succeed if the network failed. */
+export function createPosError({ kind, message, code, cause }: Fault): PosError {
+  if (kind === 'Invalid' || kind === 'Aborted') return new PosError(kind, message, { code, cause });
+  const outcome = kind === 'Unknown' ? 'Unknown' : 'NotProcessed';
+  return new PosError('Transport', message, { code, outcome, retryable: true, cause });
+}
+
 export const invalidError = (code: string, message: string, cause?: unknown): PosError =>
   new PosError('Invalid', message, { code, cause });
 
-export const abortedError = (): PosError =>
-  new PosError('Aborted', 'the caller aborted the request', { code: 'aborted' });
+export const abortedError = (): PosError => createPosError(abortedFault);
 
 export const closedError = (): PosError =>
   invalidError('closed', 'the client or the terminal is closed');
-
-export const unreachableError = (cause: unknown): PosError =>
-  new PosError('Transport', errorText(cause), { code: 'unreachable', retryable: true, cause });
 
 export const timeoutError = (operation: string): PosError =>
   new PosError('Transport', `${operation} did not arrive in time`, {
     code: 'timeout',
     retryable: true,
   });
-
-/** Node reports several failed addresses in one error that has an empty message. */
-export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.message !== '') return error.message;
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : error.name;
-}

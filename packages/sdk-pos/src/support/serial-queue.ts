@@ -1,5 +1,6 @@
 /** Runs functions one after the other, in the order of the calls. */
-import { unlessAborted } from './clock.ts';
+import { unlessAborted } from '@switchyard/sdk-core';
+import { createPosError } from './pos-error.ts';
 
 export type RunInOrder = <Result>(
   work: () => Promise<Result>,
@@ -16,7 +17,7 @@ export function createSerialQueue(): RunInOrder {
       done = resolve;
     });
     try {
-      await unlessAborted(previous, signal);
+      await unlessAborted(previous, signal, createPosError);
       return await work();
     } finally {
       void previous.then(done);

@@ -1,13 +1,17 @@
 /** A WebSocket to a terminal in the local network, with messages both ways as through the cloud. */
 import { connectorLimits } from '@switchyard/contract';
+import {
+  type Clock,
+  openWebsocket,
+  requireSecureUrl,
+  sendOnWebsocket,
+  unlessAborted,
+} from '@switchyard/sdk-core';
 import type { WebSocket } from 'ws';
 import { errorFromClose } from '../connector/control-messages.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { requireSecureUrl } from '../network/secure-url.ts';
-import { openWebsocket } from '../network/websocket.ts';
-import { sendOnWebsocket } from '../network/websocket-send.ts';
-import { type Clock, unlessAborted } from '../support/clock.ts';
-import { closedError } from '../support/pos-error.ts';
+import { heartbeatMs, sendOptions, websocketErrors } from '../network/websocket-options.ts';
+import { closedError, createPosError } from '../support/pos-error.ts';
 import type { LinkHandlers, TerminalLink } from './terminal-links.ts';
 
 export type LocalWebsocketSettings = {
@@ -27,7 +31,12 @@ export function localWebsocketLink(
   handlers: LinkHandlers,
 ): TerminalLink {
   const { tls, timeoutMs, clock } = settings;
-  const { href: url } = requireSecureUrl(settings.url, 'the address of the terminal', 'wss');
+  const { href: url } = requireSecureUrl(
+    settings.url,
+    'the address of the terminal',
+    'wss',
+    createPosError,
+  );
   const closeController = new AbortController();
   let socket: WebSocket | undefined;
   let opening: Promise<void> | undefined;
@@ -41,6 +50,8 @@ export function localWebsocketLink(
         timeoutMs,
         clock,
         signal: closeController.signal,
+        heartbeatMs,
+        errors: websocketErrors,
         maxMessageBytes: connectorLimits.messageMaxBytes,
       },
       {
@@ -67,10 +78,10 @@ export function localWebsocketLink(
       opening ??= connect().finally(() => {
         opening = undefined;
       });
-      return unlessAborted(opening, signal);
+      return unlessAborted(opening, signal, createPosError);
     },
     async send(text) {
-      await sendOnWebsocket(socket, text);
+      await sendOnWebsocket(socket, text, sendOptions);
       return 'Sent';
     },
     async close() {

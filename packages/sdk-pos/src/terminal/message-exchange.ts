@@ -23,11 +23,11 @@ import {
   type SaleStep,
   writeMessage,
 } from '@switchyard/nexo';
-import { type Clock, withTimeLimit } from '../support/clock.ts';
+import { type Clock, errorText, withTimeLimit } from '@switchyard/sdk-core';
 import {
   abortedError,
   closedError,
-  errorText,
+  createPosError,
   invalidError,
   PosError,
   timeoutError,
@@ -342,7 +342,7 @@ export function createMessageExchange(
       try {
         return await withTimeLimit(
           options.answerMs,
-          { clock, signal },
+          { clock, signal, createError: createPosError },
           async () => {
             await deliver(message);
             return { ended: await ended, serviceId: deviceId };

@@ -3,12 +3,11 @@
  */
 import { problemText, readProblemBody } from '@switchyard/contract';
 import { messageBytesMax } from '@switchyard/nexo';
+import { type Clock, requireSecureUrl, unlessAborted, withTimeLimit } from '@switchyard/sdk-core';
 import type { PosClient } from '../connector/pos-client.ts';
 import type { ClaimOptions, Session } from '../connector/terminal-session.ts';
 import { type ConnectProgress, type PosTls, post } from '../network/http-post.ts';
-import { requireSecureUrl } from '../network/secure-url.ts';
-import { type Clock, unlessAborted, withTimeLimit } from '../support/clock.ts';
-import { closedError, PosError, timeoutError } from '../support/pos-error.ts';
+import { closedError, createPosError, PosError, timeoutError } from '../support/pos-error.ts';
 
 export type LinkHandlers = {
   onMessage(text: string): void;
@@ -70,7 +69,7 @@ export function cloudLink(
       opening ??= connect().finally(() => {
         opening = undefined;
       });
-      return unlessAborted(opening, signal);
+      return unlessAborted(opening, signal, createPosError);
     },
     async send(text) {
       if (session === undefined) throw closedError();
@@ -101,14 +100,19 @@ const lastStatusOfClient = 499;
 /** Sends one POST for each message; the HTTP response contains the terminal's answer. */
 export function localLink(settings: LocalLinkSettings, handlers: LinkHandlers): TerminalLink {
   const { tls, answerMs, clock } = settings;
-  const { href: url } = requireSecureUrl(settings.url, 'the address of the terminal', 'https');
+  const { href: url } = requireSecureUrl(
+    settings.url,
+    'the address of the terminal',
+    'https',
+    createPosError,
+  );
   const closeController = new AbortController();
 
   async function send(text: string): Promise<DeliveryResult> {
     const progress: ConnectProgress = { isConnected: false };
     const answer = await withTimeLimit(
       answerMs,
-      { clock, signal: closeController.signal },
+      { clock, signal: closeController.signal, createError: createPosError },
       (signal) =>
         post({
           url,

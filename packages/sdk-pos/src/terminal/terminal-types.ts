@@ -10,9 +10,9 @@ import type {
   SaleTimes,
   SharedKey,
 } from '@switchyard/nexo';
+import type { Clock } from '@switchyard/sdk-core';
 import type { PosClient } from '../connector/pos-client.ts';
 import type { PosTls } from '../network/http-post.ts';
-import type { Clock } from '../support/clock.ts';
 import type { PosError } from '../support/pos-error.ts';
 import type { Awaitable, ServiceStore, StoredService } from './service-store.ts';
 

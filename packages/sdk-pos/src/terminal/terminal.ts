@@ -12,8 +12,8 @@ import {
   resultOf,
   serviceIdRetentionMs,
 } from '@switchyard/nexo';
-import { systemClock, unlessAborted } from '../support/clock.ts';
-import { abortedError, errorText, invalidError, PosError } from '../support/pos-error.ts';
+import { errorText, systemClock, unlessAborted } from '@switchyard/sdk-core';
+import { abortedError, createPosError, invalidError, PosError } from '../support/pos-error.ts';
 import { createSerialQueue } from '../support/serial-queue.ts';
 import { localWebsocketLink } from './local-websocket-link.ts';
 import {
@@ -394,7 +394,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     const shared = opening;
     shared.waiting += 1;
     try {
-      return await unlessAborted(shared.recovered, signal);
+      return await unlessAborted(shared.recovered, signal, createPosError);
     } catch (error) {
       shared.waiting -= 1;
       const isCallerAbort = error instanceof PosError && error.kind === 'Aborted';

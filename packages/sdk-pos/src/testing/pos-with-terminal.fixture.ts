@@ -1,8 +1,10 @@
 // A till, a connector and a terminal: the start of most service tests.
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { type SteppedClock, steppedClock } from '@switchyard/sdk-core';
 import {
   createPosClient,
   createTerminal,
@@ -15,7 +17,6 @@ import {
 } from '../index.ts';
 import { type FakeConnector, startFakeConnector } from './fake-connector.fixture.ts';
 import { createFakeTerminal, type FakeTerminal } from './fake-terminal.fixture.ts';
-import { type SteppedClock, steppedClock } from './stepped-clock.fixture.ts';
 
 export const poiId = 'AXIUM_DX8000-10000001';
 export const saleId = 'till-3';

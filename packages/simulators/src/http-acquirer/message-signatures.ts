@@ -10,17 +10,7 @@ import {
 } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  coversSpiComponents,
-  isFreshSpiSignature,
-  readSpiSignature,
-  spiAnswerComponents,
-  spiContentDigest,
-  spiRequestComponents,
-  spiSignatureBase,
-  spiSignatureInputHeader,
-  spiSignatureLabel,
-} from '@switchyard/contract';
+import { type SpiSignatureFault, signSpiMessage, verifySpiMessage } from '@switchyard/contract';
 
 /** The identifier of a key: its thumbprint (RFC 7638). */
 export function keyIdOf(x: string): string {
@@ -52,11 +42,6 @@ export function loadSigningKey(directory: string): SigningKey {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-const headerText = (headers: Headers, name: string): string | undefined => {
-  const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
-};
-
 /** Nonces of requests, kept as long as their signatures are fresh. */
 const noncesMax = 200_000;
 const nonceMs = 600_000;
@@ -66,6 +51,15 @@ export type SignedRequest = { method: string; path: string; headers: Headers; bo
 export type SignatureCheck =
   | { isGenuine: true; signature: string }
   | { isGenuine: false; detail: string };
+
+const faultTexts: Readonly<Record<SpiSignatureFault, string>> = {
+  missing: 'the request has no signature of the SPI',
+  digest_wrong: 'the content digest does not match the body',
+  components_missing: 'the signature does not cover method, path and body',
+  key_unknown: 'the key identifier is unknown',
+  stale: 'the signature is too old or too new',
+  wrong: 'the signature is not valid',
+};
 
 /** @example const check = createSignatureVerifier([platformKeyX]); */
 export function createSignatureVerifier(platformKeys: readonly string[]) {
@@ -87,32 +81,19 @@ export function createSignatureVerifier(platformKeys: readonly string[]) {
 
   return ({ method, path, headers, body }: SignedRequest, now: number): SignatureCheck => {
     const rejected = (detail: string): SignatureCheck => ({ isGenuine: false, detail });
-    const signature = readSpiSignature({
-      signatureInput: headerText(headers, 'signature-input'),
-      signature: headerText(headers, 'signature'),
+    const parts = { method, path, sha256: hash('sha256', body, 'base64') };
+    const verification = verifySpiMessage(parts, headers, {
+      now,
+      verify(keyId, text, signature) {
+        const key = keys.get(keyId);
+        return key && verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64'));
+      },
     });
-    if (signature === undefined) return rejected('the request has no signature of the SPI');
-    const digest = spiContentDigest(hash('sha256', body, 'base64'));
-    if (headerText(headers, 'content-digest') !== digest)
-      return rejected('the content digest does not match the body');
-    const coversAll = coversSpiComponents(signature, spiRequestComponents);
-    if (!coversAll) return rejected('the signature does not cover method, path and body');
-    const key = keys.get(signature.keyId);
-    if (key === undefined) return rejected('the key identifier is unknown');
-    if (!isFreshSpiSignature(signature, now))
-      return rejected('the signature is too old or too new');
-    const base = spiSignatureBase(signature.input, {
-      '"@method"': method,
-      '"@path"': path,
-      '"content-digest"': digest,
-    });
-    const bytes = Buffer.from(signature.signature, 'base64');
-    if (base === undefined || !verify(null, Buffer.from(base), key, bytes)) {
-      return rejected('the signature is not valid');
-    }
-    if (signature.nonce === undefined) return rejected('the signature has no nonce');
-    if (isReplayed(signature.nonce, now)) return rejected('the nonce was used before');
-    return { isGenuine: true, signature: `:${signature.signature}:` };
+    if (verification.fault !== undefined) return rejected(faultTexts[verification.fault]);
+    const { nonce, signature } = verification;
+    if (nonce === undefined) return rejected('the signature has no nonce');
+    if (isReplayed(nonce, now)) return rejected('the nonce was used before');
+    return { isGenuine: true, signature };
   };
 }
 
@@ -121,19 +102,11 @@ export function signAnswer(
   signingKey: SigningKey,
   answer: { status: number; body: string; requestSignature: string; now: number },
 ): Record<string, string> {
-  const digest = spiContentDigest(hash('sha256', answer.body, 'base64'));
-  const created = Math.floor(answer.now / 1000);
-  const input = spiSignatureInputHeader(spiAnswerComponents, { created, keyId: signingKey.keyId });
-  const base = spiSignatureBase(input, {
-    '"@status"': String(answer.status),
-    '"content-digest"': digest,
-    [spiAnswerComponents[2]]: answer.requestSignature,
-  });
-  if (base === undefined) throw new Error('an answer names a component without a value');
-  const signature = sign(null, Buffer.from(base), signingKey.privateKey).toString('base64');
-  return {
-    'content-digest': digest,
-    'signature-input': `${spiSignatureLabel}=${input}`,
-    signature: `${spiSignatureLabel}=:${signature}:`,
-  };
+  const { status, requestSignature } = answer;
+  const { headers } = signSpiMessage(
+    { status, requestSignature, sha256: hash('sha256', answer.body, 'base64') },
+    { created: Math.floor(answer.now / 1000), keyId: signingKey.keyId },
+    (text) => sign(null, Buffer.from(text), signingKey.privateKey).toString('base64'),
+  );
+  return headers;
 }

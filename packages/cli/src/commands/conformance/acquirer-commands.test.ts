@@ -7,12 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import {
-  spiAnswerComponents,
-  spiContentDigest,
-  spiSignatureBase,
-  spiSignatureInputHeader,
-} from '@switchyard/contract';
+import { signSpiMessage } from '@switchyard/contract';
 import { readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { run } from '../../command-line/run-command.fixture.ts';
 import { acquirerChecks } from '../../conformance/acquirer/acquirer-checks.ts';
@@ -81,20 +76,13 @@ async function startApprovingServer() {
       const approval = { messageId, outcome: 'Approved', responseCode: '00', amount, currency };
       const isEcho = request.url === '/v1/echo';
       const body = JSON.stringify(isEcho ? { status: 'Ready' } : approval);
-      const digest = spiContentDigest(hash('sha256', body, 'base64'));
-      const created = Math.floor(systemClock.now() / 1000);
-      const input = spiSignatureInputHeader(spiAnswerComponents, { created, keyId: keyIdOf(x) });
-      const base = spiSignatureBase(input, {
-        '"@status"': '200',
-        '"content-digest"': digest,
-        [spiAnswerComponents[2]]: String(request.headers['signature']).replace('spi=', ''),
-      });
-      const signature = sign(null, Buffer.from(base ?? ''), privateKey).toString('base64');
-      response.writeHead(200, {
-        'content-digest': digest,
-        'signature-input': `spi=${input}`,
-        signature: `spi=:${signature}:`,
-      });
+      const requestSignature = String(request.headers['signature']).replace('spi=', '');
+      const { headers } = signSpiMessage(
+        { status: 200, requestSignature, sha256: hash('sha256', body, 'base64') },
+        { created: Math.floor(systemClock.now() / 1000), keyId: keyIdOf(x) },
+        (text) => sign(null, Buffer.from(text), privateKey).toString('base64'),
+      );
+      response.writeHead(200, headers);
       response.end(body);
     });
   });

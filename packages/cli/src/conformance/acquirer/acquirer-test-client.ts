@@ -9,17 +9,12 @@ import {
   verify,
 } from 'node:crypto';
 import {
-  coversSpiComponents,
-  isFreshSpiSignature,
-  readSpiSignature,
   SpiAnswer,
   type SpiPath,
+  type SpiSignatureFault,
+  signSpiMessage,
   spiAnswerComponents,
-  spiContentDigest,
-  spiRequestComponents,
-  spiSignatureBase,
-  spiSignatureInputHeader,
-  spiSignatureLabel,
+  verifySpiMessage,
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
 import type { HttpResponse, Transport } from '../../http/https-transport.ts';
@@ -91,10 +86,7 @@ type SignedRequest = { headers: Record<string, string>; body: string; signature:
 const nonceBytes = 16;
 const tracesMax = 1_000_000;
 
-function headerOf({ headers }: HttpResponse, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
-}
+const sha256 = (body: string | Buffer) => createHash('sha256').update(body).digest('base64');
 
 function parseBody(body: Buffer): unknown {
   try {
@@ -112,37 +104,32 @@ function problemDetail(value: unknown): string | undefined {
   return typeof detail === 'string' ? detail.slice(0, detailMax) : undefined;
 }
 
+const signatureErrors: Readonly<Record<Exclude<SpiSignatureFault, 'key_unknown'>, string>> = {
+  missing: 'the response has no signature of the SPI',
+  digest_wrong: 'its Content-Digest does not match the body',
+  components_missing: `its signature does not cover ${spiAnswerComponents.join(' ')}`,
+  stale: 'the creation time of its signature is too old or in the future',
+  wrong: 'its signature is invalid',
+};
+
 function findSignatureError(
-  options: AcquirerTestClientOptions,
-  incoming: HttpResponse,
+  { acquirerKey, acquirerKeyX, clock }: AcquirerTestClientOptions,
+  { status, headers, body }: HttpResponse,
   requestSignature: string,
 ): string | undefined {
-  const signature = readSpiSignature({
-    signatureInput: headerOf(incoming, 'signature-input'),
-    signature: headerOf(incoming, 'signature'),
+  const expectedKeyId = keyIdOf(acquirerKeyX);
+  const parts = { status, requestSignature, sha256: sha256(body) };
+  const verification = verifySpiMessage(parts, headers, {
+    now: clock.now(),
+    verify(keyId, text, signature) {
+      if (keyId !== expectedKeyId) return undefined;
+      return verify(null, Buffer.from(text), acquirerKey, Buffer.from(signature, 'base64'));
+    },
   });
-  if (signature === undefined) return 'the response has no signature of the SPI';
-  const digest = spiContentDigest(createHash('sha256').update(incoming.body).digest('base64'));
-  if (headerOf(incoming, 'content-digest') !== digest)
-    return 'its Content-Digest does not match the body';
-  if (!coversSpiComponents(signature, spiAnswerComponents)) {
-    return `its signature does not cover ${spiAnswerComponents.join(' ')}`;
-  }
-  if (signature.keyId !== keyIdOf(options.acquirerKeyX)) {
-    return `its keyid is ${signature.keyId}, not the thumbprint ${keyIdOf(options.acquirerKeyX)}`;
-  }
-  if (!isFreshSpiSignature(signature, options.clock.now()))
-    return 'the creation time of its signature is too old or in the future';
-  const base = spiSignatureBase(signature.input, {
-    '"@status"': String(incoming.status),
-    '"content-digest"': digest,
-    [spiAnswerComponents[2]]: requestSignature,
-  });
-  const bytes = Buffer.from(signature.signature, 'base64');
-  if (base !== undefined && verify(null, Buffer.from(base), options.acquirerKey, bytes)) {
-    return undefined;
-  }
-  return 'its signature is invalid';
+  if (verification.fault === undefined) return undefined;
+  return verification.fault === 'key_unknown'
+    ? `its keyid is ${verification.keyId}, not the thumbprint ${expectedKeyId}`
+    : signatureErrors[verification.fault];
 }
 
 /** @example const client = createAcquirerTestClient({ transport, url, key, acquirerKey, acquirerKeyX, clock, terms }); */
@@ -154,26 +141,19 @@ export function createAcquirerTestClient(options: AcquirerTestClientOptions): Ac
   function signRequest(path: SpiPath, message: object, deviation: Deviation): SignedRequest {
     const body = deviation.body ?? JSON.stringify(message);
     const key = deviation.key ?? options.key;
-    const digest = spiContentDigest(createHash('sha256').update(body).digest('base64'));
     const created = deviation.created ?? Math.floor(clock.now() / 1000);
     const nonce = randomBytes(nonceBytes).toString('base64url');
-    const parameters = { created, keyId: key.keyId, nonce };
-    const input = spiSignatureInputHeader(spiRequestComponents, parameters);
-    const base = spiSignatureBase(input, {
-      '"@method"': 'POST',
-      '"@path"': prefix + path,
-      '"content-digest"': digest,
-    });
-    const signature = `:${sign(null, Buffer.from(base ?? ''), key.privateKey).toString('base64')}:`;
+    const { headers: signed, signature } = signSpiMessage(
+      { method: 'POST', path: prefix + path, sha256: sha256(body) },
+      { created, keyId: key.keyId, nonce },
+      (text) => sign(null, Buffer.from(text), key.privateKey).toString('base64'),
+    );
+    const { 'content-digest': digest } = signed;
     const headers: Record<string, string> = {
       'content-type': 'application/json',
       accept: 'application/json',
-      'content-digest': digest,
+      ...(deviation.unsigned === true ? { 'content-digest': digest } : signed),
     };
-    if (deviation.unsigned !== true) {
-      headers['signature-input'] = `${spiSignatureLabel}=${input}`;
-      headers['signature'] = `${spiSignatureLabel}=${signature}`;
-    }
     return { headers, body: deviation.sentBody ?? body, signature };
   }
 

@@ -1,18 +1,11 @@
 // Sends signed requests to an HTTP acquirer and verifies its responses (RFC 9421, Ed25519, ADR 0033).
 import { createPublicKey, hash, randomBytes, verify as verifySignature } from 'node:crypto';
 import {
-  coversSpiComponents,
-  isFreshSpiSignature,
-  readSpiSignature,
   SpiAnswer,
   SpiEchoAnswer,
   type SpiPath,
-  spiAnswerComponents,
-  spiContentDigest,
-  spiRequestComponents,
-  spiSignatureBase,
-  spiSignatureInputHeader,
-  spiSignatureLabel,
+  signSpiMessage,
+  verifySpiMessage,
 } from '@switchyard/contract';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
@@ -65,7 +58,7 @@ type Options = Pick<ConnectionPorts, 'addressGuard' | 'clock' | 'timeoutMs' | 't
 
 const nonceBytes = 16;
 
-const contentDigest = (body: string | Buffer) => spiContentDigest(hash('sha256', body, 'base64'));
+const sha256 = (body: string | Buffer) => hash('sha256', body, 'base64');
 
 function createBodyParser<Schema extends TSchema>(schema: Schema) {
   const compiled = Compile(schema);
@@ -109,25 +102,17 @@ export function createSignedExchange(options: Options) {
     { status, headers, body }: ReceivedResponse,
     requestSignature: string,
   ): boolean {
-    const header = (name: string) =>
-      typeof headers[name] === 'string' ? headers[name] : undefined;
-    const signature = readSpiSignature({
-      signatureInput: header('signature-input'),
-      signature: header('signature'),
+    const parts = { status, requestSignature, sha256: sha256(body) };
+    const { fault } = verifySpiMessage(parts, headers, {
+      now: clock.now(),
+      verify(keyId, text, signature) {
+        const key = keysById.get(keyId);
+        return (
+          key && verifySignature(null, Buffer.from(text), key, Buffer.from(signature, 'base64'))
+        );
+      },
     });
-    const bodyDigest = contentDigest(body);
-    if (signature === undefined || header('content-digest') !== bodyDigest) return false;
-    if (!coversSpiComponents(signature, spiAnswerComponents)) return false;
-    const key = keysById.get(signature.keyId);
-    if (key === undefined || !isFreshSpiSignature(signature, clock.now())) return false;
-    const signatureBase = spiSignatureBase(signature.input, {
-      '"@status"': String(status),
-      '"content-digest"': bodyDigest,
-      [spiAnswerComponents[2]]: requestSignature,
-    });
-    if (signatureBase === undefined) return false;
-    const bytes = Buffer.from(signature.signature, 'base64');
-    return verifySignature(null, Buffer.from(signatureBase), key, bytes);
+    return fault === undefined;
   }
 
   function signMessage<Body>(
@@ -137,24 +122,15 @@ export function createSignedExchange(options: Options) {
   ) {
     const path = pathPrefix + spiPath;
     const body = JSON.stringify(message);
-    const bodyDigest = contentDigest(body);
-    const signatureInput = spiSignatureInputHeader(spiRequestComponents, {
-      created: Math.floor(clock.now() / 1000),
-      keyId: signer.keyId,
-      nonce: randomBytes(nonceBytes).toString('base64url'),
-    });
-    const signatureBase = spiSignatureBase(signatureInput, {
-      '"@method"': 'POST',
-      '"@path"': path,
-      '"content-digest"': bodyDigest,
-    });
-    if (signatureBase === undefined) throw new Error('a request names a component without a value');
-    const signature = `:${signer.signBase64(signatureBase)}:`;
-    const headers = {
-      'content-digest': bodyDigest,
-      'signature-input': `${spiSignatureLabel}=${signatureInput}`,
-      signature: `${spiSignatureLabel}=${signature}`,
-    };
+    const { headers, signature } = signSpiMessage(
+      { method: 'POST', path, sha256: sha256(body) },
+      {
+        created: Math.floor(clock.now() / 1000),
+        keyId: signer.keyId,
+        nonce: randomBytes(nonceBytes).toString('base64url'),
+      },
+      signer.signBase64,
+    );
     return {
       call: { path, headers, body },
       /** The response signature must cover the request signature. */

@@ -2,12 +2,7 @@
 import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import {
-  spiAnswerComponents,
-  spiContentDigest,
-  spiSignatureBase,
-  spiSignatureInputHeader,
-} from '@switchyard/contract';
+import { signSpiMessage } from '@switchyard/contract';
 import { publicSigningKey, systemClock } from '../../platform/index.ts';
 
 type StatusAndBody = readonly [status: number, answer: object];
@@ -27,20 +22,16 @@ export function createSigningAcquirer(
     const { messageId } = JSON.parse(await text(request));
     const [status, answer] = await respond(request.url ?? '', messageId);
     const body = JSON.stringify(answer);
-    const digest = spiContentDigest(hash('sha256', body, 'base64'));
-    const created = Math.floor(systemClock.now() / 1000);
-    const input = spiSignatureInputHeader(spiAnswerComponents, { created, keyId });
-    const base = spiSignatureBase(input, {
-      '"@status"': String(status),
-      '"content-digest"': digest,
-      [spiAnswerComponents[2]]: String(request.headers['signature']).slice('spi='.length),
-    });
-    const signature = sign(null, Buffer.from(base ?? ''), privateKey).toString('base64');
-    response.writeHead(status, {
-      'content-digest': digest,
-      'signature-input': `spi=${input}`,
-      signature: `spi=:${signature}:`,
-    });
+    const { headers } = signSpiMessage(
+      {
+        status,
+        requestSignature: String(request.headers['signature']).slice('spi='.length),
+        sha256: hash('sha256', body, 'base64'),
+      },
+      { created: Math.floor(systemClock.now() / 1000), keyId },
+      (text) => sign(null, Buffer.from(text), privateKey).toString('base64'),
+    );
+    response.writeHead(status, headers);
     response.end(body);
   }
 

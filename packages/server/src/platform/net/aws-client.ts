@@ -96,10 +96,10 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
   const pool = { keepAlive: true, maxSockets: connections, timeout: idleMs };
   const agent = isPlain ? new PlainAgent(pool) : new TlsAgent({ ...pool, ...defined({ ca }) });
 
-  function sendRequest(call: AwsCall, signal: AbortSignal): Promise<IncomingMessage> {
+  async function sendRequest(call: AwsCall, signal: AbortSignal): Promise<IncomingMessage> {
     const url = new URL(call.path, options.endpoint);
     const body = JSON.stringify(call.body);
-    const headers = signAwsRequest(
+    const headers = await signAwsRequest(
       {
         method: 'POST',
         url,

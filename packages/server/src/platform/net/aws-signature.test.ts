@@ -14,13 +14,13 @@ const scope = {
   now: Date.parse('2015-08-30T12:36:00.123Z'),
 };
 
-const signatureOf = (
+const signatureOf = async (
   method: string,
   url: string,
   headers: Record<string, string> = {},
   body = '',
 ) => {
-  const signed = signAwsRequest({ method, url: new URL(url), headers, body }, scope);
+  const signed = await signAwsRequest({ method, url: new URL(url), headers, body }, scope);
   assert.equal(signed['x-amz-date'], '20150830T123600Z');
   assert.equal(signed['host'], undefined);
   const [, names, signature] =
@@ -31,17 +31,17 @@ const signatureOf = (
 };
 
 describe('AWS Signature Version 4', () => {
-  it('signatures equal those of the published test suite', () => {
-    assert.deepEqual(signatureOf('GET', 'https://example.amazonaws.com/'), [
+  it('signatures equal those of the published test suite', async () => {
+    assert.deepEqual(await signatureOf('GET', 'https://example.amazonaws.com/'), [
       'host;x-amz-date',
       '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31',
     ]);
-    assert.deepEqual(signatureOf('POST', 'https://example.amazonaws.com/'), [
+    assert.deepEqual(await signatureOf('POST', 'https://example.amazonaws.com/'), [
       'host;x-amz-date',
       '5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b',
     ]);
     assert.deepEqual(
-      signatureOf(
+      await signatureOf(
         'POST',
         'https://example.amazonaws.com/',
         { 'content-type': 'application/x-www-form-urlencoded' },
@@ -53,26 +53,26 @@ describe('AWS Signature Version 4', () => {
       ],
     );
     assert.deepEqual(
-      signatureOf('GET', 'https://example.amazonaws.com/?Param2=value2&Param1=value1'),
+      await signatureOf('GET', 'https://example.amazonaws.com/?Param2=value2&Param1=value1'),
       ['host;x-amz-date', 'b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500'],
     );
   });
 
-  it('the path is encoded twice, and the session token is signed', () => {
+  it('the path is encoded twice, and the session token is signed', async () => {
     const url = new URL('https://example.amazonaws.com/keys/arn%3Aaws%2Fkey/decrypt');
     const request = { method: 'POST', url, headers: {}, body: '{}' };
-    const plain = signAwsRequest(request, scope);
+    const plain = await signAwsRequest(request, scope);
     const session = { ...credentials, sessionToken: 'token' };
-    const signed = signAwsRequest(request, { ...scope, credentials: session });
+    const signed = await signAwsRequest(request, { ...scope, credentials: session });
     assert.equal(signed['x-amz-security-token'], 'token');
     assert.match(
       signed['authorization'] ?? '',
       /SignedHeaders=host;x-amz-date;x-amz-security-token,/,
     );
     const decoded = new URL('https://example.amazonaws.com/keys/arn:aws/key/decrypt');
-    const other = signAwsRequest({ ...request, url: decoded }, scope);
+    const other = await signAwsRequest({ ...request, url: decoded }, scope);
     assert.notEqual(plain['authorization'], other['authorization']);
-    const changed = signAwsRequest({ ...request, body: '{ }' }, scope);
+    const changed = await signAwsRequest({ ...request, body: '{ }' }, scope);
     assert.notEqual(plain['authorization'], changed['authorization']);
   });
 });

@@ -1,5 +1,6 @@
 // Signs requests to Amazon Web Services: Signature Version 4, including the payload.
-import { createHmac, hash } from 'node:crypto';
+import { defined } from '@switchyard/contract';
+import { AwsV4Signer } from 'aws4fetch';
 
 export type AwsCredentials = {
   readonly accessKeyId: string;
@@ -25,67 +26,31 @@ export type AwsScope = {
   readonly now: number;
 };
 
-const algorithm = 'AWS4-HMAC-SHA256';
-
-/** RFC 3986 also encodes these characters. */
-const percentEncode = (text: string): string =>
-  encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-
-/** Every service except S3 expects the path percent-encoded twice. */
-const canonicalPath = ({ pathname }: URL): string =>
-  pathname.split('/').map(percentEncode).join('/');
-
-function canonicalQuery({ searchParams }: URL): string {
-  return [...searchParams]
-    .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
-    .sort()
-    .join('&');
-}
-
-const hmac = (key: string | Buffer, text: string): Buffer =>
-  createHmac('sha256', key).update(text).digest();
-
 /**
  * Returns the headers to send without `host`: the given ones, the time, the session token and the
  * signature.
  *
- * @example const headers = signAwsRequest(request, { service: 'kms', region, credentials, now: clock.now() });
+ * @example const headers = await signAwsRequest(request, { service: 'kms', region, credentials, now: clock.now() });
  */
-export function signAwsRequest(request: AwsRequest, scope: AwsScope): Record<string, string> {
-  const { method, url, body } = request;
-  const { service, region, credentials } = scope;
-  const time = new Date(scope.now).toISOString().replace(/[-:]|\.\d{3}/g, '');
-  const day = time.slice(0, 8);
-  const headers: Record<string, string> = { ...request.headers, 'x-amz-date': time };
-  if (credentials.sessionToken !== undefined) {
-    headers['x-amz-security-token'] = credentials.sessionToken;
-  }
-  const canonicalHeaders = Object.entries({ ...headers, host: url.host }).sort(([one], [other]) =>
-    one < other ? -1 : 1,
-  );
-  const signedHeaderNames = canonicalHeaders.map(([name]) => name).join(';');
-  const headerLines = canonicalHeaders.map(
-    ([name, value]) => `${name}:${value.trim().replace(/ +/g, ' ')}\n`,
-  );
-  const canonicalRequest = [
+export async function signAwsRequest(
+  { method, url, headers, body }: AwsRequest,
+  { service, region, credentials, now }: AwsScope,
+): Promise<Record<string, string>> {
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  const signer = new AwsV4Signer({
     method,
-    canonicalPath(url),
-    canonicalQuery(url),
-    headerLines.join(''),
-    signedHeaderNames,
-    hash('sha256', body),
-  ].join('\n');
-  const credentialScope = `${day}/${region}/${service}/aws4_request`;
-  const stringToSign = [algorithm, time, credentialScope, hash('sha256', canonicalRequest)].join(
-    '\n',
-  );
-  const dayKey = hmac(`AWS4${credentials.secretAccessKey}`, day);
-  const key = hmac(hmac(hmac(dayKey, region), service), 'aws4_request');
-  const signature = hmac(key, stringToSign).toString('hex');
-  headers['authorization'] =
-    `${algorithm} Credential=${credentials.accessKeyId}/${credentialScope}, SignedHeaders=${signedHeaderNames}, Signature=${signature}`;
-  return headers;
+    url: url.href,
+    headers: { ...headers },
+    body,
+    service,
+    region,
+    accessKeyId,
+    secretAccessKey,
+    ...defined({ sessionToken }),
+    datetime: new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, ''),
+    // The library would leave out some headers, because browsers and proxies change them.
+    allHeaders: true,
+  });
+  const signed = await signer.sign();
+  return Object.fromEntries(signed.headers);
 }

@@ -48,12 +48,16 @@ function kmsStub() {
   }
 
   /** Whether the caller signed exactly these bytes and headers with the secret. */
-  function isSigned({ headers }: IncomingMessage, text: string, url: string): boolean {
+  async function isSigned(
+    { headers }: IncomingMessage,
+    text: string,
+    url: string,
+  ): Promise<boolean> {
     const sentAt = String(headers['x-amz-date']);
     const [, year, month, day, hour, minute, second] =
       /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(sentAt) ?? [];
     const now = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-    const { authorization } = signAwsRequest(
+    const { authorization } = await signAwsRequest(
       {
         method: 'POST',
         url: new URL(url),
@@ -77,7 +81,7 @@ function kmsStub() {
         .writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
         .end(JSON.stringify(body));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    if (!isSigned(request, text, url)) {
+    if (!(await isSigned(request, text, url))) {
       respond(400, { __type: 'InvalidSignatureException' });
       return;
     }

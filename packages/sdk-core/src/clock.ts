@@ -1,6 +1,6 @@
-/** Provides time and random numbers; no other file of this package reads the clock. */
+/** Provides time, random numbers and time limits; no other file of the SDKs reads the clock. */
 import { randomInt } from 'node:crypto';
-import { abortedError } from './pos-error.ts';
+import { abortedFault, type CreateError } from './fault.ts';
 
 /**
  * Returns the time and waits. A test can pass its own clock.
@@ -30,7 +30,7 @@ const longestTimerMs = 2 ** 31 - 1;
  * The system clock.
  *
  * @example
- * const client = createPosClient({ ...settings, clock: systemClock });
+ * const started = systemClock.now();
  */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -52,7 +52,11 @@ export const systemClock: Clock = {
 
 export const systemRandom: RandomSource = () => randomInt(randomSteps) / randomSteps;
 
-type TimeLimitOptions = { readonly clock: Clock; readonly signal?: AbortSignal | undefined };
+type TimeLimitOptions = {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  readonly createError: CreateError;
+};
 
 /**
  * Runs work with a time limit. The signal of the work aborts at the limit or when the caller
@@ -60,11 +64,11 @@ type TimeLimitOptions = { readonly clock: Clock; readonly signal?: AbortSignal |
  */
 export async function withTimeLimit<Result>(
   ms: number,
-  { clock, signal }: TimeLimitOptions,
+  { clock, signal, createError }: TimeLimitOptions,
   work: (signal: AbortSignal) => Promise<Result>,
   makeTimeoutError: () => Error,
 ): Promise<Result> {
-  if (signal?.aborted === true) throw abortedError();
+  if (signal?.aborted === true) throw createError(abortedFault);
   const limitController = new AbortController();
   const combinedSignal =
     signal === undefined
@@ -72,7 +76,7 @@ export async function withTimeLimit<Result>(
       : AbortSignal.any([limitController.signal, signal]);
   try {
     const timeout = clock.wait(ms, combinedSignal).then(() => {
-      throw signal?.aborted === true ? abortedError() : makeTimeoutError();
+      throw signal?.aborted === true ? createError(abortedFault) : makeTimeoutError();
     });
     return await Promise.race([work(combinedSignal), timeout]);
   } finally {
@@ -86,12 +90,13 @@ export async function withTimeLimit<Result>(
 export async function unlessAborted<Result>(
   work: Promise<Result>,
   signal: AbortSignal | undefined,
+  createError: CreateError,
 ): Promise<Result> {
   if (signal === undefined) return work;
-  if (signal.aborted) throw abortedError();
+  if (signal.aborted) throw createError(abortedFault);
   let rejectAborted: () => void = () => {};
   const abortedPromise = new Promise<never>((_, reject) => {
-    rejectAborted = () => reject(abortedError());
+    rejectAborted = () => reject(createError(abortedFault));
     signal.addEventListener('abort', rejectAborted);
   });
   try {

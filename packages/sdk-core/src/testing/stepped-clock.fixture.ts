@@ -1,5 +1,5 @@
 // A clock that moves only when a test advances it, and that lists the pending waits.
-import type { Clock } from '../support/clock.ts';
+import type { Clock } from '../clock.ts';
 
 export type SteppedClock = Clock & {
   /** Moves the time forward and resolves the waits that are due. */

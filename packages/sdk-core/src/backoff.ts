@@ -1,5 +1,5 @@
 /**
- * Computes random pauses before the next attempt, so that terminals do not reconnect all at once.
+ * Computes random pauses before the next attempt, so that clients do not reconnect all at once.
  */
 import { connectorLimits } from '@switchyard/contract';
 import type { RandomSource } from './clock.ts';
@@ -22,7 +22,11 @@ const secondMs = 1000;
 const doublingsMax = 30;
 
 /** Full jitter: a random pause from zero to a limit that doubles with each attempt. */
-export function backoffDelay(attempt: number, random: RandomSource, delays: RetryDelays): number {
+export function backoffDelay(
+  attempt: number,
+  random: RandomSource,
+  delays: RetryDelays = defaultRetryDelays,
+): number {
   const limitMs = Math.min(delays.maxMs, delays.firstMs * 2 ** Math.min(attempt, doublingsMax));
   return Math.round(random() * limitMs);
 }
