@@ -69,7 +69,10 @@ export async function dropIndexes(query: Database['query'], table: string): Prom
 }
 
 /** After many inserts in bulk: statistics, and nothing left to write. */
-export async function settleTables(query: Database['query'], tables: readonly string[]): Promise<void> {
+export async function settleTables(
+  query: Database['query'],
+  tables: readonly string[],
+): Promise<void> {
   for (const table of tables) await query(`VACUUM (ANALYZE) ${table}`);
   await query('CHECKPOINT');
 }
