@@ -1,9 +1,9 @@
 /** Reads `demo.json`, which a running demo writes: its terminals and points of sale. */
 import { join, resolve } from 'node:path';
-import { Option } from 'commander';
 import { fail } from '../runtime/command-error.ts';
 import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
 import { readInputFile } from '../session/private-files.ts';
+import { option } from './command-option.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -26,11 +26,15 @@ export const demoFolder = (
   folderOption: string | undefined,
 ): string => resolve(folderOption ?? env['SWITCHYARD_DATA_DIR'] ?? defaultFolder);
 
-export const demoOption = (): Option =>
-  new Option(
-    '--demo <folder>',
-    'folder of the demo’s demo.json; default: SWITCHYARD_DATA_DIR, else .switchyard',
-  );
+export const demoOption = option(
+  '--demo <folder>',
+  'folder of the demo’s demo.json; default: SWITCHYARD_DATA_DIR, else .switchyard',
+);
+
+export const tsnOption = option(
+  '--tsn <tsn>',
+  'terminal serial number (TSN) or serial number of the terminal; default: the first',
+);
 
 /** @throws CommandError usage, if the file does not exist or cannot be read */
 export function readDemoConfig(folder: string): DemoConfig {

@@ -54,7 +54,6 @@ async function requestDeviceToken(
 ): Promise<string> {
   const form = {
     grant_type: 'password',
-    client_id: profile.clientId,
     username: requireText(user, 'username', file),
     password: requireText(user, 'password', file),
   };

@@ -6,20 +6,22 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createIdentity } from '../packages/server/src/identity/index.ts';
-import { createLog, systemClock, systemIds } from '../packages/server/src/platform/index.ts';
+import { createIdentity } from '../../packages/server/src/identity/index.ts';
+import { createLog, systemClock, systemIds } from '../../packages/server/src/platform/index.ts';
 import {
   testDatabase,
   testDatabaseUrl,
-} from '../packages/server/test/support/database/test-database.ts';
-import { root } from './test-runner/static-checks.ts';
+} from '../../packages/server/test/support/database/test-database.ts';
+import { root } from '../test-runner/static-checks.ts';
+
+const script = join(root, 'tools/admin/switchyard-command.ts');
 
 type Run = { status: number | null; stdout: string; stderr: string };
 type Key = { keyId: string; algorithm: string; state: string; verifiesUntil: string | null };
 
 function run(args: string[], variables: Record<string, string>): Promise<Run> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SWITCHYARD_'));
-  const child = spawn(process.execPath, [join(root, 'tools/realm-keys.ts'), ...args], {
+  const child = spawn(process.execPath, [script, 'admin', 'realm-keys', ...args], {
     env: { ...Object.fromEntries(inherited), ...variables },
   });
   const out = { stdout: '', stderr: '' };
@@ -32,7 +34,7 @@ function run(args: string[], variables: Record<string, string>): Promise<Run> {
   return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
 }
 
-describe('the command on realms', { concurrency: 2 }, () => {
+describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
   const masterKey = randomBytes(32);
   const domain = `realm-${randomUUID()}`;
   let dataDir = '';
@@ -62,7 +64,7 @@ describe('the command on realms', { concurrency: 2 }, () => {
 
   test('publishes new keys, reports already published keys, and with --now replaces all keys', async () => {
     const keysOf = (done: Run) => (JSON.parse(done.stdout) as { keys: Key[] }).keys;
-    const old = keysOf(await run(['keys', domain, '--json'], variables));
+    const old = keysOf(await run(['list', domain, '--json'], variables));
     assert.deepEqual(
       old.map(({ state, verifiesUntil }) => [state, verifiesUntil]),
       [
@@ -70,7 +72,7 @@ describe('the command on realms', { concurrency: 2 }, () => {
         ['Signing', null],
       ],
     );
-    const rotated = await run(['rotate-keys', domain, '--json'], variables);
+    const rotated = await run(['rotate', domain, '--json'], variables);
     assert.equal(rotated.status, 0, rotated.stderr);
     const states = keysOf(rotated).map(({ state }) => state);
     assert.deepEqual(states, ['Published', 'Published', 'Signing', 'Signing']);
@@ -80,12 +82,12 @@ describe('the command on realms', { concurrency: 2 }, () => {
         .every(({ verifiesUntil }) => verifiesUntil !== null),
     );
 
-    const again = await run(['rotate-keys', domain], variables);
+    const again = await run(['rotate', domain], variables);
     assert.equal(again.status, 0, again.stderr);
     assert.match(again.stderr, /already/);
-    assert.equal(again.stdout.trim().split('\n').length, 4);
+    assert.equal(again.stdout.trim().split('\n').length, 5, 'the titles and four keys');
 
-    const replaced = await run(['rotate-keys', domain, '--now', '--json'], variables);
+    const replaced = await run(['rotate', domain, '--now', '--json'], variables);
     assert.equal(replaced.status, 0, replaced.stderr);
     const now = keysOf(replaced);
     assert.deepEqual(
@@ -97,11 +99,11 @@ describe('the command on realms', { concurrency: 2 }, () => {
   });
 
   test('fails with 1 where it cannot, says why, and prints no secret', async () => {
-    const unknown = await run(['keys', 'no-such-domain'], variables);
+    const unknown = await run(['list', 'no-such-domain'], variables);
     assert.equal(unknown.status, 1);
     assert.match(unknown.stderr, /user domain does not exist/);
     const { SWITCHYARD_DATABASE_URL: _url, ...without } = variables;
-    const nowhere = await run(['keys', domain], without);
+    const nowhere = await run(['list', domain], without);
     assert.equal(nowhere.status, 1);
     assert.match(nowhere.stderr, /no platform was ever started/);
     for (const { stdout, stderr } of [unknown, nowhere]) {
@@ -114,17 +116,17 @@ describe('the command on realms', { concurrency: 2 }, () => {
     const wrong = [
       [],
       ['fly', domain],
-      ['keys'],
-      ['keys', 'a', 'b'],
-      ['keys', domain, '--now'],
-      ['keys', domain, '--fast'],
+      ['list'],
+      ['list', 'a', 'b'],
+      ['list', domain, '--now'],
+      ['list', domain, '--fast'],
     ];
     for (const args of wrong) {
       const { status, stderr } = await run(args, variables);
       assert.equal(status, 2, args.join(' '));
-      assert.match(stderr, /rotate-keys DOMAIN/);
+      assert.match(stderr, /--help/);
     }
-    const help = await run(['--help'], variables);
+    const help = await run(['rotate', '--help'], variables);
     assert.equal(help.status, 0);
     assert.match(help.stdout, /stolen key/);
   });
