@@ -167,7 +167,7 @@ describe('switchyard admin hsm-keys', () => {
     assert.match(twice.printed, /there is a custodian alice/);
     assert.match(
       (await run('custodian dave', ['a passphrase once', 'another'])).printed,
-      /the two differ/,
+      /the two passphrases differ/,
     );
   });
 
