@@ -1,5 +1,5 @@
 // Whole run: commands as users start them, each a process of its own.
-// The command on the keys of stored cards, as it is run: beside a platform, and with no key of it.
+// The commands on the keys of stored cards, beside a platform and without a key of it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

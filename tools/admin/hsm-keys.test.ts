@@ -1,4 +1,4 @@
-// Two people bring a key: what they see, what is kept, and what one of them alone cannot do.
+// Two custodians bring a key by components; one of them alone cannot.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,4 @@
-// Whole run: much is made, or waited for, before it shows.
-// The command on the reports, as it is run: beside a platform, and with no key of it.
+// Whole run: commands as users start them, each a process of its own.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

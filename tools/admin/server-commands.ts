@@ -154,7 +154,7 @@ const hsmKeyCommands: CommandDefinition = {
       description:
         'Reads one component of a key from a hidden prompt. Each component has another custodian. The last component completes the key, which is stored encrypted. Only check values are shown.',
       options: [
-        option('--custodian <name>', 'custodian who brings the component', { required: true }),
+        option('--custodian <name>', 'custodian of the component', { required: true }),
         option('--usage <usage>', 'usage of the key', {
           choices: ['BaseDerivation', 'KeyEncryption', 'TerminalPin', 'ZonePin', 'Mac'],
           required: true,

@@ -51,9 +51,9 @@ test('each request of a command is an operation of the OpenAPI document with the
   for (const command of commands) {
     const { route, options = [], members = {}, columns } = command;
     assert.equal(typeof operationOf(command)['operationId'], 'string', route);
-    const known = columns === undefined ? bodyMembers(command) : queryParameters(command);
+    const documented = columns === undefined ? bodyMembers(command) : queryParameters(command);
     const used = options.flatMap(({ member }) => member ?? []);
-    const unknown = [...used, ...Object.keys(members)].filter((name) => !known.includes(name));
+    const unknown = [...used, ...Object.keys(members)].filter((name) => !documented.includes(name));
     assert.deepEqual(unknown, [], route);
   }
 });

@@ -109,9 +109,9 @@ async function sendRequest(
     return;
   }
   if (edits) {
-    const { unset, ...given } = values as SetOptions;
-    const changes = members ?? parseMembers(given);
-    printResource(context, await editResource(context, path, changes, unset));
+    const setOptionValues = values as SetOptions;
+    const changes = members ?? parseMembers(setOptionValues);
+    printResource(context, await editResource(context, path, changes, setOptionValues.unset));
     return;
   }
   const body = await createBody(context, definition, values, args, unusedArgs);
@@ -125,15 +125,15 @@ async function sendRequest(
 }
 
 function optionsOf(definition: RequestCommand | FunctionCommand): readonly CommandOption[] {
-  const own = definition.options ?? [];
-  if (!('route' in definition)) return own;
+  const { options = [] } = definition;
+  if (!('route' in definition)) return options;
   const { columns, takesMembers, edits, members, hasSecret } = definition;
   return [
     ...(columns === undefined ? [] : listOptions),
     ...(takesMembers ? setOptions : []),
     ...(edits && members === undefined ? editOptions : []),
     ...(hasSecret ? secretOptions : []),
-    ...own,
+    ...options,
   ];
 }
 

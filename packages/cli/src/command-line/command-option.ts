@@ -58,8 +58,8 @@ export function membersFromOptions(
 ): Record<string, unknown> {
   const members: Record<string, unknown> = {};
   for (const { option: each, member, value } of options) {
-    const given = values[each.attributeName()];
-    if (member !== undefined && given !== undefined) members[member] = value ?? given;
+    const optionValue = values[each.attributeName()];
+    if (member !== undefined && optionValue !== undefined) members[member] = value ?? optionValue;
   }
   return members;
 }

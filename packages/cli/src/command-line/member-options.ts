@@ -11,15 +11,18 @@ export type SetOptions = {
   readonly from?: string;
 };
 
-/** The value of `--set name=value`: JSON, except numbers, which stay text. */
-function parseMemberValue(text: string): unknown {
-  if (!/^(?:true|false|null|\{.*\}|\[.*\])$/s.test(text)) return text;
+/** JSON, if the text matches the pattern; everything else is text. */
+export function parseJsonIf(pattern: RegExp, text: string): unknown {
+  if (!pattern.test(text)) return text;
   try {
     return JSON.parse(text);
   } catch {
     return text;
   }
 }
+
+/** Numbers stay text. */
+const jsonOfMembers = /^(?:true|false|null|\{.*\}|\[.*\])$/s;
 
 export const setOptions = [
   option('-s, --set <name=value>', 'set a member; true, false, null, [] and {} are read as JSON', {
@@ -39,7 +42,7 @@ export function parseMembers({ set = [], from }: SetOptions): Record<string, unk
   for (const pair of set) {
     const index = pair.indexOf('=');
     if (index < 1) fail('usage', `“${pair}” is not of the form name=value.`);
-    members[pair.slice(0, index)] = parseMemberValue(pair.slice(index + 1));
+    members[pair.slice(0, index)] = parseJsonIf(jsonOfMembers, pair.slice(index + 1));
   }
   return members;
 }

@@ -2,6 +2,7 @@
 import type { CommandDefinition } from '../../command-line/command-definition.ts';
 import { collectTexts, option } from '../../command-line/command-option.ts';
 import type { CommandContext } from '../../command-line/command-runner.ts';
+import { parseJsonIf } from '../../command-line/member-options.ts';
 import type { RequestOptions } from '../../http/api-client.ts';
 import { parseJson, problemError } from '../../http/problem-details.ts';
 import { fail } from '../../runtime/command-error.ts';
@@ -27,15 +28,7 @@ function splitPair(text: string, separator: string): [string, string] {
 const parsePairs = (texts: readonly string[] | undefined, separator: string) =>
   Object.fromEntries((texts ?? []).map((text) => splitPair(text, separator)));
 
-/** true, false, null, whole numbers, arrays and objects are JSON; everything else is text. */
-function parseMember(text: string): unknown {
-  if (!/^(?:true|false|null|-?[0-9]+|\{.*\}|\[.*\])$/s.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
+const jsonOfFields = /^(?:true|false|null|-?[0-9]+|\{.*\}|\[.*\])$/s;
 
 async function readInput({ environment }: CommandContext, input: string): Promise<string> {
   if (input !== '-') return readInputFile(input);
@@ -57,7 +50,7 @@ async function parseRequestOptions(
   if (field === undefined) return head;
   const members = Object.entries(parsePairs(field, '=')).map(([name, text]) => [
     name,
-    parseMember(text),
+    parseJsonIf(jsonOfFields, text),
   ]);
   return { ...head, body: Object.fromEntries(members) };
 }

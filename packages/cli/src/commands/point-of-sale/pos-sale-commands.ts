@@ -23,11 +23,11 @@ import {
   demoFolder,
   demoOption,
   findTerminal,
-  membersOf,
   readDemoConfig,
   tsnOption,
 } from '../../command-line/demo-config.ts';
 import { parseWholeNumber } from '../../command-line/list-options.ts';
+import { membersOf } from '../../http/problem-details.ts';
 import { escapeText } from '../../output/escape-text.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';

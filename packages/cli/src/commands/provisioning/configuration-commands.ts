@@ -5,7 +5,7 @@ import type { CommandContext } from '../../command-line/command-runner.ts';
 import { type ListOptions, listOptions, parseJsonOption } from '../../command-line/list-options.ts';
 import { column, printList, printResource, type Row } from '../../command-line/list-output.ts';
 import { levelOptions, resolvePath } from '../../command-line/path-parameters.ts';
-import { membersOf } from '../../http/problem-details.ts';
+import { listOf, membersOf } from '../../http/problem-details.ts';
 import { formatCell } from '../../output/table.ts';
 import { fail } from '../../runtime/command-error.ts';
 
@@ -21,7 +21,7 @@ function valueAtPointer(values: unknown, pointer: string): unknown {
 
 function printConfiguration({ output }: CommandContext, response: Row): void {
   const effective = membersOf(response['effective']);
-  const sources = Array.isArray(effective['sources']) ? effective['sources'].map(membersOf) : [];
+  const sources = listOf(effective['sources']);
   output.printResult(response, () => {
     if (sources.length === 0) return 'No level sets a value.\n';
     return output.formatTable(

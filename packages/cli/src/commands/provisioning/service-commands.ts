@@ -16,7 +16,7 @@ import {
   type SecretOptions,
   secretOptions,
 } from '../../command-line/secret-output.ts';
-import { membersOf } from '../../http/problem-details.ts';
+import { listOf, membersOf } from '../../http/problem-details.ts';
 import { fail } from '../../runtime/command-error.ts';
 
 const packagesPath = '/service-catalog/v1/packages';
@@ -83,9 +83,7 @@ async function membersOfActivation(
 
 function printServiceStates({ output }: CommandContext, response: Row): void {
   const levelStates = ({ levels }: Row): string[] =>
-    (Array.isArray(levels) ? levels.map(membersOf) : []).map(
-      ({ level, active }) => `${level} ${active ? 'on' : 'off'}`,
-    );
+    listOf(levels).map(({ level, active }) => `${level} ${active ? 'on' : 'off'}`);
   const columns = [
     idColumn('serviceId'),
     'name',

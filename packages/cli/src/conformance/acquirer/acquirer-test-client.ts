@@ -23,6 +23,7 @@ import {
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
 import type { HttpResponse, Transport } from '../../http/https-transport.ts';
+import { parseJson } from '../../http/problem-details.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { expectConformity } from '../nonconformity-error.ts';
 import { keyIdOf, type SigningKey } from './signing-keys.ts';
@@ -94,14 +95,6 @@ const tracesMax = 1_000_000;
 function headerOf({ headers }: HttpResponse, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
-}
-
-function parseBody(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 const detailMax = 200;
@@ -184,7 +177,7 @@ export function createAcquirerTestClient(options: AcquirerTestClientOptions): Ac
     const url = new URL(prefix + path, options.url);
     const incoming = await options.transport.send({ method: 'POST', url, headers, body });
     const signatureError = findSignatureError(options, incoming, signature);
-    const value = parseBody(incoming.body);
+    const value = parseJson(incoming.body);
     return {
       status: incoming.status,
       isGenuine: signatureError === undefined,
