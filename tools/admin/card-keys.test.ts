@@ -1,14 +1,11 @@
-// Whole run: commands as users start them, each a process of its own.
+// Whole run: the key rounds take long.
 // The commands on the keys of stored cards, beside a platform and without a key of it.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { defined } from '@switchyard/contract';
 import {
   createLog,
   type Database,
@@ -26,25 +23,14 @@ import {
   openTestVault,
   type TestVault,
 } from '../../packages/server/test/support/hsm/test-vault.ts';
+import { runAdminCommand } from './run-admin-command.fixture.ts';
 
-const script = fileURLToPath(new URL('switchyard-command.ts', import.meta.url));
 const card = { pan: '4000000000000010', expiry: '3012' };
 
-type Run = { status: number | null; stdout: string; stderr: string };
+type Run = Awaited<ReturnType<typeof runAdminCommand>>;
 
-function run(args: readonly string[], variables: Record<string, string>): Promise<Run> {
-  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
-  const env = { PATH, ...defined({ NODE_COMPILE_CACHE: cache }), ...variables };
-  const child = spawn(process.execPath, [script, 'admin', 'vault', ...args], { env });
-  const out = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => {
-    out.stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    out.stderr += chunk;
-  });
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
-}
+const run = (args: readonly string[], variables: Record<string, string>) =>
+  runAdminCommand(['vault', ...args], variables);
 
 describe('switchyard admin vault', { concurrency: 2 }, () => {
   const organizationId = systemIds.uuid();
@@ -84,7 +70,7 @@ describe('switchyard admin vault', { concurrency: 2 }, () => {
     type Key = { organizationId: string; purpose: string; state: string; wrappedBy: string };
     const keysOf = (done: Run) => (JSON.parse(done.stdout) as { keys: Key[] }).keys;
     const status = await run(['status', '--json'], variables);
-    assert.equal(status.status, 0, status.stderr);
+    assert.equal(status.code, 0, status.stderr);
     assert.deepEqual(
       keysOf(status).map(({ purpose, state }) => [purpose, state]),
       [
@@ -96,7 +82,7 @@ describe('switchyard admin vault', { concurrency: 2 }, () => {
       ['rotate-keys', '--organization', organizationId, '--json'],
       variables,
     );
-    assert.equal(rotated.status, 0, rotated.stderr);
+    assert.equal(rotated.code, 0, rotated.stderr);
     assert.deepEqual(JSON.parse(rotated.stdout), { organizations: [organizationId] });
     const [job] = await database.query<{ kind: string; due_at: Date }>(
       `SELECT kind, due_at FROM jobs WHERE organization_id = $1 AND kind = 'vault-round'`,
@@ -132,7 +118,7 @@ describe('switchyard admin vault', { concurrency: 2 }, () => {
   test('fails with 1 where it cannot, and with 2 where it is used wrongly', async () => {
     const { SWITCHYARD_DATABASE_URL: _url, ...without } = variables;
     const nowhere = await run(['status'], without);
-    assert.equal(nowhere.status, 1);
+    assert.equal(nowhere.code, 1);
     assert.match(nowhere.stderr, /no platform was ever started/);
     const wrong = [
       ['status', '--all'],
@@ -143,7 +129,7 @@ describe('switchyard admin vault', { concurrency: 2 }, () => {
     ];
     const ends = await Promise.all(wrong.map((args) => run(args, variables)));
     for (const [index, end] of ends.entries()) {
-      assert.equal(end.status, 2, wrong[index]?.join(' '));
+      assert.equal(end.code, 2, wrong[index]?.join(' '));
       assert.match(end.stderr, /error: .*--(?:all|organization|from|limit)/);
     }
   });

@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { runWith } from '../../packages/cli/src/command-line/run-command.fixture.ts';
 import { keyCheckValue } from '../../packages/pin/src/index.ts';
 import {
   createLog,
@@ -13,7 +12,7 @@ import {
   systemClock,
 } from '../../packages/server/src/platform/index.ts';
 import { createHsm, createKeyCeremony } from '../../packages/server/src/vault/index.ts';
-import { serverCommands } from './server-commands.ts';
+import { runAdminCommand } from './run-admin-command.fixture.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-keys-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -29,13 +28,8 @@ const passphrases: Record<string, string> = {
 };
 
 async function run(line: string, answers: readonly string[] = [], variables: object = env) {
-  const args = ['admin', 'hsm-keys', ...line.split(' ').filter((word) => word !== '')];
-  const stdin = answers.map((answer) => `${answer}\n`).join('');
-  const options = { env: variables as typeof env, stdin, serverCommands };
-  const { code, stdout, stderr } = await runWith(args, options).catch((error) => {
-    assert.match(error.code, /^commander\./);
-    return { code: 2, stdout: '', stderr: String(error) };
-  });
+  const args = ['hsm-keys', ...line.split(' ').filter((word) => word !== '')];
+  const { code, stdout, stderr } = await runAdminCommand(args, variables as typeof env, answers);
   const all = stdout + stderr;
   for (const secret of [key, first, second]) assert.ok(!all.toUpperCase().includes(hex(secret)));
   for (const passphrase of Object.values(passphrases)) assert.ok(!all.includes(passphrase));

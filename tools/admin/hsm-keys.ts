@@ -9,7 +9,7 @@ type CeremonyKey = Parameters<ReturnType<typeof createKeyCeremony>['addComponent
 
 type ComponentOptions = Omit<CeremonyKey, 'name' | 'devices'> & {
   readonly custodian: string;
-  readonly devices: readonly string[];
+  readonly devices?: readonly string[];
   readonly checkValue?: string;
 };
 
@@ -41,7 +41,7 @@ export async function addCustodian(context: CommandContext, [name = '']: string[
 export async function addComponent(
   context: CommandContext,
   [name = '']: string[],
-  { custodian, checkValue, usage, algorithm, devices, of, derivation }: ComponentOptions,
+  { custodian, checkValue, usage, algorithm, devices = [], of, derivation }: ComponentOptions,
 ): Promise<void> {
   const ceremony = openCeremony(context);
   const [passphrase = '', text = ''] = await askSecrets(context, [
@@ -50,7 +50,7 @@ export async function addComponent(
   ]);
   const digits = text.replaceAll(' ', '');
   if (!/^(?:[0-9A-Fa-f]{2})+$/.test(digits)) throw new Error('a component is hexadecimal digits');
-  const key = { name, usage, algorithm, devices: [...devices], of, ...defined({ derivation }) };
+  const key = { name, usage, algorithm, devices, of, ...defined({ derivation }) };
   const component = Buffer.from(digits, 'hex');
   const progress = ceremony.addComponent(key, {
     custodian,

@@ -1,6 +1,5 @@
-// Whole run: commands as users start them, each a process of its own.
+// Whole run: new RSA keys take long.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,27 +11,13 @@ import {
   testDatabase,
   testDatabaseUrl,
 } from '../../packages/server/test/support/database/test-database.ts';
-import { root } from '../test-runner/static-checks.ts';
+import { runAdminCommand } from './run-admin-command.fixture.ts';
 
-const script = join(root, 'tools/admin/switchyard-command.ts');
-
-type Run = { status: number | null; stdout: string; stderr: string };
+type Run = Awaited<ReturnType<typeof runAdminCommand>>;
 type Key = { keyId: string; algorithm: string; state: string; verifiesUntil: string | null };
 
-function run(args: string[], variables: Record<string, string>): Promise<Run> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SWITCHYARD_'));
-  const child = spawn(process.execPath, [script, 'admin', 'realm-keys', ...args], {
-    env: { ...Object.fromEntries(inherited), ...variables },
-  });
-  const out = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => {
-    out.stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    out.stderr += chunk;
-  });
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
-}
+const run = (args: readonly string[], variables: Record<string, string>) =>
+  runAdminCommand(['realm-keys', ...args], variables);
 
 describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
   const masterKey = randomBytes(32);
@@ -73,7 +58,7 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
       ],
     );
     const rotated = await run(['rotate', domain, '--json'], variables);
-    assert.equal(rotated.status, 0, rotated.stderr);
+    assert.equal(rotated.code, 0, rotated.stderr);
     const states = keysOf(rotated).map(({ state }) => state);
     assert.deepEqual(states, ['Published', 'Published', 'Signing', 'Signing']);
     assert.ok(
@@ -83,12 +68,12 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
     );
 
     const again = await run(['rotate', domain], variables);
-    assert.equal(again.status, 0, again.stderr);
+    assert.equal(again.code, 0, again.stderr);
     assert.match(again.stderr, /already/);
     assert.equal(again.stdout.trim().split('\n').length, 5, 'the titles and four keys');
 
     const replaced = await run(['rotate', domain, '--now', '--json'], variables);
-    assert.equal(replaced.status, 0, replaced.stderr);
+    assert.equal(replaced.code, 0, replaced.stderr);
     const now = keysOf(replaced);
     assert.deepEqual(
       now.map(({ state }) => state),
@@ -100,11 +85,11 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
 
   test('fails with 1 where it cannot, says why, and prints no secret', async () => {
     const unknown = await run(['list', 'no-such-domain'], variables);
-    assert.equal(unknown.status, 1);
+    assert.equal(unknown.code, 1);
     assert.match(unknown.stderr, /user domain does not exist/);
     const { SWITCHYARD_DATABASE_URL: _url, ...without } = variables;
     const nowhere = await run(['list', domain], without);
-    assert.equal(nowhere.status, 1);
+    assert.equal(nowhere.code, 1);
     assert.match(nowhere.stderr, /no platform was ever started/);
     for (const { stdout, stderr } of [unknown, nowhere]) {
       const secret = String(variables['SWITCHYARD_PLATFORM_KEY']);
@@ -122,12 +107,12 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
       ['list', domain, '--fast'],
     ];
     for (const args of wrong) {
-      const { status, stderr } = await run(args, variables);
-      assert.equal(status, 2, args.join(' '));
+      const { code, stderr } = await run(args, variables);
+      assert.equal(code, 2, args.join(' '));
       assert.match(stderr, /--help/);
     }
     const help = await run(['rotate', '--help'], variables);
-    assert.equal(help.status, 0);
+    assert.equal(help.code, 0);
     assert.match(help.stdout, /stolen key/);
   });
 });

@@ -170,7 +170,7 @@ const hsmKeyCommands: CommandDefinition = {
         option(
           '--devices <prefixes>',
           'of a base derivation key: prefixes of the serial numbers of its devices, with commas',
-          { parse: (text: string) => text.toUpperCase().split(','), default: [], defaultText: '' },
+          { parse: (text: string) => text.toUpperCase().split(',') },
         ),
         option(
           '--derivation <algorithm>',

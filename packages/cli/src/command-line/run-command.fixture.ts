@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { runCommandLine } from '../program.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { exitCodes } from '../runtime/exit-codes.ts';
 import type { CommandDefinition } from './command-definition.ts';
 import { createCommandRunner } from './command-runner.ts';
 
@@ -36,11 +37,14 @@ export async function runWith(args: readonly string[], options: RunOptions = {})
     stopping,
   };
   const runner = createCommandRunner(environment);
+  let code: number;
   try {
     await runCommandLine(environment, runner, args, serverCommands);
+    code = runner.exitCode();
   } catch (error) {
-    // --help and --version end with a CommanderError of exit code 0.
-    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    // --help and --version end with a CommanderError of exit code 0; the others are an invalid command line.
+    code = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   }
-  return { ...written, code: runner.exitCode() };
+  return { ...written, code };
 }
