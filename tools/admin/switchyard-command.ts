@@ -2,4 +2,4 @@
 import { runProcess } from '../../packages/cli/src/run-process.ts';
 import { serverCommands } from './server-commands.ts';
 
-await runProcess(serverCommands);
+await runProcess(process.env, serverCommands);

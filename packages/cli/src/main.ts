@@ -1,4 +1,4 @@
 /** Entry point of the command-line client. */
 import { runProcess } from './run-process.ts';
 
-await runProcess();
+await runProcess(process.env);

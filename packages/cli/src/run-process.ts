@@ -8,7 +8,10 @@ import { exitCodes } from './runtime/exit-codes.ts';
 import type { RuntimeEnvironment } from './runtime/runtime-environment.ts';
 
 /** @param serverCommands the commands of `switchyard admin` that open the database of the server */
-export async function runProcess(serverCommands?: readonly CommandDefinition[]): Promise<void> {
+export async function runProcess(
+  env: RuntimeEnvironment['env'],
+  serverCommands?: readonly CommandDefinition[],
+): Promise<void> {
   const stopping = new AbortController();
   // The first signal stops the command in order, the second ends the process at once.
   const stop = () => {
@@ -22,7 +25,7 @@ export async function runProcess(serverCommands?: readonly CommandDefinition[]):
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   const environment: RuntimeEnvironment = {
-    env: process.env,
+    env,
     clock: systemClock,
     stdin: process.stdin,
     stdout: process.stdout,
