@@ -65,7 +65,7 @@ export async function withExistingPlatform(
   const dataDir = resolve(env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');
   if (!hasDatabase && !existsSync(join(dataDir, 'postgres')))
     throw new Error(
-      `no platform was ever started in ${dataDir}; SWITCHYARD_DATA_DIR names another`,
+      `${dataDir} contains no platform; set SWITCHYARD_DATA_DIR to its data directory, or set SWITCHYARD_DATABASE_URL`,
     );
   await withPlatformDatabase(env, name, action);
 }

@@ -90,7 +90,7 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
     const { SWITCHYARD_DATABASE_URL: _url, ...without } = variables;
     const nowhere = await run(['list', domain], without);
     assert.equal(nowhere.code, 1);
-    assert.match(nowhere.stderr, /no platform was ever started/);
+    assert.match(nowhere.stderr, /contains no platform/);
     for (const { stdout, stderr } of [unknown, nowhere]) {
       const secret = String(variables['SWITCHYARD_PLATFORM_KEY']);
       assert.equal(`${stdout}${stderr}`.includes(secret), false);
