@@ -93,10 +93,6 @@ const targets = {
   },
   generate: { script: 'tools/generate/generate-command.ts', does: 'write the generated documents' },
   format: { script: 'tools/test-runner/format-command.ts', does: 'format every file' },
-  ledger: {
-    script: 'tools/acquirer-ledger/print-ledger-command.ts',
-    does: "print the acquirer simulator's ledger",
-  },
   'acquirer-host': {
     script: 'packages/simulators/src/acquirer-host/main.ts',
     does: 'run the acquirer host simulator, and check host tables',
@@ -114,23 +110,11 @@ const targets = {
     script: 'packages/simulators/src/qr-provider/main.ts',
     does: 'run the QR provider simulator, and print its payments',
   },
-  operator: {
-    script: 'tools/operator/operator-command.ts',
-    does: 'create the first operator of an empty platform',
+  admin: {
+    script: 'tools/admin/switchyard-command.ts',
+    args: ['admin'],
+    does: 'operate the platform: create its operator, replace keys, rebuild reports; see -- --help',
   },
-  'realm-keys': {
-    script: 'tools/realm-keys.ts',
-    does: 'list and replace the signing keys of a user domain',
-  },
-  'hsm-keys': {
-    script: 'tools/hsm-keys.ts',
-    does: 'import keys into the software HSM by components',
-  },
-  reports: {
-    script: 'tools/reports/reports-command.ts',
-    does: 'check the reports against the payments, and rebuild the reports',
-  },
-  vault: { script: 'tools/vault.ts', does: 'list and replace the keys of stored cards' },
 };
 
 const startHelp = `npm start [-- --help]

@@ -16,7 +16,7 @@ function run(...args: string[]): { status: number | null; stdout: string; stderr
 test('an unknown command lists the known commands', () => {
   const { status, stderr } = run('fly');
   assert.equal(status, 2);
-  for (const command of ['start', 'test', 'check', 'ledger']) assert.match(stderr, RegExp(command));
+  for (const command of ['start', 'test', 'check', 'admin']) assert.match(stderr, RegExp(command));
 });
 
 test('npm start -- --help needs neither npm nor packages', () => {

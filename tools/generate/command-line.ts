@@ -6,6 +6,7 @@ import {
   exitCodes,
   exitMeanings,
 } from '../../packages/cli/src/runtime/exit-codes.ts';
+import { serverCommands } from '../admin/server-commands.ts';
 import { code, table } from './markdown.ts';
 
 type Command = ReturnType<typeof createProgram>;
@@ -37,7 +38,7 @@ const variables: readonly [string, string][] = [
 function program(): Command {
   const silent = { write: () => true };
   const runner = { toAction: () => () => Promise.resolve(), exitCode: () => 0 };
-  return createProgram({ stdout: silent, stderr: silent }, runner);
+  return createProgram({ stdout: silent, stderr: silent }, runner, serverCommands);
 }
 
 function optionRow({

@@ -8,9 +8,12 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { bundledNode, isNewEnough, nodeMajor, runUnder } = require('./node-24.cjs');
 
-/** A packed copy holds JavaScript, which older versions run as well; a clone runs its source. */
+/**
+ * A packed copy holds JavaScript, which older versions run as well. A clone runs its source; there
+ * `switchyard admin` also has the commands that open the database of the server.
+ */
 const packedMajor = 20;
-const entry = ['../dist/main.js', '../src/main.ts']
+const entry = ['../dist/main.js', '../../../tools/admin/switchyard-command.ts', '../src/main.ts']
   .map((name) => path.join(__dirname, name))
   .find((file) => fs.existsSync(file));
 

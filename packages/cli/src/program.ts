@@ -1,26 +1,55 @@
 /** Creates the `switchyard` program with all its commands. */
 import { readFileSync } from 'node:fs';
 import { Command, Help, Option } from 'commander';
+import { addCommands, type CommandDefinition } from './command-line/command-definition.ts';
 import type { CommandRunner } from './command-line/command-runner.ts';
 import { parseWholeNumber } from './command-line/list-options.ts';
-import { addAppCommands } from './commands/access/application-commands.ts';
-import { addLoginCommands } from './commands/access/login-commands.ts';
-import { addUserCommands } from './commands/access/user-commands.ts';
-import { addAcquirerCommands } from './commands/conformance/acquirer-commands.ts';
-import { addProviderCommands } from './commands/conformance/provider-commands.ts';
-import { addAdminCommands } from './commands/operations/admin-commands.ts';
-import { addApiCommand } from './commands/operations/api-command.ts';
-import { addAuditCommands } from './commands/operations/audit-commands.ts';
-import { addLogCommands } from './commands/operations/request-log-commands.ts';
-import { addPosCommands } from './commands/point-of-sale/pos-management-commands.ts';
-import { addTerminalCommands } from './commands/point-of-sale/terminal-commands.ts';
-import { addConfigCommands } from './commands/provisioning/configuration-commands.ts';
-import { addDeviceCommands } from './commands/provisioning/device-commands.ts';
-import { addEstateCommands } from './commands/provisioning/estate-commands.ts';
-import { addSearchCommand } from './commands/provisioning/search-command.ts';
-import { addServiceCommands } from './commands/provisioning/service-commands.ts';
-import { addWebhookCommands } from './commands/webhooks/webhook-endpoint-commands.ts';
+import { applicationCommands } from './commands/access/application-commands.ts';
+import { loginCommands } from './commands/access/login-commands.ts';
+import { userCommands } from './commands/access/user-commands.ts';
+import { acquirerCommands } from './commands/conformance/acquirer-commands.ts';
+import { providerCommands } from './commands/conformance/provider-commands.ts';
+import { numberingCommands } from './commands/operations/admin-commands.ts';
+import { apiCommand } from './commands/operations/api-command.ts';
+import { auditCommands } from './commands/operations/audit-commands.ts';
+import { logCommands } from './commands/operations/request-log-commands.ts';
+import { posCommands } from './commands/point-of-sale/pos-management-commands.ts';
+import { terminalCommands } from './commands/point-of-sale/terminal-commands.ts';
+import { configurationCommands } from './commands/provisioning/configuration-commands.ts';
+import { deviceCommands } from './commands/provisioning/device-commands.ts';
+import { estateCommands } from './commands/provisioning/estate-commands.ts';
+import { searchCommand } from './commands/provisioning/search-command.ts';
+import { serviceCommands } from './commands/provisioning/service-commands.ts';
+import { webhookCommands } from './commands/webhooks/webhook-endpoint-commands.ts';
 import type { RuntimeEnvironment } from './runtime/runtime-environment.ts';
+
+/** @param serverCommands the commands of `switchyard admin` that open the database of the server */
+export const commandDefinitions = (
+  serverCommands: readonly CommandDefinition[] = [],
+): readonly CommandDefinition[] => [
+  ...loginCommands,
+  estateCommands,
+  userCommands,
+  applicationCommands,
+  posCommands,
+  deviceCommands,
+  serviceCommands,
+  configurationCommands,
+  searchCommand,
+  auditCommands,
+  {
+    group: 'admin',
+    summary: 'commands of the platform operator',
+    description: 'Commands of the platform operator.',
+    commands: [...numberingCommands, ...serverCommands],
+  },
+  webhookCommands,
+  logCommands,
+  acquirerCommands,
+  providerCommands,
+  terminalCommands,
+  apiCommand,
+];
 
 const timeoutSeconds = 30;
 
@@ -49,14 +78,17 @@ export async function runCommandLine(
   environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
   runner: CommandRunner,
   args: readonly string[],
+  serverCommands: readonly CommandDefinition[] = [],
 ): Promise<void> {
-  await createProgram(environment, runner).parseAsync(thumbprintsLast(args), { from: 'user' });
+  const program = createProgram(environment, runner, serverCommands);
+  await program.parseAsync(thumbprintsLast(args), { from: 'user' });
 }
 
 /** All commands with their options and help texts. */
 export function createProgram(
   environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
   runner: CommandRunner,
+  serverCommands: readonly CommandDefinition[] = [],
 ): Command {
   const help = new Help();
   const program = new Command('switchyard')
@@ -86,22 +118,6 @@ export function createProgram(
     .helpCommand(false)
     .showHelpAfterError('  Run the command with --help to see its arguments and options.')
     .exitOverride();
-  addLoginCommands(program, runner);
-  addEstateCommands(program, runner);
-  addUserCommands(program, runner);
-  addAppCommands(program, runner);
-  addPosCommands(program, runner);
-  addDeviceCommands(program, runner);
-  addServiceCommands(program, runner);
-  addConfigCommands(program, runner);
-  addSearchCommand(program, runner);
-  addAuditCommands(program, runner);
-  addAdminCommands(program, runner);
-  addWebhookCommands(program, runner);
-  addLogCommands(program, runner);
-  addAcquirerCommands(program, runner);
-  addProviderCommands(program, runner);
-  addTerminalCommands(program, runner);
-  addApiCommand(program, runner);
+  addCommands(program, runner, commandDefinitions(serverCommands));
   return program;
 }

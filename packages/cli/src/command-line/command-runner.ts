@@ -33,17 +33,20 @@ export type CommandContext = {
   createSession(name: string, profile: Profile): Session;
 };
 
-type CommandHandler<Options> = (
+/** The exit code; without one the command is done. */
+export type CommandResult = Promise<ExitName | undefined> | Promise<void>;
+
+type CommandHandler = (
   context: CommandContext,
   args: string[],
-  options: Options,
-) => Promise<ExitName | undefined>;
+  options: Readonly<Record<string, unknown>>,
+) => CommandResult;
 
 export type CommandRunner = {
   /** Turns a handler into the action of a command. With `finishes` the handler ends by itself after Ctrl+C. */
-  toAction<Options>(
-    handler: CommandHandler<Options>,
-    behaviour?: { finishes?: boolean },
+  toAction(
+    handler: CommandHandler,
+    behaviour: { readonly finishes: boolean },
   ): (...commanderArgs: unknown[]) => Promise<void>;
   exitCode(): number;
 };
@@ -88,7 +91,7 @@ function createCommandContext(environment: RuntimeEnvironment, globals: GlobalOp
 export function createCommandRunner(environment: RuntimeEnvironment): CommandRunner {
   let code: number = exitCodes.done;
   return {
-    toAction<Options>(handler: CommandHandler<Options>, { finishes = false } = {}) {
+    toAction(handler, { finishes }) {
       return async (...commanderArgs) => {
         const command = commanderArgs.at(-1) as Command;
         const { context, close } = createCommandContext(
@@ -97,7 +100,7 @@ export function createCommandRunner(environment: RuntimeEnvironment): CommandRun
         );
         const args = command.processedArgs.flat().filter((arg) => arg !== undefined) as string[];
         try {
-          const running = handler(context, args, command.opts() as Options);
+          const running = handler(context, args, command.opts());
           const exit = await (finishes
             ? running
             : Promise.race([running, rejectWhenStopped(environment.stopping)]));

@@ -1,11 +1,9 @@
 /** Reads `demo.json`, which a running demo writes: its terminals and points of sale. */
 import { join, resolve } from 'node:path';
-import { Option } from 'commander';
-import { fail } from '../runtime/command-error.ts';
+import { listOf, type Members } from '../http/problem-details.ts';
 import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
-import { readInputFile } from '../session/private-files.ts';
-
-export type Members = Readonly<Record<string, unknown>>;
+import { readDemoFile, requireDemoText } from '../session/profiles.ts';
+import { option } from './command-option.ts';
 
 export type DemoConfig = {
   readonly members: Members;
@@ -17,41 +15,31 @@ export type DemoConfig = {
 
 const defaultFolder = '.switchyard';
 
-export const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null ? (value as Members) : {};
-
 /** The folder of demo.json: by default the data directory of `npm start`. */
 export const demoFolder = (
   { env }: Pick<RuntimeEnvironment, 'env'>,
   folderOption: string | undefined,
 ): string => resolve(folderOption ?? env['SWITCHYARD_DATA_DIR'] ?? defaultFolder);
 
-export const demoOption = (): Option =>
-  new Option(
-    '--demo <folder>',
-    'folder of the demo’s demo.json; default: SWITCHYARD_DATA_DIR, else .switchyard',
-  );
+export const demoOption = option(
+  '--demo <folder>',
+  'folder of the demo’s demo.json; default: SWITCHYARD_DATA_DIR, else .switchyard',
+);
+
+export const tsnOption = option(
+  '--tsn <tsn>',
+  'terminal serial number (TSN) or serial number of the terminal; default: the first',
+);
 
 /** @throws CommandError usage, if the file does not exist or cannot be read */
 export function readDemoConfig(folder: string): DemoConfig {
   const file = join(folder, 'demo.json');
-  let members: Members;
-  try {
-    members = membersOf(JSON.parse(readInputFile(file)));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return fail('usage', `${file} does not contain valid JSON.`);
-  }
-  const text = (name: string, source: Members = members): string => {
-    const value = source[name];
-    return typeof value === 'string'
-      ? value
-      : fail('usage', `${file} has no text member “${name}”. Start the demo again: npm start`);
-  };
-  const deviceList = members['devices'];
-  const devices = (Array.isArray(deviceList) ? deviceList : [])
-    .map(membersOf)
-    .map((device) => ({ ...device, tsn: text('tsn', device) }));
+  const members = readDemoFile(file);
+  const text = (name: string, source: Members = members) => requireDemoText(source, name, file);
+  const devices = listOf(members['devices']).map((device) => ({
+    ...device,
+    tsn: text('tsn', device),
+  }));
   return { members, text, devices };
 }
 

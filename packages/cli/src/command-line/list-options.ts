@@ -1,8 +1,9 @@
 /** Options of lists, and the parsers of option values. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { fail } from '../runtime/command-error.ts';
 import { readInputFile } from '../session/private-files.ts';
+import { option } from './command-option.ts';
 
 export function parseWholeNumber(text: string): number {
   if (!/^[1-9][0-9]{0,8}$/.test(text))
@@ -20,19 +21,44 @@ export function parseCommaList(text: string, before: string[] | undefined): stri
   ];
 }
 
+export const parseMatching =
+  (pattern: RegExp, expected: string) =>
+  (text: string): string => {
+    if (pattern.test(text)) return text;
+    throw new InvalidArgumentError(`The value must be ${expected}.`);
+  };
+
+export type HostAndPort = { readonly host: string; readonly port: number };
+
+export const parseHostAndPort =
+  (example: string) =>
+  (text: string): HostAndPort => {
+    const [, host = '', port = ''] = /^(\[[0-9a-f:]+\]|[^:]*):(\d{1,5})$/i.exec(text) ?? [];
+    if (host !== '' && Number(port) < 65_536) {
+      return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+    }
+    throw new InvalidArgumentError(`Enter a host and a port, such as ${example}.`);
+  };
+
+/** @throws CommandError usage */
+export function requireHttpUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && /^https?:$/.test(url.protocol)
+    ? url
+    : fail('usage', `${text} is not a valid URL. Enter one such as https://acquirer.example.`);
+}
+
 const defaultLimit = 50;
 
 export type ListOptions = { readonly limit: number; readonly all?: boolean };
 
-export function addListOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('-n, --limit <count>', 'maximum number of items')
-        .argParser(parseWholeNumber)
-        .default(defaultLimit),
-    )
-    .option('--all', 'all items, without a limit');
-}
+export const listOptions = [
+  option('-n, --limit <count>', 'maximum number of items', {
+    parse: parseWholeNumber,
+    default: defaultLimit,
+  }),
+  option('--all', 'all items, without a limit'),
+];
 
 /** Parses an option value: JSON, or `@file` with JSON or YAML. */
 export function parseJsonOption(text: string, name: string): unknown {

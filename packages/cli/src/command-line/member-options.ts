@@ -1,7 +1,7 @@
 /** Members of a resource as options, and edits: read the resource, change the members, write it back. */
-import { type Command, Option } from 'commander';
 import { membersOf } from '../http/problem-details.ts';
 import { fail } from '../runtime/command-error.ts';
+import { collectTexts, option } from './command-option.ts';
 import type { CommandContext } from './command-runner.ts';
 import { parseJsonOption } from './list-options.ts';
 
@@ -11,11 +11,9 @@ export type SetOptions = {
   readonly from?: string;
 };
 
-const collectOption = (text: string, before: string[] | undefined) => [...(before ?? []), text];
-
-/** The value of `--set name=value`: JSON, except numbers, which stay text. */
-function parseMemberValue(text: string): unknown {
-  if (!/^(?:true|false|null|\{.*\}|\[.*\])$/s.test(text)) return text;
+/** JSON, if the text matches the pattern; everything else is text. */
+export function parseJsonIf(pattern: RegExp, text: string): unknown {
+  if (!pattern.test(text)) return text;
   try {
     return JSON.parse(text);
   } catch {
@@ -23,20 +21,20 @@ function parseMemberValue(text: string): unknown {
   }
 }
 
-/** @param isEdit adds `--unset`, which only applies to existing resources */
-export function addSetOptions(command: Command, isEdit: boolean): Command {
-  command
-    .addOption(
-      new Option(
-        '-s, --set <name=value>',
-        'set a member; true, false, null, [] and {} are read as JSON',
-      ).argParser(collectOption),
-    )
-    .option('--from <file>', 'members as JSON, or @file with JSON or YAML');
-  if (isEdit)
-    command.addOption(new Option('--unset <name>', 'remove a member').argParser(collectOption));
-  return command;
-}
+/** Numbers stay text. */
+const jsonOfMembers = /^(?:true|false|null|\{.*\}|\[.*\])$/s;
+
+export const setOptions = [
+  option('-s, --set <name=value>', 'set a member; true, false, null, [] and {} are read as JSON', {
+    parse: collectTexts,
+  }),
+  option('--from <file>', 'members as JSON, or @file with JSON or YAML'),
+];
+
+export const editOptions = [
+  ...setOptions,
+  option('--unset <name>', 'remove a member', { parse: collectTexts }),
+];
 
 export function parseMembers({ set = [], from }: SetOptions): Record<string, unknown> {
   const members: Record<string, unknown> =
@@ -44,7 +42,7 @@ export function parseMembers({ set = [], from }: SetOptions): Record<string, unk
   for (const pair of set) {
     const index = pair.indexOf('=');
     if (index < 1) fail('usage', `“${pair}” is not of the form name=value.`);
-    members[pair.slice(0, index)] = parseMemberValue(pair.slice(index + 1));
+    members[pair.slice(0, index)] = parseJsonIf(jsonOfMembers, pair.slice(index + 1));
   }
   return members;
 }
@@ -53,15 +51,14 @@ export function parseMembers({ set = [], from }: SetOptions): Record<string, unk
 export async function editResource(
   context: CommandContext,
   path: string,
-  options: SetOptions,
+  changes: Readonly<Record<string, unknown>>,
+  removedMembers: readonly string[] = [],
 ): Promise<unknown> {
-  const changes = parseMembers(options);
-  const { unset = [] } = options;
-  if (Object.keys(changes).length + unset.length === 0)
+  if (Object.keys(changes).length + removedMembers.length === 0)
     fail('usage', 'No change was given. Name the members with --set, --unset or --from.');
   const { body, etag } = await context.api().call<Record<string, unknown>>('GET', path);
   const updated = { ...body, ...changes };
-  for (const name of unset) delete updated[name];
+  for (const name of removedMembers) delete updated[name];
   const { body: result } = await context.api().call('PUT', path, { body: updated, etag });
   return result;
 }

@@ -3,12 +3,23 @@ import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { runCommandLine } from '../program.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { exitCodes } from '../runtime/exit-codes.ts';
+import type { CommandDefinition } from './command-definition.ts';
 import { createCommandRunner } from './command-runner.ts';
 
-export const run = (...args: string[]) => runUntil(new AbortController().signal, ...args);
+type RunOptions = {
+  /** Aborting the signal has the effect of Ctrl+C. */
+  readonly stopping?: AbortSignal;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly serverCommands?: readonly CommandDefinition[];
+};
 
-/** Aborting the signal has the effect of Ctrl+C. */
-export async function runUntil(stopping: AbortSignal, ...args: string[]) {
+export const run = (...args: string[]) => runWith(args);
+export const runUntil = (stopping: AbortSignal, ...args: string[]) => runWith(args, { stopping });
+
+export async function runWith(args: readonly string[], options: RunOptions = {}) {
+  const { stopping = new AbortController().signal, env = {}, stdin = '', serverCommands } = options;
   const written = { stdout: '', stderr: '' };
   const stream = (name: keyof typeof written) => ({
     write(text: string | Uint8Array, done?: (error?: Error | null) => void) {
@@ -18,19 +29,22 @@ export async function runUntil(stopping: AbortSignal, ...args: string[]) {
     },
   });
   const environment = {
-    env: {},
+    env,
     clock: systemClock,
-    stdin: Readable.from([]),
+    stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
     stdout: stream('stdout'),
     stderr: stream('stderr'),
     stopping,
   };
   const runner = createCommandRunner(environment);
+  let code: number;
   try {
-    await runCommandLine(environment, runner, args);
+    await runCommandLine(environment, runner, args, serverCommands);
+    code = runner.exitCode();
   } catch (error) {
-    // --help and --version end with a CommanderError of exit code 0.
-    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    // --help and --version end with a CommanderError of exit code 0; the others are an invalid command line.
+    code = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   }
-  return { ...written, code: runner.exitCode() };
+  return { ...written, code };
 }

@@ -1,19 +1,17 @@
 /** Writes a new secret to a file that only its owner can read, or prints it with --show-secret. */
-import { closeSync, openSync, writeSync } from 'node:fs';
-import type { Command } from 'commander';
+import { closeSync, writeSync } from 'node:fs';
 import { fail } from '../runtime/command-error.ts';
-import type { CommandContext } from './command-runner.ts';
+import { openNewFile } from '../session/private-files.ts';
+import { option } from './command-option.ts';
 
 export type SecretOptions = { readonly secretOut?: string; readonly showSecret?: boolean };
 
 const secretMembers = ['clientSecret', 'signingSecret', 'secret'] as const;
-const ownerOnly = 0o600;
 
-export function addSecretOptions(command: Command): Command {
-  return command
-    .option('--secret-out <file>', 'write the secret to this new file; only you can read it')
-    .option('--show-secret', 'print the secret; it is shown only this once');
-}
+export const secretOptions = [
+  option('--secret-out <file>', 'write the secret to this new file; only you can read it'),
+  option('--show-secret', 'print the secret; it is shown only this once'),
+];
 
 /** Opens the file before the secret is created: the server returns the secret only once. */
 export function openSecretOutput({
@@ -26,7 +24,7 @@ export function openSecretOutput({
       'The server returns the secret only once. Name a file with --secret-out, or print it with --show-secret.',
     );
   }
-  const file = secretOut === undefined ? undefined : createSecretFile(secretOut);
+  const file = secretOut === undefined ? undefined : openNewFile(secretOut);
   return (response) => {
     const members = { ...(response as Record<string, unknown>) };
     const name = secretMembers.find((each) => typeof members[each] === 'string');
@@ -37,32 +35,4 @@ export function openSecretOutput({
     if (!showSecret && name !== undefined) delete members[name];
     return members;
   };
-}
-
-/** Never overwrites a file: it may be the only copy of another secret. */
-function createSecretFile(file: string): number {
-  try {
-    return openSync(file, 'wx', ownerOnly);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return fail(
-      'usage',
-      code === 'EEXIST'
-        ? `${file} exists already. Name a new file.`
-        : `${file} cannot be written: ${code}.`,
-    );
-  }
-}
-
-/** Replaces the secret of an existing resource, and prints or writes the new one. */
-export async function rotateSecret(
-  context: CommandContext,
-  path: string,
-  options: SecretOptions,
-): Promise<undefined> {
-  const outputSecret = openSecretOutput(options);
-  const { body } = await context.api().call('POST', path);
-  const response = outputSecret(body);
-  context.output.printResult(response, () => context.output.formatMembers(response));
-  return undefined;
 }

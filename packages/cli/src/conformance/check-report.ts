@@ -2,16 +2,17 @@
 import { defined } from '@switchyard/contract';
 import type { CommandContext } from '../command-line/command-runner.ts';
 import { CommandError } from '../runtime/command-error.ts';
+import type { ExitName } from '../runtime/exit-codes.ts';
 import { NonconformityError } from './nonconformity-error.ts';
 
-export type CheckName = {
+type CheckName = {
   readonly group: string;
   readonly name: string;
   /** The code of the fault if the check fails. */
   readonly fault?: string;
 };
 
-export type CheckResult = {
+type CheckResult = {
   readonly group: string;
   readonly check: string;
   readonly fault?: string;
@@ -21,7 +22,7 @@ export type CheckResult = {
 };
 
 /** Returns a failed check for an error of the server; throws other errors. */
-export async function runCheck(
+async function runCheck(
   context: CommandContext,
   { group, name, fault }: CheckName,
   run: () => Promise<void>,
@@ -46,7 +47,7 @@ export async function runCheck(
   }
 }
 
-export function formatReport(context: CommandContext, results: readonly CheckResult[]): string {
+function formatReport(context: CommandContext, results: readonly CheckResult[]): string {
   const { output } = context;
   const table = output.formatTable<CheckResult>(
     [
@@ -63,4 +64,19 @@ export function formatReport(context: CommandContext, results: readonly CheckRes
     .join('');
   const summary = `${results.length - failed.length} of ${results.length} checks passed.\n`;
   return `${table}${failed.length === 0 ? '' : `\n${details}`}\n${summary}`;
+}
+
+/** Runs the checks one after another, because each changes the state of the server, and prints their results. */
+export async function runChecks<Client>(
+  context: CommandContext,
+  url: URL,
+  checks: readonly (CheckName & { run(client: Client): Promise<void> })[],
+  client: Client,
+): Promise<ExitName | undefined> {
+  const results: CheckResult[] = [];
+  for (const check of checks) results.push(await runCheck(context, check, () => check.run(client)));
+  const failed = results.filter(({ ok }) => !ok).length;
+  const outcome = { url: url.href, passed: results.length - failed, failed, checks: results };
+  context.output.printResult(outcome, () => formatReport(context, results));
+  return failed === 0 ? undefined : 'notConforming';
 }

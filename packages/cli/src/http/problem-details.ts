@@ -9,6 +9,10 @@ export type Members = Readonly<Record<string, unknown>>;
 export const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
+/** The objects of a list; empty if the value is not a list. */
+export const listOf = (value: unknown): Members[] =>
+  Array.isArray(value) ? value.map(membersOf) : [];
+
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
@@ -39,18 +43,18 @@ export function parseJson(body: Buffer): unknown {
 }
 
 function errorLines(problem: Members): string[] {
-  const errors = Array.isArray(problem['errors']) ? problem['errors'].map(membersOf) : [];
-  const lines = errors.map(({ pointer, detail, code }) => `${pointer || '/'}  ${detail} (${code})`);
+  const lines = listOf(problem['errors']).map(
+    ({ pointer, detail, code }) => `${pointer || '/'}  ${detail} (${code})`,
+  );
   const rest = lines.length - maxLines;
   return rest > 0 ? [...lines.slice(0, maxLines), `… and ${rest} more`] : lines;
 }
 
 /** The resources that prevent a deletion. */
 function dependantLines(problem: Members): string[] {
-  const dependants = Array.isArray(problem['dependants'])
-    ? problem['dependants'].map(membersOf)
-    : [];
-  return dependants.slice(0, maxLines).map(({ type, name, id }) => `${type}  ${name}  ${id}`);
+  return listOf(problem['dependants'])
+    .slice(0, maxLines)
+    .map(({ type, name, id }) => `${type}  ${name}  ${id}`);
 }
 
 /** The members of a problem document that `--json` and the reports of imports show. */

@@ -3,7 +3,7 @@
 import type { Paint } from './colours.ts';
 import { displayWidth, escapeText, truncateEnd, truncateStart } from './escape-text.ts';
 
-export type Column<Row> = {
+type FormattedColumn<Row> = {
   readonly title: string;
   readonly value: (row: Row) => unknown;
   /** For identifiers: a part of one is useless. */
@@ -11,6 +11,9 @@ export type Column<Row> = {
   /** Cuts the start in place of the end, such as for paths. */
   readonly keepEnd?: boolean;
 };
+
+/** The name of a member, which is the title too, or a column with its own title and value. */
+export type Column<Row> = (keyof Row & string) | FormattedColumn<Row>;
 
 const gap = 2;
 const columnLeast = 6;
@@ -46,11 +49,14 @@ function fitWidths(
 
 /** @param terminalWidth in cells; undefined cuts nothing */
 export function formatTable<Row>(
-  columns: readonly Column<Row>[],
+  definitions: readonly Column<Row>[],
   rows: readonly Row[],
   paint: Paint,
   terminalWidth: number | undefined,
 ): string {
+  const columns = definitions.map((each) =>
+    typeof each === 'string' ? { title: each.toUpperCase(), value: (row: Row) => row[each] } : each,
+  ) as readonly FormattedColumn<Row>[];
   const cells = rows.map((row) => columns.map((column) => formatCell(column.value(row))));
   const widths = columns.map((column, at) =>
     Math.max(displayWidth(column.title), ...cells.map((row) => displayWidth(row[at] ?? ''))),

@@ -1,8 +1,10 @@
 /** Reads and writes small files that only their owner can read. */
 import {
   chmodSync,
+  closeSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   statSync,
@@ -78,4 +80,25 @@ export function readInputFile(file: string): string {
   } catch (error) {
     return fail('usage', `${file} cannot be read: ${describeFileError(error)}.`);
   }
+}
+
+/** Opens a new file that only its owner can read. It never overwrites one: that may be the only copy of a secret. */
+export function openNewFile(file: string): number {
+  try {
+    return openSync(file, 'wx', ownerOnly);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return fail(
+      'usage',
+      code === 'EEXIST'
+        ? `${file} exists already. Name a new file.`
+        : `${file} cannot be written: ${code}.`,
+    );
+  }
+}
+
+export function createNewFile(file: string, text: string): void {
+  const opened = openNewFile(file);
+  writeFileSync(opened, text);
+  closeSync(opened);
 }

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { membersOf } from '../http/problem-details.ts';
+import { type Members, membersOf } from '../http/problem-details.ts';
 import { fail } from '../runtime/command-error.ts';
 import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
 import { configFolder, readInputFile, readPrivateFile, writePrivateFile } from './private-files.ts';
@@ -119,6 +119,7 @@ export function demoProfile(file: string, application: string): Profile {
   };
 }
 
+/** @throws CommandError usage, if the file does not exist or cannot be read */
 export function readDemoFile(file: string): Readonly<Record<string, unknown>> {
   try {
     return membersOf(JSON.parse(readInputFile(file)));
@@ -126,6 +127,14 @@ export function readDemoFile(file: string): Readonly<Record<string, unknown>> {
     if (!(error instanceof SyntaxError)) throw error;
     return fail('usage', `${file} does not contain valid JSON.`);
   }
+}
+
+/** A text member of the file, or of an object in it. @throws CommandError usage */
+export function requireDemoText(source: Members, name: string, file: string): string {
+  const value = source[name];
+  return typeof value === 'string'
+    ? value
+    : fail('usage', `${file} has no text member “${name}”. Start the demo again: npm start`);
 }
 
 /** The client secret; undefined if a user signed in. */

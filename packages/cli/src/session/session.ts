@@ -7,7 +7,7 @@ import { fail } from '../runtime/command-error.ts';
 import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
 import { readInputFile } from './private-files.ts';
 import { openProfiles, type Profile, readClientSecret } from './profiles.ts';
-import { clientCredentialsForm, refreshTokenForm, requestToken } from './token-request.ts';
+import { requestToken } from './token-request.ts';
 import { openTokenStore } from './token-store.ts';
 
 export type SessionOptions = {
@@ -36,6 +36,8 @@ export type Session = {
   organizationId(): Promise<string>;
   claims(): Promise<Claims>;
   token(): Promise<string>;
+  /** Signs in with a grant of RFC 6749, such as a password, and saves the token. */
+  signIn(grant: Readonly<Record<string, string>>): Promise<unknown>;
   deleteTokens(): void;
   close(): void;
 };
@@ -104,17 +106,28 @@ export function decodeClaims(token: string): Claims {
   };
 }
 
+type Tokens = TokenSource & {
+  /** Requests a token with a grant of the user and saves it. */
+  requestAndSave(grant: Readonly<Record<string, string>>): Promise<string>;
+  deleteTokens(): void;
+};
+
 function createTokens(
   environment: RuntimeEnvironment,
   transport: Transport,
   profile: Profile,
-): TokenSource & { deleteTokens(): void } {
+): Tokens {
   const { clock } = environment;
   const store = openTokenStore(environment, profile);
   const validToken = () => {
     const stored = store.read();
     return stored !== undefined && stored.expiresAt > clock.now() ? stored.accessToken : undefined;
   };
+  async function requestAndSave(grant: Readonly<Record<string, string>>): Promise<string> {
+    const newToken = await requestToken(transport, profile, grant, clock.now());
+    store.save(newToken);
+    return newToken.accessToken;
+  }
   async function refreshAccessToken(rejectedToken: string | undefined): Promise<string> {
     return store.withLock(async () => {
       const stored = store.read();
@@ -127,27 +140,14 @@ function createTokens(
         return stored.accessToken;
       if (stored?.refreshToken === undefined)
         return fail('notSignedIn', 'You are not signed in.', 'Sign in again: switchyard login');
-      const newToken = await requestToken(
-        transport,
-        profile,
-        refreshTokenForm(profile, stored.refreshToken),
-        clock.now(),
-      );
-      store.save(newToken);
-      return newToken.accessToken;
+      const { refreshToken } = stored;
+      return requestAndSave({ grant_type: 'refresh_token', refresh_token: refreshToken });
     });
   }
   async function requestNewToken(): Promise<string> {
     const secret = readClientSecret(profile);
     if (secret === undefined) return refreshAccessToken(store.read()?.accessToken);
-    const newToken = await requestToken(
-      transport,
-      profile,
-      clientCredentialsForm(profile, secret),
-      clock.now(),
-    );
-    store.save(newToken);
-    return newToken.accessToken;
+    return requestAndSave({ grant_type: 'client_credentials', client_secret: secret });
   }
   let pendingToken: Promise<string> | undefined;
   return {
@@ -160,6 +160,7 @@ function createTokens(
       });
       return pendingToken;
     },
+    requestAndSave,
     deleteTokens: store.deleteTokens,
   };
 }
@@ -199,6 +200,7 @@ export function createSession(
     },
     claims,
     token,
+    signIn: tokens.requestAndSave,
     deleteTokens: tokens.deleteTokens,
     close: transport.close,
   };

@@ -21,7 +21,7 @@ export const tokenUrl = ({ authUrl, userDomainId }: Profile): URL =>
 export async function requestToken(
   transport: Transport,
   profile: Profile,
-  form: Readonly<Record<string, string>>,
+  grant: Readonly<Record<string, string>>,
   now: number,
 ): Promise<GrantedToken> {
   const url = tokenUrl(profile);
@@ -29,7 +29,7 @@ export async function requestToken(
     method: 'POST',
     url,
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-    body: new URLSearchParams(form).toString(),
+    body: new URLSearchParams({ client_id: profile.clientId, ...grant }).toString(),
   });
   if (answer.status !== 200) throw loginError(problemError(answer), answer.status, profile);
   const {
@@ -58,21 +58,3 @@ function loginError(fault: CommandError, status: number, profile: Profile): Comm
     },
   );
 }
-
-export const clientCredentialsForm = (
-  profile: Profile,
-  clientSecret: string,
-): Record<string, string> => ({
-  grant_type: 'client_credentials',
-  client_id: profile.clientId,
-  client_secret: clientSecret,
-});
-
-export const refreshTokenForm = (
-  profile: Profile,
-  refreshToken: string,
-): Record<string, string> => ({
-  grant_type: 'refresh_token',
-  client_id: profile.clientId,
-  refresh_token: refreshToken,
-});

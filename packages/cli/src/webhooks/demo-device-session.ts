@@ -3,10 +3,16 @@
 import type { CommandContext } from '../command-line/command-runner.ts';
 import { type ApiClient, createApiClient } from '../http/api-client.ts';
 import { createTransport, type Transport } from '../http/https-transport.ts';
-import { membersOf, parseJson, problemError } from '../http/problem-details.ts';
+import {
+  listOf,
+  type Members,
+  membersOf,
+  parseJson,
+  problemError,
+} from '../http/problem-details.ts';
 import { fail } from '../runtime/command-error.ts';
 import { readInputFile } from '../session/private-files.ts';
-import { demoProfile, type Profile, readDemoFile } from '../session/profiles.ts';
+import { demoProfile, type Profile, readDemoFile, requireDemoText } from '../session/profiles.ts';
 import { requestToken } from '../session/token-request.ts';
 
 export type DemoDevice = {
@@ -16,35 +22,24 @@ export type DemoDevice = {
   readonly paymentType: string;
 };
 
-type Members = Readonly<Record<string, unknown>>;
-
-const toList = (value: unknown): Members[] => (Array.isArray(value) ? value.map(membersOf) : []);
-
-function requireText(members: Members, name: string, file: string): string {
-  const value = members[name];
-  return typeof value === 'string'
-    ? value
-    : fail('usage', `${file} has no text member “${name}”. Start the demo again: npm start`);
-}
-
 /** A user of the demo's merchant without a second factor, and a device of the same merchant. */
 function findUserAndDevice(demo: Members, file: string): { user: Members; tsn: string } {
   const merchant = membersOf(membersOf(demo['applications'])['merchant']);
-  const merchantId = requireText(merchant, 'merchantId', file);
-  const user = toList(demo['users']).find(
+  const merchantId = requireDemoText(merchant, 'merchantId', file);
+  const user = listOf(demo['users']).find(
     (each) => each['entityId'] === merchantId && each['otpSecret'] === undefined,
   );
-  const stores = toList(demo['merchants'])
+  const stores = listOf(demo['merchants'])
     .filter((each) => each['merchantId'] === merchantId)
-    .flatMap((each) => toList(each['stores']).map((store) => store['storeId']));
-  const device = toList(demo['devices']).find((each) => stores.includes(each['storeId']));
+    .flatMap((each) => listOf(each['stores']).map((store) => store['storeId']));
+  const device = listOf(demo['devices']).find((each) => stores.includes(each['storeId']));
   if (user === undefined || device === undefined) {
     return fail(
       'usage',
       `${file} has no device or no user without one-time code of the demo merchant. Start the demo again: npm start`,
     );
   }
-  return { user, tsn: requireText(device, 'tsn', file) };
+  return { user, tsn: requireDemoText(device, 'tsn', file) };
 }
 
 async function requestDeviceToken(
@@ -54,9 +49,8 @@ async function requestDeviceToken(
 ): Promise<string> {
   const form = {
     grant_type: 'password',
-    client_id: profile.clientId,
-    username: requireText(user, 'username', file),
-    password: requireText(user, 'password', file),
+    username: requireDemoText(user, 'username', file),
+    password: requireDemoText(user, 'password', file),
   };
   const { accessToken } = await requestToken(transport, profile, form, now);
   const realm = encodeURIComponent(profile.userDomainId);
@@ -74,7 +68,7 @@ async function requestDeviceToken(
     }).toString(),
   });
   if (answer.status !== 200) throw problemError(answer);
-  return requireText(membersOf(parseJson(answer.body)), 'access_token', 'The answer');
+  return requireDemoText(membersOf(parseJson(answer.body)), 'access_token', 'The answer');
 }
 
 /**
@@ -100,7 +94,7 @@ export function createDemoDeviceSession(
       secret: { kind: 'Person' },
     };
     const { user, tsn } = findUserAndDevice(demo, file);
-    const paymentType = requireText(membersOf(demo['qr']), 'paymentType', file);
+    const paymentType = requireDemoText(membersOf(demo['qr']), 'paymentType', file);
     const ca = profile.caFile === undefined ? undefined : readInputFile(profile.caFile);
     transport = createTransport({ ca, timeoutMs: globals.timeout * 1000 });
     const { clock, stopping } = environment;

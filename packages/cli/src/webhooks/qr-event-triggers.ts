@@ -1,6 +1,6 @@
 /** Triggers QR payment events in the demo: the amount selects what the demo provider does. */
 import { randomUUID } from 'node:crypto';
-import { membersOf } from '../http/problem-details.ts';
+import { listOf, membersOf } from '../http/problem-details.ts';
 import { fail } from '../runtime/command-error.ts';
 import { createAndReadId, type DemoClients, type EventTrigger } from './event-trigger.ts';
 
@@ -70,8 +70,7 @@ async function waitForEvent(
   for (let waits = 0; waits < waitAttemptsMax; waits += 1) {
     const { body } = await api.call('GET', path, { query: { after, wait: waitSeconds } });
     const { events, nextAfter } = membersOf(body);
-    const list = Array.isArray(events) ? events.map(membersOf) : [];
-    if (list.some((event) => event['type'] === type)) return;
+    if (listOf(events).some((event) => event['type'] === type)) return;
     after = typeof nextAfter === 'number' ? nextAfter : after;
   }
   fail('unreachable', `The event ${type} did not arrive in time. Check that the demo runs.`);

@@ -2,13 +2,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { CommandContext } from '../../command-line/command-runner.ts';
-import { createTransport } from '../../http/https-transport.ts';
 import { escapeText } from '../../output/escape-text.ts';
 import { CommandError, fail } from '../../runtime/command-error.ts';
-import { readInputFile } from '../../session/private-files.ts';
-import type { Profile } from '../../session/profiles.ts';
-import { requestToken } from '../../session/token-request.ts';
-import { openTokenStore } from '../../session/token-store.ts';
+import type { Session } from '../../session/session.ts';
 
 const waitMs = 5 * 60 * 1000;
 const randomToken = () => randomBytes(32).toString('base64url');
@@ -102,15 +98,14 @@ function requireLoopbackUrl(text: string): URL {
 }
 
 export async function loginWithBrowser(
-  { environment, output, globals }: CommandContext,
-  profile: Profile,
+  { environment, output }: CommandContext,
+  session: Session,
   redirectUri: string,
 ): Promise<void> {
   const redirect = requireLoopbackUrl(redirectUri);
   const [state, verifier] = [randomToken(), randomToken()];
   const server = createServer();
-  const ca = profile.caFile === undefined ? undefined : readInputFile(profile.caFile);
-  const transport = createTransport({ ca, timeoutMs: globals.timeout * 1000 });
+  const { profile } = session;
   try {
     await startListening(server, redirect);
     const address = new URL(
@@ -128,19 +123,14 @@ export async function loginWithBrowser(
     }).toString();
     output.printNote(`Open this address in a browser:\n\n  ${escapeText(address.href)}\n`);
     const code = await waitForCallback(server, redirect, state, environment.stopping);
-    const form = {
+    await session.signIn({
       grant_type: 'authorization_code',
-      client_id: profile.clientId,
       code,
       redirect_uri: redirectUri,
       code_verifier: verifier,
-    };
-    openTokenStore(environment, profile).save(
-      await requestToken(transport, profile, form, environment.clock.now()),
-    );
+    });
   } finally {
     server.close();
     server.closeAllConnections();
-    transport.close();
   }
 }

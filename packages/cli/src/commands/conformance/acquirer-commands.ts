@@ -1,8 +1,13 @@
 /** `switchyard acquirer`: checks servers of the HTTP/JSON acquirer SPI. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
-import { parseWholeNumber } from '../../command-line/list-options.ts';
+import type { CommandGroup } from '../../command-line/command-definition.ts';
+import { option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
+import {
+  parseMatching,
+  parseWholeNumber,
+  requireHttpUrl,
+} from '../../command-line/list-options.ts';
 import { type AcquirerCheck, acquirerChecks } from '../../conformance/acquirer/acquirer-checks.ts';
 import {
   type AcquirerTestClient,
@@ -13,7 +18,7 @@ import {
   parsePublicKey,
   readSigningKey,
 } from '../../conformance/acquirer/signing-keys.ts';
-import { type CheckResult, formatReport, runCheck } from '../../conformance/check-report.ts';
+import { runChecks } from '../../conformance/check-report.ts';
 import { createTransport } from '../../http/https-transport.ts';
 import { fail } from '../../runtime/command-error.ts';
 import { readInputFile } from '../../session/private-files.ts';
@@ -62,12 +67,6 @@ function isMatchingKey(cert: string, key: string): boolean {
   }
 }
 
-function parseUrl(text: string): URL {
-  if (!URL.canParse(text))
-    fail('usage', `${text} is not a valid URL. Enter one such as https://acquirer.example.`);
-  return new URL(text);
-}
-
 function testDataFrom(options: Options) {
   if (options.amount < amountMin)
     fail(
@@ -97,8 +96,8 @@ async function requireSpiServer(client: AcquirerTestClient, url: URL): Promise<v
   }
 }
 
-async function runConformance(context: CommandContext, address: string, options: Options) {
-  const url = parseUrl(address);
+async function runConformance(context: CommandContext, [address = '']: string[], options: Options) {
+  const url = requireHttpUrl(address);
   const selected = acquirerChecks.filter(({ group, name }) =>
     options.only === undefined ? true : `${group} ${name}`.includes(options.only),
   );
@@ -128,142 +127,116 @@ async function runConformance(context: CommandContext, address: string, options:
       acquirerKeyX: options.acquirerKey,
     });
     await requireSpiServer(client, url);
-    const results: CheckResult[] = [];
-    // The checks run one after another, because each changes the state of the acquirer.
-    for (const check of runnable) {
-      results.push(await runCheck(context, check, () => check.run(client)));
-    }
-    const failed = results.filter(({ ok }) => !ok).length;
-    const outcome = {
-      url: url.href,
-      passed: results.length - failed,
-      failed,
-      checks: results,
-    };
-    context.output.printResult(outcome, () => formatReport(context, results));
-    return failed === 0 ? undefined : 'notConforming';
+    return await runChecks(context, url, runnable, client);
   } finally {
     transport.close();
   }
 }
 
-function createKeyFile(context: CommandContext, file: string): Promise<undefined> {
+async function createKeyFile({ output }: CommandContext, [file = '']: string[]): Promise<void> {
   const { x, keyId } = createSigningKey(file);
-  context.output.printResult({ x, keyId, file }, () =>
-    context.output.formatMembers({ x, keyId, file }),
-  );
-  return Promise.resolve(undefined);
+  output.printResult({ x, keyId, file }, () => output.formatMembers({ x, keyId, file }));
 }
 
-const parseMatching =
-  (pattern: RegExp, expected: string) =>
-  (text: string): string => {
-    if (pattern.test(text)) return text;
-    throw new InvalidArgumentError(`The value must be ${expected}.`);
-  };
+const textOption = (
+  flags: string,
+  description: string,
+  pattern: RegExp,
+  expected: string,
+  value: string,
+) => option(flags, description, { parse: parseMatching(pattern, expected), default: value });
 
-function addTestDataOptions(command: Command): Command {
-  const addTextOption = (
-    flags: string,
-    description: string,
-    pattern: RegExp,
-    expected: string,
-    value: string,
-  ) =>
-    command.addOption(
-      new Option(flags, description).argParser(parseMatching(pattern, expected)).default(value),
-    );
-  const idFormat = '1 to 15 letters and digits';
-  addTextOption(
+const testDataOptions = [
+  textOption(
     '--merchant <id>',
     'acquirer merchant number for the test payments',
     /^[A-Za-z0-9]{1,15}$/,
-    idFormat,
+    '1 to 15 letters and digits',
     '100000000000001',
-  );
-  addTextOption(
+  ),
+  textOption(
     '--terminal <id>',
     'terminal number of the test merchant',
     /^[A-Z0-9]{8}$/,
     '8 letters and digits',
     'TERM0001',
-  );
-  addTextOption(
+  ),
+  textOption(
     '--institution <id>',
     'institution id of the platform',
     /^[0-9]{1,11}$/,
     '1 to 11 digits',
     '100001',
-  );
-  addTextOption(
+  ),
+  textOption(
     '--mcc <code>',
     'merchant category code of the test merchant',
     /^[0-9]{4}$/,
     '4 digits',
     '5411',
-  );
-  addTextOption(
+  ),
+  textOption(
     '--currency <code>',
     'currency of the test payments',
     /^[A-Z]{3}$/,
     'an ISO 4217 code',
     'EUR',
-  );
-  addTextOption(
+  ),
+  textOption(
     '--card <number>',
     'number of the test card',
     /^[0-9]{12,19}$/,
     'a number',
     '4111111111111111',
-  );
-  addTextOption('--expiry <yymm>', 'expiry date of the test card', /^[0-9]{4}$/, 'YYMM', '3012');
-  return command
-    .addOption(
-      new Option(
-        '--amount <minor>',
-        'an amount that the server approves, also when it is captured in parts',
-      )
-        .argParser(parseWholeNumber)
-        .default(1000),
-    )
-    .addOption(
-      new Option(
-        '--declined-amount <minor>',
-        'an amount that the server declines; enables the decline checks',
-      ).argParser(parseWholeNumber),
-    );
-}
+  ),
+  textOption('--expiry <yymm>', 'expiry date of the test card', /^[0-9]{4}$/, 'YYMM', '3012'),
+  option(
+    '--amount <minor>',
+    'an amount that the server approves, also when it is captured in parts',
+    { parse: parseWholeNumber, default: 1000 },
+  ),
+  option(
+    '--declined-amount <minor>',
+    'an amount that the server declines; enables the decline checks',
+    { parse: parseWholeNumber },
+  ),
+];
 
-export function addAcquirerCommands(program: Command, { toAction }: CommandRunner): void {
-  const acquirer = program
-    .command('acquirer')
-    .summary('check servers of the acquirer SPI')
-    .description('Checks for developers of a server of the HTTP/JSON acquirer SPI.');
-  acquirer
-    .command('key <file>')
-    .description('Creates the private key that signs for the platform during a conformance check.')
-    .addHelpText('after', '\nExample:\n  $ switchyard acquirer key platform.pem')
-    .action(toAction((context, [file = '']) => createKeyFile(context, file)));
-  addTestDataOptions(acquirer.command('conformance <url>'))
-    .description(
-      'Checks with test payments that a server conforms to the acquirer SPI. The exit code is 10 if a check fails.',
-    )
-    .requiredOption(
-      '--key <file>',
-      'private key file from “acquirer key”; its public key is configured at the server',
-    )
-    .requiredOption('--acquirer-key <x>', 'public Ed25519 key of the server (the x of its JWK)')
-    .option('--ca-file <file>', 'certificate authority of the server, as PEM')
-    .option('--cert-file <file>', 'client certificate for mutual TLS, as PEM')
-    .option('--cert-key-file <file>', 'private key of the client certificate, as PEM')
-    .option('--only <words>', 'run only the checks whose name or group contains these words')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ switchyard acquirer conformance https://acquirer.example/switchyard --key platform.pem --acquirer-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
-    )
-    .action(
-      toAction<Options>((context, [address = ''], options) =>
-        runConformance(context, address, options),
-      ),
-    );
-}
+export const acquirerCommands: CommandGroup = {
+  group: 'acquirer',
+  summary: 'check servers of the acquirer SPI',
+  description: 'Checks for developers of a server of the HTTP/JSON acquirer SPI.',
+  commands: [
+    {
+      command: 'key <file>',
+      description:
+        'Creates the private key that signs for the platform during a conformance check.',
+      run: createKeyFile,
+      examples: ['switchyard acquirer key platform.pem'],
+    },
+    {
+      command: 'conformance <url>',
+      description:
+        'Checks with test payments that a server conforms to the acquirer SPI. The exit code is 10 if a check fails.',
+      options: [
+        ...testDataOptions,
+        option(
+          '--key <file>',
+          'private key file from “acquirer key”; its public key is configured at the server',
+          { required: true },
+        ),
+        option('--acquirer-key <x>', 'public Ed25519 key of the server (the x of its JWK)', {
+          required: true,
+        }),
+        option('--ca-file <file>', 'certificate authority of the server, as PEM'),
+        option('--cert-file <file>', 'client certificate for mutual TLS, as PEM'),
+        option('--cert-key-file <file>', 'private key of the client certificate, as PEM'),
+        option('--only <words>', 'run only the checks whose name or group contains these words'),
+      ],
+      run: runConformance,
+      examples: [
+        'switchyard acquirer conformance https://acquirer.example/switchyard --key platform.pem --acquirer-key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+      ],
+    },
+  ],
+};

@@ -1,11 +1,17 @@
 /** `switchyard provider`: checks servers of the provider SPI. */
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { providerAnswerMs, providerPaths } from '@switchyard/contract';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
-import { parseWholeNumber } from '../../command-line/list-options.ts';
-import { type CheckResult, formatReport, runCheck } from '../../conformance/check-report.ts';
+import { defined, providerAnswerMs, providerPaths } from '@switchyard/contract';
+import type { CommandGroup } from '../../command-line/command-definition.ts';
+import { option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
+import {
+  type HostAndPort,
+  parseHostAndPort,
+  parseMatching,
+  parseWholeNumber,
+  requireHttpUrl,
+} from '../../command-line/list-options.ts';
+import { runChecks } from '../../conformance/check-report.ts';
 import type { ProviderCheck, RequiredOption } from '../../conformance/provider/check-steps.ts';
 import {
   type EventReceiver,
@@ -19,13 +25,13 @@ import {
 } from '../../conformance/provider/provider-test-client.ts';
 import { createTransport } from '../../http/https-transport.ts';
 import { fail } from '../../runtime/command-error.ts';
-import { readInputFile } from '../../session/private-files.ts';
+import { createNewFile, readInputFile } from '../../session/private-files.ts';
 
 type Options = {
   readonly secretFile: string;
   readonly caFile?: string;
   readonly only?: string;
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: HostAndPort;
   readonly eventsUrl?: string;
   readonly paymentType: string;
   readonly currency: string;
@@ -44,7 +50,6 @@ const secretPattern = /^whsec_([A-Za-z0-9+/]{32,88}={0,2})$/;
 const keyBytes = 32;
 const keyBytesMin = 24;
 const keyBytesMax = 64;
-const ownerOnly = 0o600;
 /** The checks use half of each amount, and more and less than it. */
 const amountMin = 10;
 const waitSeconds = 20;
@@ -57,14 +62,6 @@ const optionFlags: Readonly<Record<RequiredOption, string>> = {
   declinedAmount: '--declined-amount',
   scanned: '--scanned',
 };
-
-function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return fail('usage', `${text} is not a valid URL. Enter one such as https://acquirer.example.`);
-  }
-  return url;
-}
 
 function readSigningSecret(file: string): Buffer {
   const [, text = ''] = secretPattern.exec(readInputFile(file).trim()) ?? [];
@@ -143,12 +140,12 @@ async function startReceiver(
   context: CommandContext,
   { listen, eventsUrl }: Options,
 ): Promise<EventReceiver> {
-  const publicUrl = eventsUrl === undefined ? undefined : parseUrl(eventsUrl).href;
+  const publicUrl = eventsUrl === undefined ? undefined : requireHttpUrl(eventsUrl).href;
   return startEventReceiver({ ...listen, publicUrl, clock: context.environment.clock });
 }
 
-async function check(context: CommandContext, address: string, options: Options) {
-  const url = parseUrl(address);
+async function check(context: CommandContext, [address = '']: string[], options: Options) {
+  const url = requireHttpUrl(address);
   const testData = testDataFrom(options);
   const key = readSigningSecret(options.secretFile);
   const runnable = selectChecks(context, options, testData);
@@ -161,14 +158,7 @@ async function check(context: CommandContext, address: string, options: Options)
     const { clock } = context.environment;
     const client = createProviderTestClient({ transport, url, key, clock, testData, receiver });
     await requireSpiServer(client, url);
-    const results: CheckResult[] = [];
-    // The checks run one after another; a check that needs concurrent requests sends them itself.
-    for (const each of runnable)
-      results.push(await runCheck(context, each, () => each.run(client)));
-    const failed = results.filter(({ ok }) => !ok).length;
-    const outcome = { url: url.href, passed: results.length - failed, failed, checks: results };
-    context.output.printResult(outcome, () => formatReport(context, results));
-    return failed === 0 ? undefined : 'notConforming';
+    return await runChecks(context, url, runnable, client);
   } finally {
     transport.close();
     await receiver.close();
@@ -176,120 +166,89 @@ async function check(context: CommandContext, address: string, options: Options)
 }
 
 /** Creates a signing secret for a test server in a new file. */
-function createSecretFile(context: CommandContext, file: string): Promise<undefined> {
-  const text = `whsec_${randomBytes(keyBytes).toString('base64')}`;
-  try {
-    writeFileSync(file, `${text}\n`, { mode: ownerOnly, flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    fail(
-      'usage',
-      code === 'EEXIST' ? `${file} exists already. Name a new file.` : `${file}: ${code}.`,
-    );
-  }
-  context.output.printResult({ file }, () => context.output.formatMembers({ file }));
-  return Promise.resolve(undefined);
+async function createSecret({ output }: CommandContext, [file = '']: string[]): Promise<void> {
+  createNewFile(file, `whsec_${randomBytes(keyBytes).toString('base64')}\n`);
+  output.printResult({ file }, () => output.formatMembers({ file }));
 }
 
-function parseHostAndPort(text: string): { host: string; port: number } {
-  const [, host = '', port = ''] = /^(\[[0-9a-f:]+\]|[^:]*):(\d{1,5})$/i.exec(text) ?? [];
-  if (host !== '' && Number(port) < 65_536) {
-    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
-  }
-  throw new InvalidArgumentError('Enter a host and a port, such as 127.0.0.1:8090.');
-}
+const numberOption = (flags: string, description: string, value?: number) =>
+  option(flags, description, { parse: parseWholeNumber, ...defined({ default: value }) });
 
-const parseMatching =
-  (pattern: RegExp, expected: string) =>
-  (text: string): string => {
-    if (pattern.test(text)) return text;
-    throw new InvalidArgumentError(`The value must be ${expected}.`);
-  };
-
-function addTestDataOptions(command: Command): Command {
-  const number = (flags: string, description: string, value?: number) => {
-    const option = new Option(flags, description).argParser(parseWholeNumber);
-    command.addOption(value === undefined ? option : option.default(value));
-  };
-  const text = (
-    flags: string,
-    description: string,
-    pattern: RegExp,
-    expected: string,
-    value: string,
-  ) =>
-    command.addOption(
-      new Option(flags, description).argParser(parseMatching(pattern, expected)).default(value),
-    );
-  const code = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
-  text('--payment-type <code>', 'a payment type of your service', code, 'a code', 'demopay');
-  text(
-    '--currency <code>',
-    'currency of the test payments',
-    /^[A-Z]{3}$/,
-    'an ISO 4217 code',
-    'EUR',
-  );
-  number('--amount <minor>', 'an amount that the server accepts', defaultAmount);
-  number(
+const testDataOptions = [
+  option('--payment-type <code>', 'a payment type of your service', {
+    parse: parseMatching(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'a code'),
+    default: 'demopay',
+  }),
+  option('--currency <code>', 'currency of the test payments', {
+    parse: parseMatching(/^[A-Z]{3}$/, 'an ISO 4217 code'),
+    default: 'EUR',
+  }),
+  numberOption('--amount <minor>', 'an amount that the server accepts', defaultAmount),
+  numberOption(
     '--pending-amount <minor>',
     'an amount that stays pending until the consumer pays; default: --amount',
-  );
-  number(
+  ),
+  numberOption(
     '--paid-amount <minor>',
     'an amount that your test server pays without a consumer; enables the checks of paid payments',
-  );
-  number(
+  ),
+  numberOption(
     '--declined-amount <minor>',
     'an amount that the server declines; enables the decline checks',
-  );
-  command.addOption(
-    new Option(
-      '--scanned <code>',
-      'a code of a consumer’s wallet; enables the checks of scanned codes',
-    ).argParser(parseMatching(/^.{1,1024}$/, '1 to 1024 characters')),
-  );
-  number('--answer-within <seconds>', 'maximum time of a response', providerAnswerMs / 1000);
-  number('--wait <seconds>', 'how long to wait for an outcome', waitSeconds);
-  number('--settle <seconds>', 'how long to watch for unexpected further events', settleSeconds);
-  number('--retry-wait <seconds>', 'how long to wait for a repeated event', retryWaitSeconds);
-  return command;
-}
+  ),
+  option('--scanned <code>', 'a code of a consumer’s wallet; enables the checks of scanned codes', {
+    parse: parseMatching(/^.{1,1024}$/, '1 to 1024 characters'),
+  }),
+  numberOption('--answer-within <seconds>', 'maximum time of a response', providerAnswerMs / 1000),
+  numberOption('--wait <seconds>', 'how long to wait for an outcome', waitSeconds),
+  numberOption(
+    '--settle <seconds>',
+    'how long to watch for unexpected further events',
+    settleSeconds,
+  ),
+  numberOption('--retry-wait <seconds>', 'how long to wait for a repeated event', retryWaitSeconds),
+];
 
-export function addProviderCommands(program: Command, { toAction }: CommandRunner): void {
-  const provider = program
-    .command('provider')
-    .summary('check servers of the provider SPI')
-    .description('Checks for developers of a server of the provider SPI for QR payments.');
-  provider
-    .command('secret <file>')
-    .description('Creates a signing secret that your test server and the conformance check share.')
-    .addHelpText('after', '\nExample:\n  $ switchyard provider secret signing-secret')
-    .action(toAction((context, [file = '']) => createSecretFile(context, file)));
-  addTestDataOptions(provider.command('conformance <url>'))
-    .description(
-      'Checks with test payments that a server conforms to the provider SPI. The command receives the events of the server. The exit code is 10 if a check fails.',
-    )
-    .requiredOption(
-      '--secret-file <file>',
-      'file with the signing secret that the server also uses',
-    )
-    .option('--ca-file <file>', 'certificate authority of the server, as PEM')
-    .addOption(
-      new Option('--listen <host:port>', 'address on which the command receives events')
-        .argParser(parseHostAndPort)
-        .default({ host: '127.0.0.1', port: 0 }, '127.0.0.1, any free port'),
-    )
-    .option(
-      '--events-url <url>',
-      'address at which the server reaches --listen, if it runs on another machine',
-    )
-    .option('--only <words>', 'run only the checks whose name, group or fault contains these words')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ switchyard provider conformance https://provider.example/spi --secret-file signing-secret --paid-amount 1000',
-    )
-    .action(
-      toAction<Options>((context, [address = ''], options) => check(context, address, options)),
-    );
-}
+export const providerCommands: CommandGroup = {
+  group: 'provider',
+  summary: 'check servers of the provider SPI',
+  description: 'Checks for developers of a server of the provider SPI for QR payments.',
+  commands: [
+    {
+      command: 'secret <file>',
+      description:
+        'Creates a signing secret that your test server and the conformance check share.',
+      run: createSecret,
+      examples: ['switchyard provider secret signing-secret'],
+    },
+    {
+      command: 'conformance <url>',
+      description:
+        'Checks with test payments that a server conforms to the provider SPI. The command receives the events of the server. The exit code is 10 if a check fails.',
+      options: [
+        ...testDataOptions,
+        option('--secret-file <file>', 'file with the signing secret that the server also uses', {
+          required: true,
+        }),
+        option('--ca-file <file>', 'certificate authority of the server, as PEM'),
+        option('--listen <host:port>', 'address on which the command receives events', {
+          parse: parseHostAndPort('127.0.0.1:8090'),
+          default: { host: '127.0.0.1', port: 0 },
+          defaultText: '127.0.0.1, any free port',
+        }),
+        option(
+          '--events-url <url>',
+          'address at which the server reaches --listen, if it runs on another machine',
+        ),
+        option(
+          '--only <words>',
+          'run only the checks whose name, group or fault contains these words',
+        ),
+      ],
+      run: check,
+      examples: [
+        'switchyard provider conformance https://provider.example/spi --secret-file signing-secret --paid-amount 1000',
+      ],
+    },
+  ],
+};

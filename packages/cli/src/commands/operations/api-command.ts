@@ -1,6 +1,8 @@
 /** `switchyard api`: calls any route of the API with the token, retries and exit codes of the other commands. */
-import { type Command, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import type { CommandDefinition } from '../../command-line/command-definition.ts';
+import { collectTexts, option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
+import { parseJsonIf } from '../../command-line/member-options.ts';
 import type { RequestOptions } from '../../http/api-client.ts';
 import { parseJson, problemError } from '../../http/problem-details.ts';
 import { fail } from '../../runtime/command-error.ts';
@@ -16,7 +18,6 @@ type ApiOptions = {
 };
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-const collectOption = (text: string, before: string[] | undefined) => [...(before ?? []), text];
 
 function splitPair(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
@@ -27,15 +28,7 @@ function splitPair(text: string, separator: string): [string, string] {
 const parsePairs = (texts: readonly string[] | undefined, separator: string) =>
   Object.fromEntries((texts ?? []).map((text) => splitPair(text, separator)));
 
-/** true, false, null, whole numbers, arrays and objects are JSON; everything else is text. */
-function parseMember(text: string): unknown {
-  if (!/^(?:true|false|null|-?[0-9]+|\{.*\}|\[.*\])$/s.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
+const jsonOfFields = /^(?:true|false|null|-?[0-9]+|\{.*\}|\[.*\])$/s;
 
 async function readInput({ environment }: CommandContext, input: string): Promise<string> {
   if (input !== '-') return readInputFile(input);
@@ -57,7 +50,7 @@ async function parseRequestOptions(
   if (field === undefined) return head;
   const members = Object.entries(parsePairs(field, '=')).map(([name, text]) => [
     name,
-    parseMember(text),
+    parseJsonIf(jsonOfFields, text),
   ]);
   return { ...head, body: Object.fromEntries(members) };
 }
@@ -66,7 +59,7 @@ async function request(
   context: CommandContext,
   [verb = '', path = '']: string[],
   options: ApiOptions,
-): Promise<undefined> {
+): Promise<void> {
   const method = verb.toUpperCase();
   if (!methods.includes(method))
     fail('usage', `“${verb}” is not an HTTP method. Use one of: ${methods.join(', ')}.`);
@@ -76,41 +69,40 @@ async function request(
   if (options.paginate) {
     for await (const item of context.api().list(path, call.query))
       await context.output.printJsonLine(item);
-    return undefined;
+    return;
   }
   const answer = await context.api().raw(method, path, call);
   if (answer.status < 200 || answer.status > 299) throw problemError(answer);
   const json = parseJson(answer.body);
   if (json !== undefined) context.output.printJson(json);
   else await context.output.writeBytes(answer.body);
-  return undefined;
 }
 
-export function addApiCommand(program: Command, { toAction }: CommandRunner): void {
-  program
-    .command('api <method> <path>')
-    .summary('call any route of the API')
-    .description('Calls any route of the API with your access token and prints the response body.')
-    .option(
+export const apiCommand: CommandDefinition = {
+  command: 'api <method> <path>',
+  summary: 'call any route of the API',
+  description: 'Calls any route of the API with your access token and prints the response body.',
+  options: [
+    option(
       '-f, --field <name=value>',
       'set a member of the JSON body; true, 7, [] and {} are read as JSON',
-      collectOption,
-    )
-    .option('--query <name=value>', 'add a query parameter', collectOption)
-    .option('-H, --header <name:value>', 'add a request header', collectOption)
-    .option('--input <file>', 'send this file as the body; - reads standard input')
-    .addOption(
-      new Option('--content-type <type>', 'media type of --input').default('application/json'),
-    )
-    .option('--paginate', 'print all items of a list as JSON Lines')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ switchyard api GET /provisioning/v2/merchants --query name=caf
-  $ switchyard api POST /provisioning/v2/stores -f merchantId=0198… -f name="Rue des Martyrs"
-  $ switchyard api GET /audit/v1/records --paginate
-  $ switchyard api POST /provisioning/v2/bulk --input devices.jsonl --content-type application/jsonl`,
-    )
-    .action(toAction<ApiOptions>((context, args, options) => request(context, args, options)));
-}
+      { parse: collectTexts },
+    ),
+    option('--query <name=value>', 'add a query parameter', { parse: collectTexts }),
+    option('-H, --header <name:value>', 'add a request header', {
+      parse: collectTexts,
+    }),
+    option('--input <file>', 'send this file as the body; - reads standard input'),
+    option('--content-type <type>', 'media type of --input', {
+      default: 'application/json',
+    }),
+    option('--paginate', 'print all items of a list as JSON Lines'),
+  ],
+  run: request,
+  examples: [
+    'switchyard api GET /provisioning/v2/merchants --query name=caf',
+    'switchyard api POST /provisioning/v2/stores -f merchantId=0198… -f name="Rue des Martyrs"',
+    'switchyard api GET /audit/v1/records --paginate',
+    'switchyard api POST /provisioning/v2/bulk --input devices.jsonl --content-type application/jsonl',
+  ],
+};

@@ -12,25 +12,16 @@ import {
   defined,
   verifyChain,
 } from '@switchyard/contract';
-import { type Command, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
-import { addListOptions, type ListOptions } from '../../command-line/list-options.ts';
-import { column, printList } from '../../command-line/list-output.ts';
+import type { CommandGroup } from '../../command-line/command-definition.ts';
+import { memberOption, option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
+import { column } from '../../command-line/list-output.ts';
 import { membersOf } from '../../http/problem-details.ts';
 import { CommandError, describeFileError, fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 import { readInputFile } from '../../session/private-files.ts';
 
 type TimeRange = { readonly from?: string; readonly to?: string };
-type FindOptions = ListOptions &
-  TimeRange & {
-    readonly actor?: string;
-    readonly action?: string;
-    readonly entityType?: string;
-    readonly entityId?: string;
-    readonly requestId?: string;
-    readonly oldestFirst?: boolean;
-  };
 type ExportOptions = TimeRange & {
   readonly out?: string;
   readonly after?: string;
@@ -123,7 +114,11 @@ async function findLastRecord(file: string): Promise<{ sequence: number; bytes: 
   return { sequence, bytes };
 }
 
-async function exportAudit(context: CommandContext, options: ExportOptions): Promise<undefined> {
+async function exportAudit(
+  context: CommandContext,
+  _args: string[],
+  options: ExportOptions,
+): Promise<void> {
   const { out, from, to } = options;
   const isContinued = options.continue === true && out !== undefined && existsSync(out);
   const last = isContinued ? await findLastRecord(out) : undefined;
@@ -151,7 +146,6 @@ async function exportAudit(context: CommandContext, options: ExportOptions): Pro
   file.end();
   await once(file, 'finish');
   context.output.printResult({ file: out, records: count }, () => `${count} records in ${out}\n`);
-  return undefined;
 }
 
 async function* readFileRecords(file: string): AsyncGenerator<AuditRecord> {
@@ -200,6 +194,7 @@ function parseSequence(text: string, option: string): number {
 
 async function verifyAudit(
   context: CommandContext,
+  _args: string[],
   options: VerifyOptions,
 ): Promise<ExitName | undefined> {
   const { file, after, previousHash, last } = options;
@@ -259,72 +254,75 @@ function printReport({ output }: CommandContext, report: ChainReport): ExitName 
   );
 }
 
-function addList(audit: Command, { toAction }: CommandRunner): void {
-  addListOptions(audit.command('list'))
-    .description('Lists audit records, the newest first.')
-    .option('--from <time>', 'from this time on')
-    .option('--to <time>', 'until before this time')
-    .option('--actor <sub>', 'subject (sub) of the user or application that made the change')
-    .option('--action <action>', 'action, such as merchant.updated')
-    .option('--entity-type <type>', 'type of the changed resource, such as merchant')
-    .option('--entity-id <id>', 'identifier of the changed resource')
-    .option('--request-id <id>', 'identifier of the request')
-    .option('--oldest-first', 'list the oldest records first')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ switchyard audit list --action merchant.updated --from 2026-03-01T00:00:00Z',
-    )
-    .action(
-      toAction<FindOptions>(async (context, _args, { limit, all, oldestFirst, ...filters }) => {
-        const query = { ...filters, order: oldestFirst ? 'OldestFirst' : undefined };
-        await printList(context, `${path}/records`, query, { limit, ...(all ? { all } : {}) }, [
-          column('sequence', 'SEQUENCE', true),
-          column('at', 'AT', true),
-          column('action'),
-          { title: 'ENTITY', value: (row) => membersOf(row['entity'])['id'] },
-          { title: 'BY', value: (row) => membersOf(row['actor'])['clientId'] },
-        ]);
-        return undefined;
-      }),
-    );
-}
-
-export function addAuditCommands(program: Command, runner: CommandRunner): void {
-  const { toAction } = runner;
-  const audit = program
-    .command('audit')
-    .summary('list, export and verify the audit')
-    .description(
-      'Lists the changes with their authors, and verifies that the audit chain is complete.',
-    );
-  addList(audit, runner);
-  audit
-    .command('export')
-    .description('Exports all records as JSON Lines, in the order of the chain.')
-    .option('-o, --out <file>', 'output file; default: stdout')
-    .option('--continue', 'continue after the last record of the file')
-    .option('--after <sequence>', 'begin after this record')
-    .option('--from <time>', 'from this time on')
-    .option('--to <time>', 'until before this time')
-    .addHelpText('after', '\nExample:\n  $ switchyard audit export --out audit.jsonl --continue')
-    .action(toAction<ExportOptions>((context, _args, options) => exportAudit(context, options)));
-  audit
-    .command('verify')
-    .description(
-      'Verifies the hashes, links, order and signatures of the chain. If the chain is broken, the exit code is 6 and the message names the sequence.',
-    )
-    .option('--file <file>', 'verify this exported file instead of the server')
-    .option('--checkpoints <file>', 'use checkpoints that you stored elsewhere')
-    .option('--keys <file>', 'use public keys that you stored elsewhere')
-    .addOption(new Option('--after <sequence>', 'verify only the records after this one'))
-    .option('--previous-hash <hash>', 'expected hash of the record of --after')
-    .option('--last <sequence>', 'sequence of the last record that must exist')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ switchyard audit verify
-  $ switchyard audit verify --file audit.jsonl --checkpoints checkpoints.json --keys keys.json`,
-    )
-    .action(toAction<VerifyOptions>((context, _args, options) => verifyAudit(context, options)));
-}
+export const auditCommands: CommandGroup = {
+  group: 'audit',
+  summary: 'list, export and verify the audit',
+  description:
+    'Lists the changes with their authors, and verifies that the audit chain is complete.',
+  commands: [
+    {
+      command: 'list',
+      description: 'Lists audit records, the newest first.',
+      route: `GET ${path}/records`,
+      options: [
+        memberOption('--from <time>', 'from this time on', 'from'),
+        memberOption('--to <time>', 'until before this time', 'to'),
+        memberOption(
+          '--actor <sub>',
+          'subject (sub) of the user or application that made the change',
+          'actor',
+        ),
+        memberOption('--action <action>', 'action, such as merchant.updated', 'action'),
+        memberOption(
+          '--entity-type <type>',
+          'type of the changed resource, such as merchant',
+          'entityType',
+        ),
+        memberOption('--entity-id <id>', 'identifier of the changed resource', 'entityId'),
+        memberOption('--request-id <id>', 'identifier of the request', 'requestId'),
+        memberOption('--oldest-first', 'list the oldest records first', 'order', {
+          value: 'OldestFirst',
+        }),
+      ],
+      columns: [
+        column('sequence', 'SEQUENCE', true),
+        column('at', 'AT', true),
+        'action',
+        { title: 'ENTITY', value: (row) => membersOf(row['entity'])['id'] },
+        { title: 'BY', value: (row) => membersOf(row['actor'])['clientId'] },
+      ],
+      examples: ['switchyard audit list --action merchant.updated --from 2026-03-01T00:00:00Z'],
+    },
+    {
+      command: 'export',
+      description: 'Exports all records as JSON Lines, in the order of the chain.',
+      options: [
+        option('-o, --out <file>', 'output file; default: stdout'),
+        option('--continue', 'continue after the last record of the file'),
+        option('--after <sequence>', 'begin after this record'),
+        option('--from <time>', 'from this time on'),
+        option('--to <time>', 'until before this time'),
+      ],
+      run: exportAudit,
+      examples: ['switchyard audit export --out audit.jsonl --continue'],
+    },
+    {
+      command: 'verify',
+      description:
+        'Verifies the hashes, links, order and signatures of the chain. If the chain is broken, the exit code is 6 and the message names the sequence.',
+      options: [
+        option('--file <file>', 'verify this exported file instead of the server'),
+        option('--checkpoints <file>', 'use checkpoints that you stored elsewhere'),
+        option('--keys <file>', 'use public keys that you stored elsewhere'),
+        option('--after <sequence>', 'verify only the records after this one'),
+        option('--previous-hash <hash>', 'expected hash of the record of --after'),
+        option('--last <sequence>', 'sequence of the last record that must exist'),
+      ],
+      run: verifyAudit,
+      examples: [
+        'switchyard audit verify',
+        'switchyard audit verify --file audit.jsonl --checkpoints checkpoints.json --keys keys.json',
+      ],
+    },
+  ],
+};

@@ -1,14 +1,22 @@
 /** `switchyard logs`: the request log of the organisation, live or from the past. */
 import type { LoggedRequest } from '@switchyard/contract';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { InvalidArgumentError } from 'commander';
+import type { CommandGroup } from '../../command-line/command-definition.ts';
+import {
+  memberOption,
+  membersFromOptions,
+  type OptionValues,
+  option,
+} from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import { followEventStream } from '../../command-line/follow-event-stream.ts';
 import {
-  addListOptions,
   type ListOptions,
+  listOptions,
   parseWholeNumber,
 } from '../../command-line/list-options.ts';
 import { column, printList } from '../../command-line/list-output.ts';
+import type { Query } from '../../http/api-client.ts';
 import {
   fitToWidth,
   formatMilliseconds,
@@ -22,18 +30,7 @@ import {
 import type { Output } from '../../output/output.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 
-type Filters = {
-  readonly status?: string;
-  readonly method?: string;
-  readonly path?: string;
-  readonly operation?: string;
-  readonly code?: string;
-  readonly client?: string;
-  readonly merchant?: string;
-};
-type TailOptions = Filters & { readonly lines: number; readonly count?: number };
-type FindOptions = Filters &
-  ListOptions & { readonly from?: string; readonly to?: string; readonly request?: string };
+type TailOptions = OptionValues & { readonly lines: number; readonly count?: number };
 
 const path = '/logs/v1/requests';
 const defaultLines = 10;
@@ -45,18 +42,6 @@ const pathWidth = 64;
 const indent = 19;
 /** Time, status, milliseconds and method, with the gaps between them. */
 const headWidth = 12 + 2 + 3 + 2 + 10 + 2 + methodWidth;
-
-function toQuery({ status, method, path: start, operation, code, client, merchant }: Filters) {
-  return {
-    status,
-    method: method?.toUpperCase(),
-    path: start,
-    code,
-    operationId: operation,
-    clientId: client,
-    merchantId: merchant,
-  };
-}
 
 /** Error code, request id and invalid members; the longest part is last. */
 function describeFailure({ code, errors = [], requestId }: LoggedRequest): string {
@@ -90,12 +75,8 @@ async function printRequest({ output }: CommandContext, line: LoggedRequest): Pr
 }
 
 /** The last requests, and the sequence after which the stream continues. */
-async function readLastRequests(
-  context: CommandContext,
-  query: Record<string, string | undefined>,
-  count: number,
-) {
-  const lines = async (filters: Record<string, string | undefined>, maxItems: number) => {
+async function readLastRequests(context: CommandContext, query: Query, count: number) {
+  const lines = async (filters: Query, maxItems: number) => {
     const requestsRequests: LoggedRequest[] = [];
     for await (const line of context.api().list<LoggedRequest>(path, filters, maxItems))
       requestsRequests.push(line);
@@ -108,9 +89,13 @@ async function readLastRequests(
   return { shown, after };
 }
 
-async function tail(context: CommandContext, options: TailOptions): Promise<ExitName | undefined> {
+async function tail(
+  context: CommandContext,
+  _args: string[],
+  options: TailOptions,
+): Promise<ExitName | undefined> {
   const { count } = options;
-  const query = toQuery(options);
+  const query = membersFromOptions(filters, options) as Query;
   const { shown, after } = await readLastRequests(context, query, options.lines);
   let remaining = count ?? Number.POSITIVE_INFINITY;
   for (const line of shown) await printRequest(context, line);
@@ -135,66 +120,71 @@ function status(text: string): string {
   throw new InvalidArgumentError('Enter a status such as 404, or a class such as 4xx.');
 }
 
-function addFilterOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--status <status>', 'only this status, or a class such as 4xx').argParser(status),
-    )
-    .option('--method <method>', 'only this method, such as POST')
-    .option('--path <start>', 'only paths that begin with this text')
-    .option('--operation <id>', 'only this operation, such as processTransaction')
-    .option('--code <code>', 'only this error code')
-    .option('--client <id>', 'only requests of this application')
-    .option('--merchant <id>', 'only requests for this merchant');
+const filters = [
+  memberOption('--status <status>', 'only this status, or a class such as 4xx', 'status', {
+    parse: status,
+  }),
+  memberOption('--method <method>', 'only this method, such as POST', 'method', {
+    parse: (text: string) => text.toUpperCase(),
+  }),
+  memberOption('--path <start>', 'only paths that begin with this text', 'path'),
+  memberOption(
+    '--operation <id>',
+    'only this operation, such as processTransaction',
+    'operationId',
+  ),
+  memberOption('--code <code>', 'only this error code', 'code'),
+  memberOption('--client <id>', 'only requests of this application', 'clientId'),
+  memberOption('--merchant <id>', 'only requests for this merchant', 'merchantId'),
+];
+
+const pastFilters = [
+  memberOption('--from <time>', 'from this time on', 'from'),
+  memberOption('--to <time>', 'until before this time', 'to'),
+  memberOption('--request <id>', 'only the request with this x-request-id', 'requestId'),
+];
+
+async function list(context: CommandContext, _args: string[], options: OptionValues & ListOptions) {
+  const query = membersFromOptions([...filters, ...pastFilters], options) as Query;
+  await printList(context, path, query, options, [
+    column('at', 'AT', true),
+    column('status', 'STATUS', true),
+    column('method', 'METHOD', true),
+    { title: 'PATH', value: (row) => row['path'], keepEnd: true },
+    'code',
+    column('requestId', 'REQUEST', true),
+  ]);
 }
 
-export function addLogCommands(program: Command, { toAction }: CommandRunner): void {
-  const logs = program
-    .command('logs')
-    .summary('follow and list API requests')
-    .description(
-      'Shows the request log of the organisation: method, path, status, error code and time of each request, never its content. A setting of the platform limits how many requests are stored.',
-    );
-  addFilterOptions(logs.command('tail'))
-    .description(
-      'Shows the last requests, then new requests until you press Ctrl+C. Times are in UTC.',
-    )
-    .addOption(
-      new Option('-n, --lines <count>', 'number of past requests to show first; 0 for none')
-        .argParser((text) => (text === '0' ? 0 : parseWholeNumber(text)))
-        .default(defaultLines),
-    )
-    .addOption(
-      new Option('--count <count>', 'stop after this number of new requests').argParser(
-        parseWholeNumber,
-      ),
-    )
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ switchyard logs tail --status 4xx\n  $ switchyard logs tail --json | jq .code',
-    )
-    .action(
-      toAction<TailOptions>((context, _args, options) => tail(context, options), {
-        finishes: true,
-      }),
-    );
-  addListOptions(addFilterOptions(logs.command('list')))
-    .description('Lists past requests, the newest first.')
-    .option('--from <time>', 'from this time on')
-    .option('--to <time>', 'until before this time')
-    .option('--request <id>', 'only the request with this x-request-id')
-    .action(
-      toAction<FindOptions>(async (context, _args, options) => {
-        const { from, to, request: requestId } = options;
-        await printList(context, path, { ...toQuery(options), from, to, requestId }, options, [
-          column('at', 'AT', true),
-          column('status', 'STATUS', true),
-          column('method', 'METHOD', true),
-          { title: 'PATH', value: (row) => row['path'], keepEnd: true },
-          column('code'),
-          column('requestId', 'REQUEST', true),
-        ]);
-        return undefined;
-      }),
-    );
-}
+export const logCommands: CommandGroup = {
+  group: 'logs',
+  summary: 'follow and list API requests',
+  description:
+    'Shows the request log of the organisation: method, path, status, error code and time of each request, never its content. A setting of the platform limits how many requests are stored.',
+  commands: [
+    {
+      command: 'tail',
+      description:
+        'Shows the last requests, then new requests until you press Ctrl+C. Times are in UTC.',
+      finishes: true,
+      options: [
+        ...filters,
+        option('-n, --lines <count>', 'number of past requests to show first; 0 for none', {
+          parse: (text: string) => (text === '0' ? 0 : parseWholeNumber(text)),
+          default: defaultLines,
+        }),
+        option('--count <count>', 'stop after this number of new requests', {
+          parse: parseWholeNumber,
+        }),
+      ],
+      run: tail,
+      examples: ['switchyard logs tail --status 4xx', 'switchyard logs tail --json | jq .code'],
+    },
+    {
+      command: 'list',
+      description: 'Lists past requests, the newest first.',
+      options: [...filters, ...listOptions, ...pastFilters],
+      run: list,
+    },
+  ],
+};

@@ -16,16 +16,18 @@ import {
   type TerminalResponse,
   type TerminalTransport,
 } from '@switchyard/sdk-pos';
-import { type Command, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import type { CommandDefinition } from '../../command-line/command-definition.ts';
+import { option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import {
   demoFolder,
   demoOption,
   findTerminal,
-  membersOf,
   readDemoConfig,
+  tsnOption,
 } from '../../command-line/demo-config.ts';
 import { parseWholeNumber } from '../../command-line/list-options.ts';
+import { membersOf } from '../../http/problem-details.ts';
 import { escapeText } from '../../output/escape-text.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
@@ -284,7 +286,7 @@ const toEarlierPayments = (
 
 async function sale(
   context: CommandContext,
-  requested: string,
+  [requested = '']: string[],
   options: SaleOptions,
 ): Promise<ExitName | undefined> {
   const { environment, output } = context;
@@ -352,6 +354,7 @@ const defaultCurrency = 'EUR';
 /** Asks the terminal for the outcome of unknown payments; starts no payment. */
 async function recover(
   context: CommandContext,
+  _args: string[],
   options: RecoverOptions,
 ): Promise<ExitName | undefined> {
   const { paid, notPaid } = options;
@@ -378,80 +381,63 @@ async function recover(
   });
 }
 
-function addTerminalOptions(command: Command): Command {
-  return command
-    .addOption(demoOption())
-    .option(
-      '--tsn <tsn>',
-      'terminal serial number (TSN) or serial number of the terminal; default: the first',
-    )
-    .addOption(
-      new Option('--sale-id <name>', 'name of the point of sale (Nexo SaleID)').default('till-1'),
-    )
-    .option(
-      '--local <url>',
-      'reach the terminal at this local address, such as https://127.0.0.2:8443/nexo',
-    )
-    .option('--local-ca <file>', 'certificate of the local terminal, as PEM')
-    .addOption(
-      new Option(
-        '--answer-timeout <seconds>',
-        'how long to wait before asking for the outcome; default: 150, or 120 with --local',
-      ).argParser(parseWholeNumber),
-    );
-}
+const terminalOptions = [
+  demoOption,
+  tsnOption,
+  option('--sale-id <name>', 'name of the point of sale (Nexo SaleID)', {
+    default: 'till-1',
+  }),
+  option(
+    '--local <url>',
+    'reach the terminal at this local address, such as https://127.0.0.2:8443/nexo',
+  ),
+  option('--local-ca <file>', 'certificate of the local terminal, as PEM'),
+  option(
+    '--answer-timeout <seconds>',
+    'how long to wait before asking for the outcome; default: 150, or 120 with --local',
+    { parse: parseWholeNumber },
+  ),
+];
 
-export function addSaleCommands(pos: Command, { toAction }: CommandRunner): void {
-  addTerminalOptions(pos.command('sale'))
-    .description(
+export const saleCommands: readonly CommandDefinition[] = [
+  {
+    command: 'sale <amount>',
+    arguments: { amount: 'amount in major units, such as 12.50' },
+    description:
       'Starts a payment at a terminal of the demo and waits for its outcome. Ctrl+C aborts the payment.',
-    )
-    .argument('<amount>', 'amount in major units, such as 12.50')
-    .addOption(new Option('--currency <code>', 'currency of the amount').default('EUR'))
-    .option('--reference <text>', 'reference of the sale at the point of sale')
-    .option('--receipt', 'print the receipt of the customer too')
-    .addHelpText(
-      'after',
-      `
-The command first asks for the outcome of payments that an earlier run left open. If one was paid or is
-still unknown, it starts no new payment and ends with exit code 11.
-
-Example:
-  $ switchyard pos sale 12.50 --tsn 10000001`,
-    )
-    .action(
-      toAction<SaleOptions>((context, [amount = ''], options) => sale(context, amount, options), {
-        finishes: true,
-      }),
-    );
-  addTerminalOptions(pos.command('recover'))
-    .description(
+    finishes: true,
+    options: [
+      ...terminalOptions,
+      option('--currency <code>', 'currency of the amount', { default: 'EUR' }),
+      option('--reference <text>', 'reference of the sale at the point of sale'),
+      option('--receipt', 'print the receipt of the customer too'),
+    ],
+    run: sale,
+    help: `The command first asks for the outcome of payments that an earlier run left open. If one was paid or is
+still unknown, it starts no new payment and ends with exit code 11.`,
+    examples: ['switchyard pos sale 12.50 --tsn 10000001'],
+  },
+  {
+    command: 'recover',
+    description:
       'Asks the terminal for the outcome of payments that are unknown. It starts no payment.',
-    )
-    .addOption(
-      new Option(
+    finishes: true,
+    options: [
+      ...terminalOptions,
+      option(
         '--paid <serviceId>',
         'record that this payment was paid, if the terminal no longer knows its outcome',
-      ).conflicts('notPaid'),
-    )
-    .option(
-      '--not-paid <serviceId>',
-      'record that this payment was not paid; accepted from 48 hours after its start',
-    )
-    .addHelpText(
-      'after',
-      `
-A terminal remembers a payment for 48 hours. After that a payment with an unknown outcome stays open until
+        { conflicts: ['notPaid'] },
+      ),
+      option(
+        '--not-paid <serviceId>',
+        'record that this payment was not paid; accepted from 48 hours after its start',
+      ),
+    ],
+    run: recover,
+    help: `A terminal remembers a payment for 48 hours. After that a payment with an unknown outcome stays open until
 you check it at the platform or in your books, and record it with --paid or --not-paid. During the 48 hours
-only the terminal can say that a payment was not paid: --not-paid changes nothing, and the exit code is 11.
-
-Examples:
-  $ switchyard pos recover
-  $ switchyard pos recover --not-paid 0GK3Z81Q2M`,
-    )
-    .action(
-      toAction<RecoverOptions>((context, _args, options) => recover(context, options), {
-        finishes: true,
-      }),
-    );
-}
+only the terminal can say that a payment was not paid: --not-paid changes nothing, and the exit code is 11.`,
+    examples: ['switchyard pos recover', 'switchyard pos recover --not-paid 0GK3Z81Q2M'],
+  },
+];

@@ -3,14 +3,17 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import type { CommandGroup } from '../../command-line/command-definition.ts';
+import { option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import {
   demoFolder,
   demoOption,
   findTerminal,
   readDemoConfig,
+  tsnOption,
 } from '../../command-line/demo-config.ts';
+import { type HostAndPort, parseHostAndPort } from '../../command-line/list-options.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 import { readInputFile } from '../../session/private-files.ts';
@@ -21,7 +24,7 @@ type Options = {
   readonly demo?: string;
   readonly tsn?: string;
   readonly card: string;
-  readonly listen?: ListenAddress;
+  readonly listen?: HostAndPort;
   readonly local: boolean;
   readonly cloud: boolean;
   readonly keyFile?: string;
@@ -39,12 +42,11 @@ type TerminalConfig = {
   readonly caFile: string | undefined;
 };
 
-type ListenAddress = { readonly host: string; readonly port: number };
 type Simulators = typeof import('@switchyard/simulators');
 type RunningTerminal = Awaited<ReturnType<Simulators['startTerminal']>>;
 
 /** Another loopback address than the platform, which uses the same port. */
-const defaultAddress: ListenAddress = { host: '127.0.0.2', port: 8443 };
+const defaultAddress: HostAndPort = { host: '127.0.0.2', port: 8443 };
 
 function readTerminalConfig(folder: string, requested: string | undefined): TerminalConfig {
   const { devices, text, members } = readDemoConfig(folder);
@@ -137,7 +139,11 @@ function handleKeys(
   };
 }
 
-async function simulate(context: CommandContext, options: Options): Promise<ExitName | undefined> {
+async function simulate(
+  context: CommandContext,
+  _args: string[],
+  options: Options,
+): Promise<ExitName | undefined> {
   const { environment, output } = context;
   const folder = demoFolder(environment, options.demo);
   const config = readTerminalConfig(folder, options.tsn);
@@ -151,7 +157,7 @@ async function simulate(context: CommandContext, options: Options): Promise<Exit
   }
   const dataDir = resolve(options.data ?? join(folder, 'terminals', config.tsn));
   const window = createTerminalWindow(context, { tsn: config.tsn, cards, card: options.card });
-  const start = (listen: ListenAddress | undefined) =>
+  const start = (listen: HostAndPort | undefined) =>
     startTerminal({
       tsn: config.tsn,
       dataDir,
@@ -197,8 +203,8 @@ async function simulate(context: CommandContext, options: Options): Promise<Exit
 
 /** Listens at the requested address; without one, at the default address or a free port. */
 async function startListening(
-  start: (listen: ListenAddress) => Promise<RunningTerminal>,
-  requested: ListenAddress | undefined,
+  start: (listen: HostAndPort) => Promise<RunningTerminal>,
+  requested: HostAndPort | undefined,
 ): Promise<RunningTerminal> {
   const { host, port } = requested ?? defaultAddress;
   try {
@@ -217,48 +223,41 @@ async function startListening(
   }
 }
 
-function parseHostAndPort(text: string): ListenAddress {
-  const [, host = '', port = ''] = /^(\[[0-9a-f:]+\]|[^:]*):(\d{1,5})$/i.exec(text) ?? [];
-  if (host !== '' && Number(port) < 65_536) {
-    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
-  }
-  throw new InvalidArgumentError('Enter a host and a port, such as 127.0.0.2:8443.');
-}
-
-export function addTerminalCommands(program: Command, { toAction }: CommandRunner): void {
-  const terminal = program
-    .command('terminal')
-    .summary('simulate a payment terminal')
-    .description('Simulates a payment terminal for developers of points of sale.');
-  terminal
-    .command('simulate')
-    .description(
-      'Simulates a terminal of the demo. Points of sale reach it through the Cloud Connector and by local HTTPS, and it pays at the platform.',
-    )
-    .addOption(demoOption())
-    .option(
-      '--tsn <tsn>',
-      'terminal serial number (TSN) or serial number of the terminal; default: the first',
-    )
-    .addOption(new Option('--card <name>', 'the test card that is presented').default('mastercard'))
-    .addOption(
-      new Option(
-        '--listen <host:port>',
-        'local address for points of sale; default: 127.0.0.2:8443, else a free port of 127.0.0.1',
-      ).argParser(parseHostAndPort),
-    )
-    .option('--no-local', 'do not listen on a local address')
-    .option('--no-cloud', 'do not connect to the Cloud Connector')
-    .option(
-      '--key-file <file>',
-      'accept only encrypted messages; the file contains identifier:version:pass phrase',
-    )
-    .option('--login', 'require a Login before other services')
-    .option('--data <folder>', 'folder for the state of the terminal; default: beside demo.json')
-    .addHelpText('after', '\nExample:\n  $ switchyard terminal simulate --tsn 10000001')
-    .action(
-      toAction<Options>((context, _args, options) => simulate(context, options), {
-        finishes: true,
-      }),
-    );
-}
+export const terminalCommands: CommandGroup = {
+  group: 'terminal',
+  summary: 'simulate a payment terminal',
+  description: 'Simulates a payment terminal for developers of points of sale.',
+  commands: [
+    {
+      command: 'simulate',
+      description:
+        'Simulates a terminal of the demo. Points of sale reach it through the Cloud Connector and by local HTTPS, and it pays at the platform.',
+      finishes: true,
+      options: [
+        demoOption,
+        tsnOption,
+        option('--card <name>', 'the test card that is presented', {
+          default: 'mastercard',
+        }),
+        option(
+          '--listen <host:port>',
+          'local address for points of sale; default: 127.0.0.2:8443, else a free port of 127.0.0.1',
+          { parse: parseHostAndPort('127.0.0.2:8443') },
+        ),
+        option('--no-local', 'do not listen on a local address'),
+        option('--no-cloud', 'do not connect to the Cloud Connector'),
+        option(
+          '--key-file <file>',
+          'accept only encrypted messages; the file contains identifier:version:pass phrase',
+        ),
+        option('--login', 'require a Login before other services'),
+        option(
+          '--data <folder>',
+          'folder for the state of the terminal; default: beside demo.json',
+        ),
+      ],
+      run: simulate,
+      examples: ['switchyard terminal simulate --tsn 10000001'],
+    },
+  ],
+};

@@ -1,28 +1,15 @@
 /** `switchyard config`: the configuration of services at four levels, and its versions. */
-import type { Command } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
-import {
-  addListOptions,
-  type ListOptions,
-  parseJsonOption,
-} from '../../command-line/list-options.ts';
+import type { CommandGroup } from '../../command-line/command-definition.ts';
+import { type OptionValues, option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
+import { type ListOptions, listOptions, parseJsonOption } from '../../command-line/list-options.ts';
 import { column, printList, printResource, type Row } from '../../command-line/list-output.ts';
-import { membersOf } from '../../http/problem-details.ts';
+import { levelOptions, resolvePath } from '../../command-line/path-parameters.ts';
+import { listOf, membersOf } from '../../http/problem-details.ts';
 import { formatCell } from '../../output/table.ts';
 import { fail } from '../../runtime/command-error.ts';
-import { addLevelOptions, findServiceId, selectLevel } from './service-commands.ts';
 
-type LevelOptions = Parameters<typeof selectLevel>[1];
-
-async function configPath(
-  context: CommandContext,
-  service: string,
-  levelOptions: LevelOptions,
-): Promise<string> {
-  const { list, entityId } = await selectLevel(context, levelOptions);
-  const serviceId = await findServiceId(context, service);
-  return `/configuration/v1/${list}/${encodeURIComponent(entityId)}/services/${serviceId}`;
-}
+const configurationPath = '/configuration/v1/{level}/{entityId}/services/{serviceId}';
 
 function valueAtPointer(values: unknown, pointer: string): unknown {
   const parts = pointer
@@ -32,19 +19,12 @@ function valueAtPointer(values: unknown, pointer: string): unknown {
   return parts.reduce<unknown>((value, part) => membersOf(value)[part], values);
 }
 
-async function printConfiguration(
-  context: CommandContext,
-  service: string,
-  levelOptions: LevelOptions,
-): Promise<undefined> {
-  const { body } = await context
-    .api()
-    .call<Row>('GET', await configPath(context, service, levelOptions));
-  const effective = membersOf(body['effective']);
-  const sources = Array.isArray(effective['sources']) ? effective['sources'].map(membersOf) : [];
-  context.output.printResult(body, () => {
+function printConfiguration({ output }: CommandContext, response: Row): void {
+  const effective = membersOf(response['effective']);
+  const sources = listOf(effective['sources']);
+  output.printResult(response, () => {
     if (sources.length === 0) return 'No level sets a value.\n';
-    return context.output.formatTable(
+    return output.formatTable(
       [
         { title: 'VALUE', value: ({ pointer }) => pointer, keepEnd: true },
         {
@@ -56,86 +36,73 @@ async function printConfiguration(
       sources,
     );
   });
-  return undefined;
 }
 
 async function setConfiguration(
   context: CommandContext,
-  service: string,
-  text: string,
-  levelOptions: LevelOptions,
-): Promise<undefined> {
+  [service = '', text = '']: string[],
+  options: OptionValues,
+): Promise<void> {
   const values = parseJsonOption(text, 'The values');
   if (typeof values !== 'object' || values === null || Array.isArray(values))
     fail('usage', 'The values must be a JSON object, such as {"points":3}.');
-  const path = await configPath(context, service, levelOptions);
+  const { path } = await resolvePath(context, configurationPath, [service], options);
   const { etag } = await context.api().call('GET', path);
   const { body } = await context.api().call<Row>('POST', path, { body: { values }, etag });
-  context.output.printResult(body, () =>
-    context.output.formatMembers({
-      version: body['version'],
-      level: body['level'],
-      missing: body['missing'],
-    }),
-  );
-  return undefined;
+  const { version, level, missing } = body;
+  context.output.printResult(body, () => context.output.formatMembers({ version, level, missing }));
 }
 
-export function addConfigCommands(program: Command, { toAction }: CommandRunner): void {
-  const config = program
-    .command('config')
-    .summary('configure services')
-    .description('Configures services at the levels organisation, merchant, store and device.');
-  addLevelOptions(config.command('get <service>'))
-    .description('Shows the effective values at a level and the level that sets each of them.')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ switchyard config get "EMV terminal parameters" --device 0198…',
-    )
-    .action(
-      toAction<LevelOptions>((context, [service = ''], options) =>
-        printConfiguration(context, service, options),
-      ),
-    );
-  addLevelOptions(config.command('set <service> <values>'))
-    .description(
-      'Replaces the values that a level sets itself, as JSON or @file with JSON or YAML. Other values are inherited.',
-    )
-    .addHelpText(
-      'after',
-      `\nExample:\n  $ switchyard config set "Loyalty points" '{"points":3}' --store 0198…`,
-    )
-    .action(
-      toAction<LevelOptions>((context, [service = '', values = ''], options) =>
-        setConfiguration(context, service, values, options),
-      ),
-    );
-  addListOptions(addLevelOptions(config.command('versions <service>')))
-    .description('Lists the earlier versions of the values of a level.')
-    .option('--version-number <number>', 'show this version with its values')
-    .action(
-      toAction<LevelOptions & ListOptions & { versionNumber?: string }>(
-        async (context, [service = ''], options) => {
-          const path = `${await configPath(context, service, options)}/versions`;
-          if (options.versionNumber !== undefined) {
-            printResource(
-              context,
-              (
-                await context
-                  .api()
-                  .call('GET', `${path}/${encodeURIComponent(options.versionNumber)}`)
-              ).body,
-            );
-            return undefined;
-          }
-          await printList(context, path, {}, options, [
-            column('version'),
-            column('createdAt', 'AT', true),
-            column('isCurrent', 'IN FORCE'),
-            { title: 'BY', value: (row) => membersOf(row['author'])['clientId'] },
-          ]);
-          return undefined;
-        },
-      ),
-    );
+async function listVersions(
+  context: CommandContext,
+  args: string[],
+  options: OptionValues & ListOptions & { readonly versionNumber?: string },
+): Promise<void> {
+  const { path } = await resolvePath(context, `${configurationPath}/versions`, args, options);
+  const { versionNumber } = options;
+  if (versionNumber !== undefined) {
+    const versionPath = `${path}/${encodeURIComponent(versionNumber)}`;
+    printResource(context, (await context.api().call('GET', versionPath)).body);
+    return;
+  }
+  await printList(context, path, {}, options, [
+    'version',
+    column('createdAt', 'AT', true),
+    column('isCurrent', 'IN FORCE'),
+    { title: 'BY', value: (row) => membersOf(row['author'])['clientId'] },
+  ]);
 }
+
+export const configurationCommands: CommandGroup = {
+  group: 'config',
+  summary: 'configure services',
+  description: 'Configures services at the levels organisation, merchant, store and device.',
+  commands: [
+    {
+      command: 'get <service>',
+      description: 'Shows the effective values at a level and the level that sets each of them.',
+      route: `GET ${configurationPath}`,
+      options: levelOptions,
+      print: printConfiguration,
+      examples: ['switchyard config get "EMV terminal parameters" --device 0198…'],
+    },
+    {
+      command: 'set <service> <values>',
+      description:
+        'Replaces the values that a level sets itself, as JSON or @file with JSON or YAML. Other values are inherited.',
+      options: levelOptions,
+      run: setConfiguration,
+      examples: [`switchyard config set "Loyalty points" '{"points":3}' --store 0198…`],
+    },
+    {
+      command: 'versions <service>',
+      description: 'Lists the earlier versions of the values of a level.',
+      options: [
+        ...levelOptions,
+        ...listOptions,
+        option('--version-number <number>', 'show this version with its values'),
+      ],
+      run: listVersions,
+    },
+  ],
+};

@@ -1,7 +1,8 @@
 /** `switchyard estate`: exports, compares and imports the estate of an organisation as one file. */
 import { renameSync, writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import type { CommandGroup } from '../../command-line/command-definition.ts';
+import { option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import { parseCommaList } from '../../command-line/list-options.ts';
 import { type ApplyOutcome, applyPlan } from '../../estate/apply-plan.ts';
 import { compareEstates, type Plan } from '../../estate/compare-estates.ts';
@@ -92,8 +93,9 @@ const countResources = ({ resources, subOrganizations }: Estate): number =>
 
 async function exportEstate(
   context: CommandContext,
+  _args: string[],
   { out, merchant, skip }: ExportOptions,
-): Promise<undefined> {
+): Promise<void> {
   const estate = await readServer(
     context,
     await findOwner(context),
@@ -104,7 +106,7 @@ async function exportEstate(
   const text = formatEstate(estate, isJson);
   if (out === undefined) {
     context.output.printText(text);
-    return undefined;
+    return;
   }
   writeFileAtomically(out, text);
   const resources = countResources(estate);
@@ -112,7 +114,6 @@ async function exportEstate(
     { file: out, resources, subOrganizations: estate.subOrganizations.length },
     () => `${resources} resources in ${out}\n`,
   );
-  return undefined;
 }
 
 /** The resource kinds that the file does not contain or refer to; they need not be read. */
@@ -167,8 +168,8 @@ function printPlan(context: CommandContext, plan: Plan, removalLabel: string): v
 
 async function diffEstate(
   context: CommandContext,
-  file: string,
-  withExitCode: boolean,
+  [file = '']: string[],
+  { exitCode: withExitCode = false }: { readonly exitCode?: boolean },
 ): Promise<ExitName | undefined> {
   const { plan } = await createPlan(context, file);
   printPlan(context, plan, 'only on the server');
@@ -235,7 +236,7 @@ function printOutcome(
 
 async function importEstate(
   context: CommandContext,
-  file: string,
+  [file = '']: string[],
   options: ImportOptions,
 ): Promise<ExitName | undefined> {
   const { plan, owner } = await createPlan(context, file);
@@ -267,86 +268,67 @@ async function importEstate(
   }
 }
 
-function addExport(estate: Command, { toAction }: CommandRunner): void {
-  estate
-    .command('export')
-    .description(
-      'Exports the estate of the organisation and of those below it as one file. The same estate always gives the same bytes.',
-    )
-    .option(
-      '-o, --out <file>',
-      'output file, JSON if it ends in .json, otherwise YAML; default: stdout',
-    )
-    .option(
-      '-m, --merchant <key>',
-      'export only this merchant, by key or id; can be repeated',
-      parseCommaList,
-    )
-    .option('--skip <lists>', 'lists to skip, such as users,configurations', parseCommaList)
-    .addHelpText(
-      'after',
-      `
-The file never contains secrets or passwords. It identifies a resource by its external id. A resource
-without an external id is identified by its name, and has the id of the server in the file too.
-
-Examples:
-  $ switchyard estate export --out estate.yaml
-  $ switchyard estate export --merchant lumiere --out lumiere.json`,
-    )
-    .action(toAction<ExportOptions>((context, _args, options) => exportEstate(context, options)));
-}
-
-export function addEstateCommands(program: Command, runner: CommandRunner): void {
-  const { toAction } = runner;
-  const estate = program
-    .command('estate')
-    .summary('export, compare and import an estate as one file')
-    .description(
-      'Exports, compares and imports an estate as one file. An estate is everything below an organisation: merchants, stores, devices, acquirer links, users, applications and services.',
-    );
-  addExport(estate, runner);
-  estate
-    .command('diff <file>')
-    .description(
-      'Shows what an import would create and change, and what exists only on the server.',
-    )
-    .option('--exit-code', 'set the exit code to 8 if there are differences')
-    .addHelpText('after', '\nExample:\n  $ switchyard estate diff estate.yaml --exit-code')
-    .action(
-      toAction<{ exitCode?: boolean }>((context, [file = ''], { exitCode }) =>
-        diffEstate(context, file, exitCode === true),
-      ),
-    );
-  estate
-    .command('import <file>')
-    .description(
-      'Creates and changes resources on the server until they match the file. A second import changes nothing. Run an interrupted import again to continue.',
-    )
-    .option('--dry-run', 'only show the changes')
-    .option('--prune', 'remove resources that are missing in the lists of the file')
-    .option('-y, --yes', 'remove without a confirmation')
-    .option(
-      '--secrets-out <file>',
-      'append new secrets to this file, one JSON line each; only you can read it',
-    )
-    .option('--show-secrets', 'print new secrets on stderr')
-    .addHelpText(
-      'after',
-      `
-The whole file is checked before anything is sent. The command lists each change that the server rejects,
-continues with the others, and ends with exit code 9.
-
-Examples:
-  $ switchyard estate import estate.yaml --dry-run
-  $ switchyard estate import estate.yaml --secrets-out secrets.jsonl
-  $ switchyard estate import estate.yaml --prune --yes`,
-    )
-    .action(
-      toAction<ImportOptions>(
-        (context, [file = ''], options) => importEstate(context, file, options),
-        {
-          finishes: true,
-        },
-      ),
-    );
-}
+export const estateCommands: CommandGroup = {
+  group: 'estate',
+  summary: 'export, compare and import an estate as one file',
+  description:
+    'Exports, compares and imports an estate as one file. An estate is everything below an organisation: merchants, stores, devices, acquirer links, users, applications and services.',
+  commands: [
+    {
+      command: 'export',
+      description:
+        'Exports the estate of the organisation and of those below it as one file. The same estate always gives the same bytes.',
+      options: [
+        option(
+          '-o, --out <file>',
+          'output file, JSON if it ends in .json, otherwise YAML; default: stdout',
+        ),
+        option('-m, --merchant <key>', 'export only this merchant, by key or id; can be repeated', {
+          parse: parseCommaList,
+        }),
+        option('--skip <lists>', 'lists to skip, such as users,configurations', {
+          parse: parseCommaList,
+        }),
+      ],
+      run: exportEstate,
+      help: `The file never contains secrets or passwords. It identifies a resource by its external id. A resource
+without an external id is identified by its name, and has the id of the server in the file too.`,
+      examples: [
+        'switchyard estate export --out estate.yaml',
+        'switchyard estate export --merchant lumiere --out lumiere.json',
+      ],
+    },
+    {
+      command: 'diff <file>',
+      description:
+        'Shows what an import would create and change, and what exists only on the server.',
+      options: [option('--exit-code', 'set the exit code to 8 if there are differences')],
+      run: diffEstate,
+      examples: ['switchyard estate diff estate.yaml --exit-code'],
+    },
+    {
+      command: 'import <file>',
+      description:
+        'Creates and changes resources on the server until they match the file. A second import changes nothing. Run an interrupted import again to continue.',
+      finishes: true,
+      options: [
+        option('--dry-run', 'only show the changes'),
+        option('--prune', 'remove resources that are missing in the lists of the file'),
+        option('-y, --yes', 'remove without a confirmation'),
+        option(
+          '--secrets-out <file>',
+          'append new secrets to this file, one JSON line each; only you can read it',
+        ),
+        option('--show-secrets', 'print new secrets on stderr'),
+      ],
+      run: importEstate,
+      help: `The whole file is checked before anything is sent. The command lists each change that the server rejects,
+continues with the others, and ends with exit code 9.`,
+      examples: [
+        'switchyard estate import estate.yaml --dry-run',
+        'switchyard estate import estate.yaml --secrets-out secrets.jsonl',
+        'switchyard estate import estate.yaml --prune --yes',
+      ],
+    },
+  ],
+};

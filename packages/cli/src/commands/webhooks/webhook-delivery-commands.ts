@@ -2,22 +2,18 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined, type WebhookDelivery, type WebhookDeliveryDetail } from '@switchyard/contract';
-import { type Command, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
-import { addListOptions, type ListOptions } from '../../command-line/list-options.ts';
-import { column, printList, printResource, type Row } from '../../command-line/list-output.ts';
+import type { CommandDefinition } from '../../command-line/command-definition.ts';
+import { memberOption, option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
+import { column, type Row } from '../../command-line/list-output.ts';
+import { resolvePath } from '../../command-line/path-parameters.ts';
 import type { Column } from '../../output/table.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 
 export const endpointsPath = '/webhooks/v1/endpoints';
-export const deliveriesPath = '/webhooks/v1/deliveries';
+const deliveriesPath = '/webhooks/v1/deliveries';
 
-type FindOptions = ListOptions & {
-  readonly endpoint?: string;
-  readonly status?: string;
-  readonly event?: string;
-};
-type WaitOptions = { readonly wait: boolean };
+type DeliveryOptions = { readonly wait: boolean; readonly type?: string };
 
 const pollIntervalMs = 200;
 
@@ -38,8 +34,6 @@ const columns: readonly Column<Row>[] = [
   column('nextAttemptAt', 'NEXT'),
 ];
 
-export const deliveryPath = (id: string): string => `${deliveriesPath}/${encodeURIComponent(id)}`;
-
 /** Waits for the next attempt of a delivery, at most for the time of --timeout. */
 export async function waitForAttempt(
   context: CommandContext,
@@ -51,10 +45,8 @@ export async function waitForAttempt(
   while (delivery.lastAttempt === undefined || delivery.updatedAt === created.updatedAt) {
     if (clock.now() >= deadline || stopping.aborted) break;
     await pause(pollIntervalMs, undefined, { signal: stopping }).catch(() => undefined);
-    const { body } = await context
-      .api()
-      .call<WebhookDelivery>('GET', deliveryPath(created.deliveryId));
-    delivery = body;
+    const path = `${deliveriesPath}/${encodeURIComponent(created.deliveryId)}`;
+    delivery = (await context.api().call<WebhookDelivery>('GET', path)).body;
   }
   return delivery;
 }
@@ -78,10 +70,12 @@ export function printDeliveries(
 /** Requests a delivery and shows the result of its next attempt. */
 async function requestDelivery(
   context: CommandContext,
-  path: string,
-  body: unknown,
-  { wait }: WaitOptions,
+  template: string,
+  args: string[],
+  wait: boolean,
+  body?: Row,
 ): Promise<ExitName | undefined> {
+  const { path } = await resolvePath(context, template, args, {});
   const { body: created } = await context.api().call<WebhookDelivery>('POST', path, { body });
   const delivery = wait ? await waitForAttempt(context, created) : created;
   context.output.printResult(delivery, () => {
@@ -101,7 +95,8 @@ async function requestDelivery(
   return wait ? exitNameOfDeliveries([delivery]) : undefined;
 }
 
-function printDelivery({ output }: CommandContext, delivery: WebhookDeliveryDetail): void {
+function printDelivery({ output }: CommandContext, response: Row): void {
+  const delivery = response as unknown as WebhookDeliveryDetail;
   const { log, body, lastAttempt: _last, ...facts } = delivery;
   const attemptColumns: readonly Column<(typeof log)[number]>[] = [
     { title: 'TRIED', value: ({ at }) => at, neverTruncate: true },
@@ -115,82 +110,59 @@ function printDelivery({ output }: CommandContext, delivery: WebhookDeliveryDeta
   });
 }
 
-function addDeliveryListCommands(webhooks: Command, { toAction }: CommandRunner): void {
-  const deliveries = webhooks
-    .command('deliveries')
-    .description('Shows the deliveries of events to endpoints.');
-  addListOptions(deliveries.command('list', { isDefault: true }))
-    .description('Lists deliveries, the newest first.')
-    .option('--endpoint <id>', 'only deliveries to this endpoint')
-    .addOption(
-      new Option('--status <status>', 'only this status').choices([
-        'Pending',
-        'Delivered',
-        'Failed',
-      ]),
-    )
-    .option('--event <id>', 'only deliveries of this event')
-    .action(
-      toAction<FindOptions>(async (context, _args, { endpoint, status, event, ...list }) => {
-        const query = { endpointId: endpoint, status, eventId: event };
-        await printList(context, deliveriesPath, query, list, columns);
-        return undefined;
-      }),
-    );
-  deliveries
-    .command('get <deliveryId>')
-    .description('Shows a delivery with its attempts and the responses of the receiver.')
-    .action(
-      toAction(async (context, [id = '']) => {
-        printDelivery(
-          context,
-          (await context.api().call<WebhookDeliveryDetail>('GET', deliveryPath(id))).body,
-        );
-        return undefined;
-      }),
-    );
-}
+const waitOption = option('--no-wait', 'do not wait for the response of the receiver');
 
-export function addDeliveryCommands(webhooks: Command, runner: CommandRunner): void {
-  const { toAction } = runner;
-  addDeliveryListCommands(webhooks, runner);
-  webhooks
-    .command('resend <deliveryId>')
-    .description('Sends a delivery again with the same id and the same body.')
-    .option('--no-wait', 'do not wait for the response of the receiver')
-    .action(
-      toAction<WaitOptions>((context, [id = ''], options) =>
-        requestDelivery(context, `${deliveryPath(id)}/resend`, undefined, options),
-      ),
-    );
-  webhooks
-    .command('test <endpointId>')
-    .description('Sends a test event to an endpoint and shows its response.')
-    .option('--type <event>', 'type of the test event')
-    .option('--no-wait', 'do not wait for the response of the receiver')
-    .action(
-      toAction<WaitOptions & { type?: string }>((context, [id = ''], { type, ...options }) => {
-        const path = `${endpointsPath}/${encodeURIComponent(id)}/test`;
-        return requestDelivery(context, path, defined({ type }), options);
-      }),
-    );
-  webhooks
-    .command('replay <endpointId>')
-    .description(
+export const deliveryCommands: readonly CommandDefinition[] = [
+  {
+    group: 'deliveries',
+    description: 'Shows the deliveries of events to endpoints.',
+    commands: [
+      {
+        command: 'list',
+        isDefault: true,
+        description: 'Lists deliveries, the newest first.',
+        route: `GET ${deliveriesPath}`,
+        options: [
+          memberOption('--endpoint <id>', 'only deliveries to this endpoint', 'endpointId'),
+          memberOption('--status <status>', 'only this status', 'status', {
+            choices: ['Pending', 'Delivered', 'Failed'],
+          }),
+          memberOption('--event <id>', 'only deliveries of this event', 'eventId'),
+        ],
+        columns,
+      },
+      {
+        command: 'get <deliveryId>',
+        description: 'Shows a delivery with its attempts and the responses of the receiver.',
+        route: `GET ${deliveriesPath}/{deliveryId}`,
+        print: printDelivery,
+      },
+    ],
+  },
+  {
+    command: 'resend <deliveryId>',
+    description: 'Sends a delivery again with the same id and the same body.',
+    options: [waitOption],
+    run: (context, args, { wait }: DeliveryOptions) =>
+      requestDelivery(context, `${deliveriesPath}/{deliveryId}/resend`, args, wait),
+  },
+  {
+    command: 'test <endpointId>',
+    description: 'Sends a test event to an endpoint and shows its response.',
+    options: [option('--type <event>', 'type of the test event'), waitOption],
+    run: (context, args, { wait, type }: DeliveryOptions) =>
+      requestDelivery(context, `${endpointsPath}/{endpointId}/test`, args, wait, defined({ type })),
+  },
+  {
+    command: 'replay <endpointId>',
+    description:
       'Sends events again: those of a time range, or by default all since the last successful delivery.',
-    )
-    .option('--from <time>', 'from this time on')
-    .option('--to <time>', 'until before this time; default: now')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ switchyard webhooks replay 0198… --from 2026-03-01T00:00:00Z',
-    )
-    .action(
-      toAction<{ from?: string; to?: string }>(async (context, [id = ''], { from, to }) => {
-        const path = `${endpointsPath}/${encodeURIComponent(id)}/replay`;
-        const body = { ...(from && { from }), ...(to && { to }) };
-        printResource(context, (await context.api().call('POST', path, { body })).body);
-        return undefined;
-      }),
-    );
-}
+    route: `POST ${endpointsPath}/{endpointId}/replay`,
+    members: {},
+    options: [
+      memberOption('--from <time>', 'from this time on', 'from'),
+      memberOption('--to <time>', 'until before this time; default: now', 'to'),
+    ],
+    examples: ['switchyard webhooks replay 0198… --from 2026-03-01T00:00:00Z'],
+  },
+];

@@ -1,10 +1,16 @@
 /** `switchyard webhooks listen`: shows live events, and forwards them to the user's server, signed. */
 
 import { defined, eventTypes, isEventPattern } from '@switchyard/contract';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import { InvalidArgumentError } from 'commander';
+import type { CommandDefinition } from '../../command-line/command-definition.ts';
+import { collectTexts, option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import { followEventStream } from '../../command-line/follow-event-stream.ts';
-import { parseCommaList, parseWholeNumber } from '../../command-line/list-options.ts';
+import {
+  parseCommaList,
+  parseWholeNumber,
+  requireHttpUrl,
+} from '../../command-line/list-options.ts';
 import { escapedJson, escapeText } from '../../output/escape-text.ts';
 import {
   fitToWidth,
@@ -57,13 +63,6 @@ export function requireEventPatterns(events: readonly string[]): string[] {
     );
   }
   return [...events];
-}
-
-function parseForwardUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    return fail('usage', `${text} is not a valid URL. Enter one such as https://acquirer.example.`);
-  return url;
 }
 
 function parseHeaders(headerTexts: readonly string[] = []): Record<string, string> {
@@ -170,6 +169,7 @@ function printTarget(context: CommandContext, url: URL | undefined, secret: stri
 
 async function runListen(
   context: CommandContext,
+  _args: string[],
   options: ListenOptions,
 ): Promise<ExitName | undefined> {
   const { forwardTo, forwardCaFile, printSecret } = options;
@@ -180,7 +180,7 @@ async function runListen(
     context.output.printResult(secretAndKey, () => `${secret}\n`);
     return undefined;
   }
-  const url = forwardTo === undefined ? undefined : parseForwardUrl(forwardTo);
+  const url = forwardTo === undefined ? undefined : requireHttpUrl(forwardTo);
   const forwarder =
     url === undefined
       ? undefined
@@ -207,52 +207,39 @@ async function runListen(
   }
 }
 
-const position = (text: string): string => {
+function parsePosition(text: string): string {
   if (/^[0-9]{1,15}$/.test(text)) return text;
   throw new InvalidArgumentError('Enter a whole number.');
-};
-const collectOption = (text: string, before: string[] | undefined) => [...(before ?? []), text];
-
-export function addListenCommand(webhooks: Command, { toAction }: CommandRunner): void {
-  webhooks
-    .command('listen')
-    .summary('show live events and forward them to your server')
-    .description(
-      'Shows live events, and forwards each to your server with the signature of a platform delivery. No event is lost if the connection breaks. The command shows events that your server rejects, and does not send them again. Times are in UTC.',
-    )
-    .option('--forward-to <url>', 'POST each event to this address')
-    .option(
-      '--events <types>',
-      'only these event types, such as transaction.*; can be repeated',
-      parseCommaList,
-    )
-    .option('--merchant <id>', 'only events of this merchant')
-    .addOption(
-      new Option('--after <position>', 'begin after this position; default: now').argParser(
-        position,
-      ),
-    )
-    .addOption(
-      new Option('--count <count>', 'stop after this number of events').argParser(parseWholeNumber),
-    )
-    .addOption(
-      new Option('-H, --header <name:value>', 'add this header to each forwarded event').argParser(
-        collectOption,
-      ),
-    )
-    .option('--forward-ca-file <file>', 'certificate authority of your server, as PEM')
-    .option('--print-json', 'print the body of each event')
-    .option('--print-secret', 'print the signing secret and stop')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ switchyard webhooks listen --forward-to http://localhost:3000/hooks
-  $ switchyard webhooks listen --events 'transaction.*,batch.completed' --print-json`,
-    )
-    .action(
-      toAction<ListenOptions>((context, _args, options) => runListen(context, options), {
-        finishes: true,
-      }),
-    );
 }
+
+export const listenCommand: CommandDefinition = {
+  command: 'listen',
+  summary: 'show live events and forward them to your server',
+  description:
+    'Shows live events, and forwards each to your server with the signature of a platform delivery. No event is lost if the connection breaks. The command shows events that your server rejects, and does not send them again. Times are in UTC.',
+  finishes: true,
+  options: [
+    option('--forward-to <url>', 'POST each event to this address'),
+    option('--events <types>', 'only these event types, such as transaction.*; can be repeated', {
+      parse: parseCommaList,
+    }),
+    option('--merchant <id>', 'only events of this merchant'),
+    option('--after <position>', 'begin after this position; default: now', {
+      parse: parsePosition,
+    }),
+    option('--count <count>', 'stop after this number of events', {
+      parse: parseWholeNumber,
+    }),
+    option('-H, --header <name:value>', 'add this header to each forwarded event', {
+      parse: collectTexts,
+    }),
+    option('--forward-ca-file <file>', 'certificate authority of your server, as PEM'),
+    option('--print-json', 'print the body of each event'),
+    option('--print-secret', 'print the signing secret and stop'),
+  ],
+  run: runListen,
+  examples: [
+    'switchyard webhooks listen --forward-to http://localhost:3000/hooks',
+    "switchyard webhooks listen --events 'transaction.*,batch.completed' --print-json",
+  ],
+};

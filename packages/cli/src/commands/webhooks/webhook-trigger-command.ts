@@ -1,8 +1,9 @@
 /** `switchyard webhooks trigger`: triggers an event in the demo, or sends it to endpoints as a test event. */
 import type { WebhookDelivery, WebhookEndpoint } from '@switchyard/contract';
 import { eventDefinitions, eventTypes, isEventType, matchesEventType } from '@switchyard/contract';
-import type { Command } from 'commander';
-import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
+import type { CommandDefinition } from '../../command-line/command-definition.ts';
+import { option } from '../../command-line/command-option.ts';
+import type { CommandContext } from '../../command-line/command-runner.ts';
 import { followEventStream } from '../../command-line/follow-event-stream.ts';
 import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
@@ -109,7 +110,7 @@ async function sendTestEvents(
 
 async function trigger(
   context: CommandContext,
-  type: string,
+  [type = '']: string[],
   { test = false, endpoint }: TriggerOptions,
 ): Promise<ExitName | undefined> {
   if (!isEventType(type)) {
@@ -142,7 +143,7 @@ async function trigger(
 
 type EventTypeRow = { type: string; demoTrigger: string; description: string };
 
-function listEvents({ output }: CommandContext, pattern: string | undefined): undefined {
+async function listEvents({ output }: CommandContext, [pattern]: string[]): Promise<void> {
   const events: EventTypeRow[] = eventTypes
     .filter((type) => pattern === undefined || matchesEventType([pattern], type))
     .map((type) => ({
@@ -161,27 +162,26 @@ function listEvents({ output }: CommandContext, pattern: string | undefined): un
     { title: 'TRIGGER IN THE DEMO', value: (row: EventTypeRow) => row.demoTrigger },
   ];
   output.printResult({ items: events }, () => output.formatTable(columns, events));
-  return undefined;
 }
 
-export function addTriggerCommands(webhooks: Command, { toAction }: CommandRunner): void {
-  webhooks
-    .command('trigger <event>')
-    .summary('trigger an event in the demo, or send a test event')
-    .description(
+export const triggerCommands: readonly CommandDefinition[] = [
+  {
+    command: 'trigger <event>',
+    summary: 'trigger an event in the demo, or send a test event',
+    description:
       'Triggers an event. In the demo it sends the requests that cause the event, such as a sale. On other platforms, and for events that the demo cannot trigger, it sends a test event to the endpoints that subscribe to it.',
-    )
-    .option('--test', 'send a test event, also in the demo')
-    .option('--endpoint <id>', 'send a test event to this endpoint only')
-    .addHelpText('after', '\nExample:\n  $ switchyard webhooks trigger transaction.refunded')
-    .action(
-      toAction<TriggerOptions>((context, [type = ''], options) => trigger(context, type, options)),
-    );
-  webhooks
-    .command('events [pattern]')
-    .description(
+    options: [
+      option('--test', 'send a test event, also in the demo'),
+      option('--endpoint <id>', 'send a test event to this endpoint only'),
+    ],
+    run: trigger,
+    examples: ['switchyard webhooks trigger transaction.refunded'],
+  },
+  {
+    command: 'events [pattern]',
+    description:
       'Lists the event types, and the requests with which “webhooks trigger” causes them in the demo.',
-    )
-    .addHelpText('after', "\nExample:\n  $ switchyard webhooks events 'transaction.*'")
-    .action(toAction(async (context, [pattern]) => listEvents(context, pattern)));
-}
+    run: listEvents,
+    examples: ["switchyard webhooks events 'transaction.*'"],
+  },
+];

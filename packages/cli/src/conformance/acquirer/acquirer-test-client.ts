@@ -18,6 +18,7 @@ import {
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
 import type { HttpResponse, Transport } from '../../http/https-transport.ts';
+import { parseJson } from '../../http/problem-details.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { expectConformity } from '../nonconformity-error.ts';
 import { keyIdOf, type SigningKey } from './signing-keys.ts';
@@ -88,14 +89,6 @@ const tracesMax = 1_000_000;
 
 const sha256 = (body: string | Buffer) => createHash('sha256').update(body).digest('base64');
 
-function parseBody(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
 const detailMax = 200;
 
 /** The detail of the problem document of the server, which often names the cause. */
@@ -164,7 +157,7 @@ export function createAcquirerTestClient(options: AcquirerTestClientOptions): Ac
     const url = new URL(prefix + path, options.url);
     const incoming = await options.transport.send({ method: 'POST', url, headers, body });
     const signatureError = findSignatureError(options, incoming, signature);
-    const value = parseBody(incoming.body);
+    const value = parseJson(incoming.body);
     return {
       status: incoming.status,
       isGenuine: signatureError === undefined,

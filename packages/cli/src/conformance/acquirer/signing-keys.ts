@@ -6,10 +6,9 @@ import {
   generateKeyPairSync,
   type KeyObject,
 } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { describeFileError, fail } from '../../runtime/command-error.ts';
+import { fail } from '../../runtime/command-error.ts';
+import { createNewFile, readInputFile } from '../../session/private-files.ts';
 
-const ownerOnly = 0o600;
 const keyPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** The key id: the thumbprint of the key (RFC 7638). */
@@ -38,28 +37,12 @@ export function createUnknownKey(): SigningKey {
 /** Creates a private key in a new file. */
 export function createSigningKey(file: string): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519');
-  try {
-    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-    writeFileSync(file, pem, { mode: ownerOnly, flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    fail(
-      'usage',
-      code === 'EEXIST'
-        ? `${file} exists already. Name a new file.`
-        : `${file} cannot be written: ${code}.`,
-    );
-  }
+  createNewFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
   return toSigningKey(privateKey);
 }
 
 export function readSigningKey(file: string): SigningKey {
-  let pem: string;
-  try {
-    pem = readFileSync(file, 'utf8');
-  } catch (error) {
-    return fail('usage', `${file} cannot be read: ${describeFileError(error)}.`);
-  }
+  const pem = readInputFile(file);
   try {
     const privateKey = createPrivateKey(pem);
     if (privateKey.asymmetricKeyType === 'ed25519') return toSigningKey(privateKey);

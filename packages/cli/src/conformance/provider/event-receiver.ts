@@ -1,6 +1,7 @@
 /** Receives the events of a provider during a conformance check, in place of the platform. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { membersOf, parseJson } from '../../http/problem-details.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { fail } from '../../runtime/command-error.ts';
 
@@ -42,15 +43,6 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-function parseJsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
-
 function listenOn(server: ReturnType<typeof createServer>, host: string, port: number) {
   return new Promise<number>((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -75,7 +67,7 @@ export async function startEventReceiver(options: {
   const waiters = new Set<() => void>();
 
   function recordEvent(transactionId: string, request: IncomingMessage, body: string): number {
-    const value = parseJsonObject(body);
+    const value = membersOf(parseJson(Buffer.from(body)));
     const { authorization = '', 'content-type': contentType = '' } = request.headers;
     const isRepeated = received.some(
       (each) =>

@@ -15,6 +15,7 @@ import {
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Transport } from '../../http/https-transport.ts';
+import { membersOf, parseJson } from '../../http/problem-details.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { expectConformity } from '../nonconformity-error.ts';
 import type { EventReceiver } from './event-receiver.ts';
@@ -107,15 +108,6 @@ function testMerchant(): CreateQrPayment['merchant'] {
   };
 }
 
-function parseJsonObject(body: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
-
 /** The status and the problem detail of a response, for the details of failed checks. */
 export function describeResponse({ status, value }: TestResponse): string {
   const detail = value['detail'] ?? value['title'] ?? value['code'];
@@ -187,7 +179,7 @@ export function createProviderTestClient(options: ProviderTestClientOptions): Pr
     const bodyText = incoming.body.toString('utf8');
     return {
       status: incoming.status,
-      value: parseJsonObject(bodyText),
+      value: membersOf(parseJson(incoming.body)),
       body: bodyText,
       bytes: incoming.body.length,
       ms,

@@ -17,7 +17,7 @@ import { until } from '../wait-for-result.ts';
 
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const main = script('../../../src/main.ts');
-const operatorTool = script('../../../../../tools/operator/operator-command.ts');
+const switchyardCommand = script('../../../../../tools/admin/switchyard-command.ts');
 const startLimitMs = 120_000;
 const outputMax = 100_000;
 
@@ -146,7 +146,8 @@ export async function startProductionPlatform(
   const made = await createSettings(directory, mail, host.port);
   const { ca, caFile, port, devicePort, metricsPort } = made;
   const variables = { ...made.variables, ...changes };
-  const command = (args: readonly string[]) => start(operatorTool, args, variables).ended;
+  const command = (args: readonly string[]) =>
+    start(switchyardCommand, ['admin', 'operator', ...args], variables).ended;
   const created = await command(['create', '--json']);
   assert.equal(created.status, 0, created.stderr);
   const server = start(main, [], variables);

@@ -1,27 +1,24 @@
-// Creates the operator of the platform: the operator's organisation, its user domain and its application, each once.
+// `switchyard admin operator`: creates the operator of the platform: the operator's organisation, its user domain and its application, each once.
 import { randomUUID } from 'node:crypto';
+import type { CommandContext } from '../../packages/cli/src/command-line/command-runner.ts';
+import { fail } from '../../packages/cli/src/runtime/command-error.ts';
 import {
   type Application,
   createApplication,
   prepareDatabase,
 } from '../../packages/server/src/application.ts';
 import { createCommandLineApplication } from '../../packages/server/src/onboarding/index.ts';
-import {
-  type Database,
-  omitCardSettings,
-  readSettings,
-} from '../../packages/server/src/platform/index.ts';
-import { withDatabase } from '../platform-database/open-platform-database.ts';
+import type { Database } from '../../packages/server/src/platform/index.ts';
+import { withPlatformDatabase } from './platform-database.ts';
 
-export type OperatorOptions = {
-  readonly command: 'create' | 'rotate-secret';
+type CreateOptions = {
   readonly name: string;
   readonly domain: string;
-  /** The mail address of a first administrator; left out, there is the application alone. */
-  readonly administrator?: string | undefined;
+  /** The mail address of a first administrator; without it there is only the application. */
+  readonly administrator?: string;
 };
 
-export type OperatorAccount = {
+type OperatorAccount = {
   readonly organizationId: string;
   readonly userDomainId: string;
   readonly clientId: string;
@@ -32,26 +29,24 @@ export type OperatorAccount = {
 
 type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
 
-/** An error of the caller of the command, not of the platform. */
-export class OperatorCommandError extends Error {}
-
 const role = 'PlatformOperator';
 const applicationName = 'Operator of the platform';
 
-export type OpenPlatform = { readonly platform: Application; readonly database: Database };
+type OpenApplication = { readonly platform: Application; readonly database: Database };
 
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
-export async function withOpenPlatform<T>(
-  action: (openPlatform: OpenPlatform) => Promise<T>,
-): Promise<T> {
-  // No card is seen here, so the keys of cards are left alone.
-  const settings = readSettings(omitCardSettings(process.env));
-  return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
+function withApplication(
+  { environment, output }: CommandContext,
+  action: (application: OpenApplication) => Promise<OperatorAccount>,
+): Promise<void> {
+  return withPlatformDatabase(environment.env, 'operator', async ({ settings, database, log }) => {
     await prepareDatabase({ settings, database, log });
     // This instance is never started; a running platform does the queued jobs, such as mails.
     const platform = await createApplication({ settings, database, log });
     try {
-      return await action({ platform, database });
+      const account = await action({ platform, database });
+      output.printResult(account, () => output.formatMembers(account));
+      output.printNote('Store the secret now: it is shown only this once.');
     } finally {
       await platform.stop();
     }
@@ -86,9 +81,7 @@ async function requireSameName(
 ) {
   const { view } = await provisioning.organizations.get({ organizationId }, organizationId);
   if (view.name === name) return;
-  throw new OperatorCommandError(
-    `the user domain belongs to ${view.name} already: choose another --domain`,
-  );
+  fail('fault', `the user domain belongs to ${view.name} already: choose another --domain`);
 }
 
 async function invite(
@@ -109,14 +102,15 @@ async function invite(
   });
 }
 
-export async function createOperator(
-  { platform, database }: OpenPlatform,
-  options: OperatorOptions,
+async function createAccount(
+  { platform, database }: OpenApplication,
+  options: CreateOptions,
 ): Promise<OperatorAccount> {
   const { name, domain: userDomainId, administrator } = options;
   const existing = await findOperator(database);
   if (existing !== undefined) {
-    throw new OperatorCommandError(
+    fail(
+      'fault',
       `the platform has an operator: application ${existing.clientId} of organisation ${existing.organizationId}. rotate-secret gives it a new secret`,
     );
   }
@@ -145,15 +139,24 @@ export async function createOperator(
 }
 
 /** For a lost secret: the old one is dead from here on. */
-export async function rotateOperatorSecret({
+async function rotateAccountSecret({
   platform,
   database,
-}: OpenPlatform): Promise<OperatorAccount> {
+}: OpenApplication): Promise<OperatorAccount> {
   const existing = await findOperator(database);
   if (existing === undefined)
-    throw new OperatorCommandError('the platform has no operator yet: create makes it');
+    return fail('fault', 'the platform has no operator yet: create makes it');
   const { organizationId, clientId } = existing;
   const { clientSecret } = await platform.identity.rotateSecret(organizationId, clientId);
   const userDomainId = (await platform.identity.findUserDomain(organizationId)) ?? '';
   return { organizationId, userDomainId, clientId, clientSecret };
 }
+
+export const createOperator = (
+  context: CommandContext,
+  _args: string[],
+  options: CreateOptions,
+): Promise<void> => withApplication(context, (application) => createAccount(application, options));
+
+export const rotateSecret = (context: CommandContext): Promise<void> =>
+  withApplication(context, rotateAccountSecret);

@@ -1,38 +1,20 @@
-// Whole run: much is made, or waited for, before it shows.
-// The command on the reports, as it is run: beside a platform, and with no key of it.
+// Whole run: the platform is loaded for commands.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { defined } from '@switchyard/contract';
 import { systemIds } from '../../packages/server/src/platform/index.ts';
 import {
   testDatabase,
   testDatabaseUrl,
 } from '../../packages/server/test/support/database/test-database.ts';
+import { runAdminCommand } from './run-admin-command.fixture.ts';
 
-const script = fileURLToPath(new URL('reports-command.ts', import.meta.url));
+const run = (args: readonly string[], variables: Record<string, string>) =>
+  runAdminCommand(['reports', ...args], variables);
 
-type Run = { status: number | null; stdout: string; stderr: string };
-
-function run(args: readonly string[], variables: Record<string, string>): Promise<Run> {
-  const { PATH = '', NODE_COMPILE_CACHE: cache } = process.env;
-  const env = { PATH, ...defined({ NODE_COMPILE_CACHE: cache }), ...variables };
-  const child = spawn(process.execPath, [script, ...args], { env });
-  const out = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => {
-    out.stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    out.stderr += chunk;
-  });
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
-}
-
-describe('npm run reports', { concurrency: 2 }, () => {
+describe('switchyard admin reports', { concurrency: 2 }, () => {
   let dataDir = '';
   let variables: Record<string, string> = {};
 
@@ -49,7 +31,7 @@ describe('npm run reports', { concurrency: 2 }, () => {
   test('the comparison finds no difference, or the sum without a payment', async () => {
     const organizationId = systemIds.uuid();
     const right = await run(['check', organizationId], variables);
-    assert.equal(right.status, 0, right.stderr);
+    assert.equal(right.code, 0, right.stderr);
     assert.equal(right.stdout, '0 payments, 0 sums: nothing differs\n');
     const database = await testDatabase();
     await database.query(
@@ -58,7 +40,7 @@ describe('npm run reports', { concurrency: 2 }, () => {
       [organizationId],
     );
     const wrong = await run(['check', organizationId, '--json'], variables);
-    assert.equal(wrong.status, 1, wrong.stderr);
+    assert.equal(wrong.code, 1, wrong.stderr);
     const { differences } = JSON.parse(wrong.stdout);
     assert.equal(differences.length, 1);
     assert.equal(differences[0].counted, 'nothing');
@@ -69,7 +51,7 @@ describe('npm run reports', { concurrency: 2 }, () => {
   test('the reports of an organisation are marked and built again', async () => {
     const organizationId = systemIds.uuid();
     const marked = await run(['rebuild', organizationId], variables);
-    assert.equal(marked.status, 0, marked.stderr);
+    assert.equal(marked.code, 0, marked.stderr);
     const database = await testDatabase();
     const [row] = await database.query(
       'SELECT stage FROM report_positions WHERE organization_id = $1',
@@ -80,9 +62,9 @@ describe('npm run reports', { concurrency: 2 }, () => {
 
   for (const args of [[], ['check'], ['check', '1'], ['mend', systemIds.uuid()]]) {
     test(`a missing argument is named for ‘${args.join(' ')}’`, async () => {
-      const { status, stderr } = await run(args, {});
-      assert.equal(status, 2);
-      assert.match(stderr, /npm run reports -- check ORGANIZATION/);
+      const { code, stderr } = await run(args, {});
+      assert.equal(code, 2);
+      assert.match(stderr, /--help|is not the id of an organisation/);
     });
   }
 });

@@ -1,18 +1,18 @@
-// Two people bring a key: what they see, what is kept, and what one of them alone cannot do.
+// Two custodians bring a key by components; one of them alone cannot.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { keyCheckValue } from '../packages/pin/src/index.ts';
+import { keyCheckValue } from '../../packages/pin/src/index.ts';
 import {
   createLog,
   createMetrics,
   readSettings,
   systemClock,
-} from '../packages/server/src/platform/index.ts';
-import { createHsm, createKeyCeremony } from '../packages/server/src/vault/index.ts';
-import { runHsmKeys } from './hsm-keys/hsm-key-commands.ts';
+} from '../../packages/server/src/platform/index.ts';
+import { createHsm, createKeyCeremony } from '../../packages/server/src/vault/index.ts';
+import { runAdminCommand } from './run-admin-command.fixture.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-keys-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -28,18 +28,9 @@ const passphrases: Record<string, string> = {
 };
 
 async function run(line: string, answers: readonly string[] = [], variables: object = env) {
-  const printed: string[] = [];
-  const rest = [...answers];
-  const code = await runHsmKeys(line.split(' '), variables as typeof env, {
-    ask: async (_question, hidden) => {
-      assert.ok(hidden);
-      return rest.shift() ?? '';
-    },
-    print: (text) => void printed.push(text),
-    warn: (text) => void printed.push(text),
-    close: () => {},
-  });
-  const all = printed.join('');
+  const args = ['hsm-keys', ...line.split(' ').filter((word) => word !== '')];
+  const { code, stdout, stderr } = await runAdminCommand(args, variables as typeof env, answers);
+  const all = stdout + stderr;
   for (const secret of [key, first, second]) assert.ok(!all.toUpperCase().includes(hex(secret)));
   for (const passphrase of Object.values(passphrases)) assert.ok(!all.includes(passphrase));
   return { code, printed: all };
@@ -51,7 +42,7 @@ const component = (name: string, custodian: string, part: string, more = '', kin
     part,
   ]);
 
-describe('npm run hsm-keys', () => {
+describe('switchyard admin hsm-keys', () => {
   it('makes a key of the components of two people, and shows check values alone', async () => {
     for (const name of ['alice', 'bob']) {
       const passphrase = passphrases[name] ?? '';
@@ -76,7 +67,7 @@ describe('npm run hsm-keys', () => {
       two.printed,
       /component 2 of 2: check value [0-9A-F]{6}\nzpk-north is made: check value 08D7B4\n/,
     );
-    assert.match((await run('list')).printed, /zpk-north +ZonePin +Tdes +08D7B4\n/);
+    assert.match((await run('list')).printed, /zpk-north +ZonePin +Tdes +08D7B4 +-\n/);
   });
 
   it('leaves a key that the platform finds at its next start, sealed', async () => {
@@ -170,14 +161,14 @@ describe('npm run hsm-keys', () => {
     assert.match(twice.printed, /there is a custodian alice/);
     assert.match(
       (await run('custodian dave', ['a passphrase once', 'another'])).printed,
-      /the two differ/,
+      /the two passphrases differ/,
     );
   });
 
   it('removes keys and refuses unknown commands and options', async () => {
     assert.equal((await run('remove zpk-north')).code, 0);
     assert.match((await run('remove zpk-north')).printed, /there is no key zpk-north/);
-    assert.equal((await run('list')).printed, '');
+    assert.equal((await run('list')).printed, 'Nothing found.\n');
     assert.deepEqual(JSON.parse((await run('list --json')).printed), { keys: [], pending: [] });
     for (const line of [
       '',

@@ -1,0 +1,79 @@
+// Opens the database of a platform for one command, beside a running platform or before its first start.
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createAudit } from '../../packages/server/src/audit/index.ts';
+import {
+  applicationName,
+  createJobs,
+  createLog,
+  createMetrics,
+  type Database,
+  type Log,
+  omitCardSettings,
+  openDatabase,
+  readSettings,
+  type Settings,
+  startEmbeddedPostgres,
+  systemClock,
+  systemIds,
+} from '../../packages/server/src/platform/index.ts';
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+export type OpenPlatform = {
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly log: Log;
+};
+
+/** No command sees a card, so the settings of card keys are left out. */
+export async function withPlatformDatabase(
+  env: Variables,
+  name: string,
+  action: (platform: OpenPlatform) => Promise<void>,
+): Promise<void> {
+  const settings = readSettings(omitCardSettings(env));
+  const { databaseUrl, dataDir, postgresBinDir: binDir } = settings;
+  const log = createLog({ logLevel: 'warn', instanceName: name }, process.stderr);
+  // An embedded database that a platform has started is used and left running.
+  const postgres =
+    databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), binDir, log })
+      : undefined;
+  const database = openDatabase({
+    url: databaseUrl ?? postgres?.url ?? '',
+    log,
+    connections: 2,
+    preparedStatements: settings.preparedStatements === 'on',
+    applicationName: applicationName(settings.instanceName, name),
+  });
+  try {
+    await action({ settings, database, log });
+  } finally {
+    await database.close();
+    await postgres?.stop();
+  }
+}
+
+/** @throws Error if no platform was started in the data directory: the command would create an empty one */
+export async function withExistingPlatform(
+  env: Variables,
+  name: string,
+  action: (platform: OpenPlatform) => Promise<void>,
+): Promise<void> {
+  const hasDatabase = 'SWITCHYARD_DATABASE_URL' in env || 'SWITCHYARD_DATABASE_URL_FILE' in env;
+  const dataDir = resolve(env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');
+  if (!hasDatabase && !existsSync(join(dataDir, 'postgres')))
+    throw new Error(
+      `${dataDir} contains no platform; set SWITCHYARD_DATA_DIR to its data directory, or set SWITCHYARD_DATABASE_URL`,
+    );
+  await withPlatformDatabase(env, name, action);
+}
+
+/** The job runner is not started: a running platform executes the jobs. */
+export function createAuditAndJobs({ settings, database, log }: OpenPlatform) {
+  const parts = { database, clock: systemClock, ids: systemIds, log };
+  const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
+  const audit = createAudit({ ...parts, masterKey: settings.platformKey, jobs });
+  return { ...parts, jobs, recordChange: audit.recordChange };
+}

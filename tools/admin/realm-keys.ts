@@ -1,0 +1,69 @@
+// `switchyard admin realm-keys`: lists and replaces the signing keys of a user domain.
+import type { CommandContext } from '../../packages/cli/src/command-line/command-runner.ts';
+import { createIdentity, type Identity } from '../../packages/server/src/identity/index.ts';
+import { isoTime } from '../../packages/server/src/platform/index.ts';
+import { createAuditAndJobs, withExistingPlatform } from './platform-database.ts';
+
+function withIdentity(
+  { environment }: CommandContext,
+  action: (identity: Identity) => Promise<void>,
+): Promise<void> {
+  return withExistingPlatform(environment.env, 'realm', async (platform) => {
+    const { jobs: _jobs, ...parts } = createAuditAndJobs(platform);
+    const { settings } = platform;
+    const identity = createIdentity({
+      ...parts,
+      settings,
+      masterKey: settings.platformKey,
+      findDevice: async () => undefined,
+    });
+    try {
+      await action(identity);
+    } finally {
+      await identity.close();
+    }
+  });
+}
+
+async function printKeys({ output }: CommandContext, identity: Identity, domain: string) {
+  const keys = (await identity.listSigningKeys(domain)).map(
+    ({ keyId, algorithm, state, activeFrom, retireAt }) => ({
+      keyId,
+      algorithm,
+      state,
+      signsFrom: isoTime(activeFrom),
+      verifiesUntil: retireAt === undefined ? null : isoTime(retireAt),
+    }),
+  );
+  output.printResult({ keys }, () =>
+    output.formatTable(
+      [
+        { title: 'KEY', value: ({ keyId }) => keyId, neverTruncate: true },
+        'algorithm',
+        'state',
+        { title: 'SIGNS FROM', value: ({ signsFrom }) => signsFrom },
+        { title: 'VERIFIES UNTIL', value: ({ verifiesUntil }) => verifiesUntil },
+      ],
+      keys,
+    ),
+  );
+}
+
+export const listKeys = (context: CommandContext, [domain = '']: string[]): Promise<void> =>
+  withIdentity(context, (identity) => printKeys(context, identity, domain));
+
+export function rotateKeys(
+  context: CommandContext,
+  [domain = '']: string[],
+  { now = false }: { readonly now?: boolean },
+): Promise<void> {
+  const printNote = (text: string) => context.output.printNote(`${domain}: ${text}`);
+  return withIdentity(context, async (identity) => {
+    if (now) {
+      await identity.replaceSigningKeysAtOnce(domain);
+      printNote('new keys sign at once; every token of the old keys is refused within a minute');
+    } else if (await identity.rotateSigningKeys(domain)) printNote('new keys are published');
+    else printNote('new keys are already published; they sign after their hour');
+    await printKeys(context, identity, domain);
+  });
+}

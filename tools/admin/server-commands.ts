@@ -1,0 +1,240 @@
+// The commands of `switchyard admin` that open the database and the keys of a server installation.
+import type {
+  CommandDefinition,
+  FunctionCommand,
+} from '../../packages/cli/src/command-line/command-definition.ts';
+import { option } from '../../packages/cli/src/command-line/command-option.ts';
+import {
+  parseMatching,
+  parseWholeNumber,
+} from '../../packages/cli/src/command-line/list-options.ts';
+import { CommandError, fail } from '../../packages/cli/src/runtime/command-error.ts';
+import type { ExitName } from '../../packages/cli/src/runtime/exit-codes.ts';
+import { ProblemError } from '../../packages/contract/src/index.ts';
+
+type Run = FunctionCommand['run'];
+
+/** Loads the platform only for a valid command line, because loading is slow. Its errors are those of the command. */
+const platformCommand =
+  <Name extends string>(load: () => Promise<Record<Name, Run>>, name: Name): Run =>
+  async (...call) => {
+    try {
+      const { [name]: run } = await load();
+      return await (run(...call) as Promise<ExitName | undefined>);
+    } catch (error) {
+      if (error instanceof CommandError) throw error;
+      const { message } = error instanceof Error ? error : new Error(String(error));
+      return fail('fault', error instanceof ProblemError ? error.detail : message);
+    }
+  };
+
+const operator = () => import('./operator.ts');
+const realmKeys = () => import('./realm-keys.ts');
+const cardKeys = () => import('./card-keys.ts');
+const hsmKeys = () => import('./hsm-keys.ts');
+const reports = () => import('./reports.ts');
+const ledger = () => import('./ledger.ts');
+
+const operatorCommands: CommandDefinition = {
+  group: 'operator',
+  summary: 'create the operator of an empty platform',
+  description: 'Creates the operator of an empty platform. The operator approves sign-ups.',
+  commands: [
+    {
+      command: 'create',
+      description:
+        'Creates the organisation of the operator, its user domain, and an application that approves sign-ups, and prints the secret of the application. A platform has one operator. The command may run before the first start of the platform.',
+      options: [
+        option('--name <name>', 'name of the organisation', {
+          parse: parseMatching(/^[^\p{Cc}]{1,100}$/u, '1 to 100 characters'),
+          default: 'Platform',
+        }),
+        option('--domain <id>', 'user domain of the organisation', {
+          parse: parseMatching(
+            /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+            'small letters, digits and hyphens',
+          ),
+          default: 'operator',
+        }),
+        option('--administrator <address>', 'invite a first administrator by mail', {
+          parse: parseMatching(/^[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,190}$/, 'a mail address'),
+        }),
+      ],
+      run: platformCommand(operator, 'createOperator'),
+      examples: ["switchyard admin operator create --name 'Example Pay'"],
+    },
+    {
+      command: 'rotate-secret',
+      description: 'Creates a new secret of that application. The old one is invalid at once.',
+      run: platformCommand(operator, 'rotateSecret'),
+    },
+  ],
+};
+
+const realmKeyCommands: CommandDefinition = {
+  group: 'realm-keys',
+  summary: 'list and replace the signing keys of a user domain',
+  description: 'Lists and replaces the signing keys of a user domain (realm).',
+  commands: [
+    {
+      command: 'list <domain>',
+      description: 'Lists the signing keys of a user domain that still sign or verify.',
+      run: platformCommand(realmKeys, 'listKeys'),
+    },
+    {
+      command: 'rotate <domain>',
+      description:
+        'Publishes new signing keys. They sign after an hour, when caches of the key set have them; the old ones verify until the last token of theirs has expired.',
+      options: [
+        option(
+          '--now',
+          'for a stolen key: the new ones sign at once, and every token of the old ones is refused',
+        ),
+      ],
+      run: platformCommand(realmKeys, 'rotateKeys'),
+    },
+  ],
+};
+
+const cardKeyCommands: CommandDefinition = {
+  group: 'vault',
+  summary: 'list and replace the keys of stored cards',
+  description: 'Lists and replaces the keys of stored cards, without access to a key or a card.',
+  commands: [
+    {
+      command: 'status',
+      description:
+        'Lists the keys of stored cards, of one organisation with --organization; the wrapping key of each, and running re-encryptions.',
+      run: platformCommand(cardKeys, 'printStatus'),
+    },
+    {
+      command: 'rotate-keys',
+      description:
+        'Replaces the key of the organisation of --organization, or of all. New cards are encrypted under the new key at once. A job re-encrypts the other cards; they stay readable during this.',
+      options: [option('--all', 'replace the keys of all organisations')],
+      run: platformCommand(cardKeys, 'rotateKeys'),
+    },
+    {
+      command: 'accesses',
+      description:
+        'Lists the accesses to card numbers of the organisation of --organization with the client, purpose and result of each; oldest first, of the last day by default.',
+      options: [
+        option('--from <time>', 'from this time on, such as 2026-03-01T00:00:00Z'),
+        option('--to <time>', 'until before this time; default: now'),
+        option('--limit <count>', 'maximum number of accesses', {
+          parse: parseWholeNumber,
+          default: 1000,
+        }),
+      ],
+      run: platformCommand(cardKeys, 'listAccesses'),
+    },
+    {
+      command: 'make-key',
+      description:
+        'Creates the key of the settings in the PKCS#11 module: SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY and _PIN.',
+      run: platformCommand(cardKeys, 'createPkcs11Key'),
+    },
+  ],
+};
+
+const hsmKeyCommands: CommandDefinition = {
+  group: 'hsm-keys',
+  summary: 'import keys into the software HSM by components',
+  description:
+    'Imports keys into the software HSM of demo and test by components. In production, load keys into the HSM itself. The platform loads a new key at its next start.',
+  commands: [
+    {
+      command: 'custodian <name>',
+      description:
+        'Adds a custodian of key components, with a passphrase of at least 12 characters.',
+      run: platformCommand(hsmKeys, 'addCustodian'),
+    },
+    {
+      command: 'component <key>',
+      description:
+        'Reads one component of a key from a hidden prompt. Each component has another custodian. The last component completes the key, which is stored encrypted. Only check values are shown.',
+      options: [
+        option('--custodian <name>', 'custodian of the component', { required: true }),
+        option('--usage <usage>', 'usage of the key', {
+          choices: ['BaseDerivation', 'KeyEncryption', 'TerminalPin', 'ZonePin', 'Mac'],
+          required: true,
+        }),
+        option('--algorithm <algorithm>', 'algorithm of the key', {
+          choices: ['Tdes', 'Aes'],
+          required: true,
+        }),
+        option('--of <count>', 'number of components', {
+          parse: (text: string) => Number(parseMatching(/^[2-5]$/, 'a number from 2 to 5')(text)),
+          default: 2,
+        }),
+        option(
+          '--devices <prefixes>',
+          'of a base derivation key: prefixes of the serial numbers of its devices, with commas',
+          { parse: (text: string) => text.toUpperCase().split(',') },
+        ),
+        option(
+          '--derivation <algorithm>',
+          'of a base derivation key: type of the working keys; default: TDES_2KEY of Tdes, AES_128 of Aes',
+          { choices: ['TDES_2KEY', 'TDES_3KEY', 'AES_128', 'AES_192', 'AES_256'] },
+        ),
+        option(
+          '--check-value <digits>',
+          'of the whole key: if it differs, all components are discarded',
+        ),
+      ],
+      run: platformCommand(hsmKeys, 'addComponent'),
+    },
+    {
+      command: 'list',
+      description: 'Lists keys and incomplete keys with name, usage and check value.',
+      run: platformCommand(hsmKeys, 'listKeys'),
+    },
+    {
+      command: 'remove <key>',
+      description: 'Deletes a key, or the components of an incomplete key.',
+      run: platformCommand(hsmKeys, 'removeKey'),
+    },
+  ],
+};
+
+const reportCommands: CommandDefinition = {
+  group: 'reports',
+  summary: 'compare reports with payments, and rebuild them',
+  description: 'Compares the reports of an organisation with its payments, and rebuilds them.',
+  commands: [
+    {
+      command: 'check <organization>',
+      description:
+        'Counts all payments of an organisation again and compares every sum with its reports. Payments may be made at the same time. The exit code is 1 if a sum differs.',
+      run: platformCommand(reports, 'checkReports'),
+    },
+    {
+      command: 'rebuild <organization>',
+      description:
+        'Marks the reports of an organisation: a running platform deletes them and rebuilds them from its payments.',
+      run: platformCommand(reports, 'rebuild'),
+    },
+  ],
+};
+
+/** They read the settings of the platform (SWITCHYARD_…), and can run beside it. */
+export const serverCommands: readonly CommandDefinition[] = [
+  operatorCommands,
+  realmKeyCommands,
+  cardKeyCommands,
+  hsmKeyCommands,
+  reportCommands,
+  {
+    command: 'ledger',
+    summary: "print the acquirer simulator's ledger",
+    description:
+      'Prints the ledger of the acquirer simulator of the demo, also while it runs. The exit code is 1 if the ledger is out of balance.',
+    options: [
+      option('--last <count>', 'number of the latest originals to list', {
+        parse: parseWholeNumber,
+        default: 50,
+      }),
+    ],
+    run: platformCommand(ledger, 'printLedger'),
+  },
+];
