@@ -21,7 +21,7 @@ export type CheckResult = { name: string; ok: boolean; output: string; durationM
 
 const filesLeast = 20;
 const outputLinesMax = 200;
-const gateLimitMs = 120_000;
+const gateLimitMs = 600_000;
 
 function countFrom(pattern: RegExp): (output: string) => number {
   return (output) => Number(pattern.exec(output)?.[1] ?? 0);
