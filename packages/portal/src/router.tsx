@@ -97,9 +97,11 @@ function createScreenRoute(screen: Screen) {
 /** Loads the first screen in parallel with the session. */
 export function preloadFirstScreen(pathname: string): void {
   const path = pathname.slice(currentPortal.length + 1).replace(/(.)\/$/, '$1') || '/';
-  const firstScreen = screens.find((screen) =>
-    new RegExp(`^${screen.path.replaceAll(/\$\w+/g, '[^/]+')}$`).test(path),
-  );
+  const firstScreen =
+    screens.find((screen) => screen.path === path) ??
+    screens.find((screen) =>
+      new RegExp(`^${screen.path.replaceAll(/\$\w+/g, '[^/]+')}$`).test(path),
+    );
   // The route loads the file again and shows the error.
   if (firstScreen !== undefined) fetchScreen(firstScreen).catch(() => {});
 }

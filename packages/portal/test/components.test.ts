@@ -11,9 +11,8 @@ import {
 import { retryDelayMs, shouldRetry } from '../src/api/query-client.ts';
 import { linePath, roundUpScale } from '../src/charts/chart-scale.ts';
 import { addView, maxNameLength, maxViews } from '../src/filters/saved-views.ts';
-import { navigation, navigationFor } from '../src/navigation.ts';
+import { navigationFor } from '../src/navigation.ts';
 import { amountWithOutcome } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
-import { screens } from '../src/screens.ts';
 
 function addressesOf(
   group: GroupName,
@@ -58,15 +57,6 @@ describe('the navigation', () => {
     assert.ok(!addressesOf('org_dfo').includes('/imports'));
     for (const group of Object.keys(groupPermissions) as GroupName[]) {
       assert.ok(addressesOf(group).includes('/'), group);
-    }
-  });
-
-  test('a screen requires the same permissions as its sidebar link', () => {
-    for (const { labelKey: _word, icon: _icon, to, ...access } of navigation.flatMap(
-      (each) => each.items,
-    )) {
-      const { path: _path, load: _load, ...asked } = screens.find(({ path }) => path === to) ?? {};
-      assert.deepEqual(asked, access, to);
     }
   });
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Application, FeedItem } from '@switchyard/contract';
+import { formDraft, requestBody, sectionFields } from '../src/components/forms/form-fields.ts';
 import {
   buildRequest,
   curlCommand,
@@ -21,18 +22,16 @@ import {
   parseOperations,
 } from '../src/screens/api-console/parse-openapi.ts';
 import {
-  applicationDraftOf,
-  applicationInput,
-  changedFields,
-  emptyApplicationDraft,
-  listFieldError,
-  splitLines,
-} from '../src/screens/applications/application-draft.ts';
-import {
   applicationKindOf,
   applicationKinds,
   applicationOwner,
 } from '../src/screens/applications/application-kinds.ts';
+import {
+  applicationInput,
+  applicationSections,
+  kindDraft,
+  statusUpdate,
+} from '../src/screens/applications/application-sections.ts';
 import { tokenCommands } from '../src/screens/applications/token-commands.ts';
 import { levelByApiName } from '../src/screens/configuration/configuration-levels.ts';
 import {
@@ -69,18 +68,18 @@ const application = (facts: Partial<Application> = {}): Application => ({
 });
 
 describe('an application', () => {
+  const fields = sectionFields(applicationSections({}, 'Confidential', true));
+
   test('the request of each kind is recognised as the same kind', () => {
     for (const kind of applicationKinds) {
-      const input = applicationInput(kind, {
-        ...emptyApplicationDraft(kind, organizationId),
-        name: ' Till 7 ',
-      });
+      const draft = { ...formDraft(fields, undefined), ...kindDraft(kind), name: ' Till 7 ' };
+      const input = applicationInput(kind, requestBody(fields, draft)) as Partial<Application>;
       assert.equal(input.name, 'Till 7');
-      assert.equal(applicationKindOf(application(input as Partial<Application>)), kind, kind);
+      assert.equal(applicationKindOf(application(input)), kind, kind);
     }
   });
 
-  test('an unchanged form sends all values unchanged', () => {
+  test('a change of the status sends all other values unchanged', () => {
     const storedApplication = application({
       description: 'Counter',
       redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
@@ -95,7 +94,9 @@ describe('an application', () => {
     const { name, description, securityFlows, redirectUris, webOrigins } = storedApplication;
     const { services, roles, callbackError, accessTokenSeconds } = storedApplication;
     const { accessTokenAlgorithm, accessTokenType } = storedApplication;
-    assert.deepEqual(changedFields(applicationDraftOf(storedApplication)), {
+    assert.deepEqual(statusUpdate(storedApplication, 'Disabled'), {
+      type: 'Application',
+      status: 'Disabled',
       name,
       description,
       securityFlows,
@@ -111,21 +112,12 @@ describe('an application', () => {
   });
 
   test('duplicate lines are sent once, and an invalid number is sent as text', () => {
-    const typed = {
-      ...emptyApplicationDraft('site', organizationId),
+    const body = requestBody(fields, {
+      redirectUris: ' https://a.example \n\nhttps://a.example\nhttps://b.example',
       accessTokenSeconds: '5 minutes',
-    };
-    assert.equal(changedFields(typed).accessTokenSeconds, '5 minutes');
-    assert.deepEqual(splitLines(' https://a.example \n\nhttps://a.example\nhttps://b.example'), [
-      'https://a.example',
-      'https://b.example',
-    ]);
-  });
-
-  test('an error of a list item shows its line number', () => {
-    const faults = { 'redirectUris.1': 'is not https', name: 'x' };
-    assert.equal(listFieldError(faults, 'redirectUris'), '2: is not https');
-    assert.equal(listFieldError(faults, 'webOrigins'), undefined);
+    });
+    assert.equal(body['accessTokenSeconds'], '5 minutes');
+    assert.deepEqual(body['redirectUris'], ['https://a.example', 'https://b.example']);
   });
 
   test('the client ID identifies applications that the platform created', () => {

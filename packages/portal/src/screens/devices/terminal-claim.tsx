@@ -11,7 +11,7 @@ import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useReloadEstate } from '../estate/versioned-entities.ts';
+import { reloadEstate } from '../estate/estate-data.ts';
 
 export function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
   const t = useTranslate('devices');
@@ -54,7 +54,6 @@ function EnterCode({
   readonly onClose: () => void;
 }) {
   const t = useTranslate('devices');
-  const changed = useReloadEstate();
   const [code, setCode] = useState('');
   return (
     <ConfirmDialog
@@ -66,7 +65,7 @@ function EnterCode({
       onDone={() => {
         onClose();
         showToast(t('claim.done'));
-        changed();
+        reloadEstate();
       }}
     >
       <TextInput

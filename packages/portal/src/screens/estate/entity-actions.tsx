@@ -3,17 +3,17 @@ import { Button, Menu } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/client.ts';
+import {
+  isVersionConflict,
+  replaceVersioned,
+  type Versioned,
+} from '../../app/versioned-resources.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import type { EstateKind } from './entity-kinds.ts';
-import {
-  isVersionConflict,
-  replaceEntity,
-  useReloadEstate,
-  type Versioned,
-} from './versioned-entities.ts';
+import { reloadEstate } from './estate-data.ts';
 
 type Entity = { readonly name: string; readonly status: 'Enabled' | 'Disabled' };
 type EntityAction = 'enable' | 'disable' | 'delete';
@@ -90,7 +90,6 @@ function ActionDialog({
   onClose,
 }: EntityActionsProps & { readonly verb: EntityAction; readonly onClose: () => void }) {
   const t = useTranslate('estate');
-  const changed = useReloadEstate();
   const status = verb === 'enable' ? 'Enabled' : 'Disabled';
   return (
     <ConfirmDialog
@@ -102,18 +101,18 @@ function ActionDialog({
       run={(): Promise<unknown> =>
         verb === 'delete'
           ? api.delete(address, { headers: { 'if-match': etag } })
-          : replaceEntity(address, etag, { ...body, status })
+          : replaceVersioned(address, etag, { ...body, status })
       }
       onFault={(fault) => {
         // The page reloads the version of the other user; the next click uses it.
-        if (isVersionConflict(fault)) changed();
+        if (isVersionConflict(fault)) reloadEstate();
       }}
       onDone={() => {
         onClose();
         showToast(t(`${verb}.done`, { name: body.name }));
         // Navigate before the deleted entity is read again.
         if (verb === 'delete') onDeleted();
-        changed();
+        reloadEstate();
       }}
     >
       <p className="sy-dialogue-text sy-broken">

@@ -8,14 +8,15 @@ import { usePathParam } from '../../app/url-params.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { CopyableText } from '../../components/values/copy-text.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
+import { LabelList, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useReloadEstate, useVersionedEntity } from '../estate/versioned-entities.ts';
+import { reloadEstate, useVersionedEntity } from '../estate/estate-data.ts';
 import { CredentialsDialog } from './credentials-dialog.tsx';
 
 type Secret = { readonly clientId: string; readonly clientSecret: string };
@@ -32,7 +33,6 @@ function Renewal({
   readonly onRenewed: (secret: Secret) => void;
 }) {
   const t = useTranslate('estate');
-  const changed = useReloadEstate();
   return (
     <ConfirmDialog<Secret>
       isOpen
@@ -44,7 +44,7 @@ function Renewal({
         api.post<Secret>(`${address}/secret`, { headers: { 'if-match': etag }, idempotencyKey })
       }
       onDone={(secret) => {
-        changed();
+        reloadEstate();
         onRenewed(secret);
       }}
     >

@@ -1,11 +1,11 @@
 /** Selects a merchant or a store by the beginning of its name. */
-import { Select } from '@mantine/core';
+import { Select, type SelectProps } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
+import { useEntityName } from '../values/entity-name.tsx';
 
 type FoundEntity = {
   readonly name: string;
@@ -19,40 +19,29 @@ const pauseMs = 250;
 const idOf = (kind: 'merchants' | 'stores', { merchantId, storeId }: FoundEntity): string =>
   (kind === 'merchants' ? merchantId : storeId) ?? '';
 
+/** The other properties are those of `Select`. */
 export function EntityPicker({
   kind,
-  label,
-  description,
   value,
-  error,
-  isRequired = false,
-  isDisabled = false,
-  merchantId,
   onChange,
-}: {
+  ...input
+}: Omit<SelectProps, 'data' | 'value' | 'onChange'> & {
   readonly kind: 'merchants' | 'stores';
-  readonly label: string;
-  readonly description?: string | undefined;
   readonly value: string;
-  readonly error?: string | undefined;
-  readonly isRequired?: boolean;
-  readonly isDisabled?: boolean;
-  /** Lists only the stores of this merchant. */
-  readonly merchantId?: string | undefined;
   readonly onChange: (id: string) => void;
 }) {
-  const t = useTranslate('estate');
+  const t = useTranslate('components');
   const chosen = useEntityName(kind, value === '' ? undefined : value);
   const [typed, setTyped] = useState('');
   const [settled] = useDebouncedValue(typed === chosen ? '' : typed.trim(), pauseMs);
   const search = useQuery({
-    queryKey: ['estate', 'picker', kind, merchantId, settled],
+    queryKey: ['estate', 'picker', kind, settled],
     queryFn: ({ signal }) =>
       api.get<{ items: FoundEntity[] }>(`/provisioning/v2/${kind}`, {
-        query: { name: settled, merchantId, limit: displayLimit },
+        query: { name: settled, limit: displayLimit },
         signal,
       }),
-    enabled: !isDisabled,
+    enabled: input.disabled !== true,
   });
   const options = (search.data?.items ?? []).map((item) => ({
     value: idOf(kind, item),
@@ -61,13 +50,9 @@ export function EntityPicker({
   const isListed = value === '' || options.some((option) => option.value === value);
   return (
     <Select
-      label={label}
-      description={description}
-      inputWrapperOrder={['label', 'input', 'description', 'error']}
-      required={isRequired}
-      disabled={isDisabled}
+      {...input}
       searchable
-      clearable={!isRequired}
+      clearable={input.required !== true}
       data={isListed ? options : [{ value, label: chosen ?? value }, ...options]}
       // The platform has already filtered the results.
       filter={({ options: all }) => all}
@@ -75,7 +60,6 @@ export function EntityPicker({
       searchValue={typed}
       onSearchChange={setTyped}
       value={value === '' ? null : value}
-      error={error}
       onChange={(next) => onChange(next ?? '')}
     />
   );

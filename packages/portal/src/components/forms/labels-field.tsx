@@ -1,7 +1,7 @@
 /** Edits labels: key and value pairs for search and grouping. */
 import { ActionIcon, Button, Input, TextInput } from '@mantine/core';
-import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
+import { Icon } from '../icon.tsx';
 import type { LabelPair } from './form-fields.ts';
 
 const labelsMost = 20;
@@ -15,7 +15,7 @@ export function LabelsField({
   readonly error: string | undefined;
   readonly onChange: (value: readonly LabelPair[]) => void;
 }) {
-  const t = useTranslate('estate');
+  const t = useTranslate('components');
   const change = (at: number, pair: LabelPair) =>
     onChange(value.map((each, index) => (index === at ? pair : each)));
   return (
