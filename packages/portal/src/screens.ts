@@ -187,9 +187,7 @@ export const screens: readonly Screen[] = [
   screensFor(
     { requiresOneOf: ['app.read', 'hook.read', 'svc.read'], portals: bothPortals },
     {
-      '/console': () => import('./screens/api-console/operation-list.tsx'),
-      '/console/operations/$operationId': () =>
-        import('./screens/api-console/operation-detail.tsx'),
+      '/console': () => import('./screens/api-console/api-reference.tsx'),
       '/console/events': () => import('./screens/api-console/event-types.tsx'),
       '/console/errors': () => import('./screens/api-console/error-codes.tsx'),
     },
