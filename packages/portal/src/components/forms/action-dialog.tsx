@@ -2,7 +2,6 @@
  * Confirms an action. Its texts are `{action}.title`, `{action}.text`, `{action}.do` and
  * `{action}.done` of the namespace of `t`.
  */
-import type { ReactNode } from 'react';
 import type { Translate } from '../../locales/index.ts';
 import { showToast } from '../toasts/toast-store.ts';
 import { ConfirmDialog, type ConfirmDialogProps } from './confirm-dialog.tsx';
@@ -18,12 +17,14 @@ export type ActionDialogProps<Result> = Pick<
   /** The message after success; undefined for none. */
   readonly doneText?: (result: Result) => string | undefined;
   readonly onDone: (result: Result) => void;
-  readonly children?: ReactNode;
+  /** Instead of the text of the namespace. */
+  readonly text?: string;
 };
 
 export function ActionDialog<Result>(props: ActionDialogProps<Result>) {
-  const { t, action, values, isDangerous, run, onFault, onClose, onDone, children } = props;
-  const { doneText = () => t(`${action}.done`, values) } = props;
+  const { t, action, values, isDangerous, run, onFault, onClose, onDone } = props;
+  const { doneText = () => t(`${action}.done`, values), text = t(`${action}.text`, values) } =
+    props;
   return (
     <ConfirmDialog
       isOpen
@@ -34,14 +35,13 @@ export function ActionDialog<Result>(props: ActionDialogProps<Result>) {
       run={run}
       onFault={onFault}
       onDone={(result) => {
-        const text = doneText(result);
-        if (text !== undefined) showToast(text);
+        const message = doneText(result);
+        if (message !== undefined) showToast(message);
         onClose();
         onDone(result);
       }}
     >
-      <p className="sy-dialogue-text sy-broken">{t(`${action}.text`, values)}</p>
-      {children}
+      <p className="sy-dialogue-text sy-broken">{text}</p>
     </ConfirmDialog>
   );
 }

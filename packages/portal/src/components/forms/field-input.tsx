@@ -132,7 +132,7 @@ function Text(props: FieldInputProps) {
       inputMode={isNumber ? 'numeric' : undefined}
       autoComplete="off"
       maxLength={field.max ?? (isNumber ? longestNumber : undefined)}
-      data-autofocus={isFirst}
+      data-autofocus={isFirst || undefined}
       value={draftText(value)}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />

@@ -6,8 +6,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage } from '../../components/layout/query-content.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { DateTime } from '../../components/values/values.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import { LabelList, useCommonDetails } from '../estate/detail-page.tsx';
@@ -38,9 +37,9 @@ function Backlog({ linkState }: { readonly linkState: LinkStateItem }) {
             connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),
           ],
           [t('waiting'), formats.number(queue.length)],
-          [t('oldest'), queue.oldestAt && <DateTime key="oldest" at={queue.oldestAt} />],
+          timeItem(t('oldest'), queue.oldestAt),
           [t('attempts'), queue.attempts === 0 ? undefined : formats.number(queue.attempts)],
-          [t('certificateUntil'), until && <DateTime key="until" at={until} />],
+          timeItem(t('certificateUntil'), until),
         ]}
       />
     </Panel>
@@ -89,11 +88,7 @@ function Settings({ link }: { readonly link: AcquirerLink }) {
 function Keys({ link }: { readonly link: AcquirerLink }) {
   const t = useTranslate('acquirers');
   const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = link;
-  const key = (name: string, text: string | undefined) =>
-    [
-      t(`keys.${name}`),
-      text && <CopyableText key={name} text={text} label={t(`keys.${name}`)} />,
-    ] as const;
+  const key = (name: string, text: string | undefined) => copyItem(t(`keys.${name}`), text);
   const items = [
     key('zonePinKey', zonePinKey?.keyRef),
     [t('keys.format'), zonePinKey?.format] as const,

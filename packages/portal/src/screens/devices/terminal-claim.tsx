@@ -6,8 +6,8 @@ import { api } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
+import { timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
@@ -30,7 +30,7 @@ export function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
             </StateBadge>,
           ],
           [t('claim.method'), claimMethod && t(`claim.methods.${claimMethod}`)],
-          [t('since'), claimedAt && <DateTime key="since" at={claimedAt} />],
+          timeItem(t('since'), claimedAt),
         ]}
       />
       {!isClaimed && <p className="sy-nothing">{t('claim.text')}</p>}

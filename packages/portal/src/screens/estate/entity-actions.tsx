@@ -8,9 +8,8 @@ import {
   replaceVersioned,
   type Versioned,
 } from '../../app/versioned-resources.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import type { EstateKind } from './entity-kinds.ts';
 import { reloadEstate } from './estate-data.ts';
@@ -75,13 +74,13 @@ export function EntityActions(props: EntityActionsProps) {
         </Menu.Dropdown>
       </Menu>
       {verb !== undefined && (
-        <ActionDialog {...props} verb={verb} onClose={() => setVerb(undefined)} />
+        <EntityActionDialog {...props} verb={verb} onClose={() => setVerb(undefined)} />
       )}
     </>
   );
 }
 
-function ActionDialog({
+function EntityActionDialog({
   kind,
   address,
   versioned: { body, etag },
@@ -92,12 +91,12 @@ function ActionDialog({
   const t = useTranslate('estate');
   const status = verb === 'enable' ? 'Enabled' : 'Disabled';
   return (
-    <ConfirmDialog
-      isOpen
+    <ActionDialog
+      t={t}
+      action={verb}
+      values={{ name: body.name }}
+      text={t(`kinds.${kind}.${verb}Text`, { name: body.name })}
       isDangerous={verb !== 'enable'}
-      onClose={onClose}
-      title={t(`${verb}.title`)}
-      confirm={t(`${verb}.do`)}
       run={(): Promise<unknown> =>
         verb === 'delete'
           ? api.delete(address, { headers: { 'if-match': etag } })
@@ -107,17 +106,12 @@ function ActionDialog({
         // The page reloads the version of the other user; the next click uses it.
         if (isVersionConflict(fault)) reloadEstate();
       }}
+      onClose={onClose}
       onDone={() => {
-        onClose();
-        showToast(t(`${verb}.done`, { name: body.name }));
         // Navigate before the deleted entity is read again.
         if (verb === 'delete') onDeleted();
         reloadEstate();
       }}
-    >
-      <p className="sy-dialogue-text sy-broken">
-        {t(`kinds.${kind}.${verb}Text`, { name: body.name })}
-      </p>
-    </ConfirmDialog>
+    />
   );
 }

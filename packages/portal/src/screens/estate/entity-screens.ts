@@ -3,13 +3,16 @@ import { createElement } from 'react';
 import type { Screen } from '../../app/screen.ts';
 import type { EstateKind } from './entity-kinds.ts';
 
-const formScreen =
-  (page: 'NewEntity' | 'EditEntity') =>
+export const newEntity =
   (kind: EstateKind): Screen['load'] =>
   async () => {
-    const { [page]: Page } = await import('./entity-forms.tsx');
-    return { default: () => createElement(Page, { kind }) };
+    const { NewEntity } = await import('./entity-forms.tsx');
+    return { default: () => createElement(NewEntity, { kind }) };
   };
 
-export const newEntity = formScreen('NewEntity');
-export const editEntity = formScreen('EditEntity');
+export const editEntity =
+  (kind: EstateKind): Screen['load'] =>
+  async () => {
+    const { EditEntity } = await import('./entity-forms.tsx');
+    return { default: () => createElement(EditEntity, { kind }) };
+  };

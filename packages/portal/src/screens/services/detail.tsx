@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { usePathParam } from '../../app/url-params.ts';
 import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage } from '../../components/layout/query-content.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
@@ -139,11 +139,8 @@ function About({
           [t('state'), t(`states.${service.status}`)],
           [t('paymentTypes'), listed(service.paymentTypes)],
           [t('methods'), listed(service.methods)],
-          [t('updated'), <DateTime key="updated" at={service.updatedAt} />],
-          [
-            t('identifier'),
-            <CopyableText key="id" text={service.serviceId} label={t('identifier')} />,
-          ],
+          timeItem(t('updated'), service.updatedAt),
+          copyItem(t('identifier'), service.serviceId),
         ]}
       />
     </Panel>
