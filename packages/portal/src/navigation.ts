@@ -1,8 +1,8 @@
 /** The navigation items; the sidebar and the command palette use them. */
 import type { PortalName } from './app/current-portal.ts';
+import type { Screen } from './app/screen.ts';
 import { isAccessibleTo, type PortalUser } from './app/screen-access.ts';
 import type { IconName } from './components/icon.tsx';
-import { screens } from './screens.ts';
 
 type NavigationItem = {
   /** The path of a screen. */
@@ -85,7 +85,11 @@ const navigation: readonly NavigationSection[] = [
 ];
 
 /** The sections and items that this user may open. */
-export function navigationFor(visitor: PortalUser, entry: PortalName): NavigationSection[] {
+export function navigationFor(
+  screens: readonly Screen[],
+  visitor: PortalUser,
+  entry: PortalName,
+): NavigationSection[] {
   const paths = new Set(
     screens.filter((screen) => isAccessibleTo(screen, visitor, entry)).map(({ path }) => path),
   );

@@ -13,13 +13,14 @@ import { linePath, roundUpScale } from '../src/charts/chart-scale.ts';
 import { addView, maxNameLength, maxViews } from '../src/filters/saved-views.ts';
 import { navigationFor } from '../src/navigation.ts';
 import { amountWithOutcome } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
+import { screens } from '../src/screens.ts';
 
 function addressesOf(
   group: GroupName,
   environment: 'demo' | 'production' = 'production',
 ): string[] {
   const permissions = [...groupPermissions[group]];
-  return navigationFor({ permissions, environment }, 'portal')
+  return navigationFor(screens, { permissions, environment }, 'portal')
     .flatMap(({ items }) => items)
     .map(({ to }) => to);
 }

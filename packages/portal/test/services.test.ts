@@ -30,6 +30,7 @@ import {
 } from '../src/screens/services/service-status.ts';
 import { readTour } from '../src/screens/tour/tour-state.ts';
 import { tourStepsFor } from '../src/screens/tour/tour-steps.ts';
+import { screens } from '../src/screens.ts';
 
 const service: Service = {
   serviceId: 's-1',
@@ -223,9 +224,11 @@ describe('a declaration', () => {
 
 describe('the tour', () => {
   const stepsOf = (group: GroupName, entry: 'portal' | 'provider-portal') =>
-    tourStepsFor({ permissions: [...groupPermissions[group]], environment: 'demo' }, entry).map(
-      ({ to }) => to,
-    );
+    tourStepsFor(
+      screens,
+      { permissions: [...groupPermissions[group]], environment: 'demo' },
+      entry,
+    ).map(({ to }) => to);
 
   test('the tour shows only screens that the user may open', () => {
     assert.ok(stepsOf('org_admin', 'portal').includes('/services'));

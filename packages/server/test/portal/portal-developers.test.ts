@@ -373,7 +373,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   test('the API reference asks for confirmation before a change, and sends nothing without it', async () => {
     const name = `Pressed ${randomUUID().slice(0, 8)}`;
     const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
-    const found = async () => {
+    const countByName = async () => {
       const query = new URLSearchParams({ name });
       const { body } = await client.call('GET', `${path}?${query}`, { token: admin });
       return body.items.length;
@@ -390,11 +390,11 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await execute(operation);
       await answerOf(operation).getByText('The request was not sent.').waitFor();
       assert.match(questions[0] ?? '', /^Send POST \/application-management.*\nIt changes data/);
-      assert.equal(await found(), 0);
+      assert.equal(await countByName(), 0);
       page.once('dialog', (question) => void question.accept());
       await execute(operation);
       await answerOf(operation).getByText('201', { exact: true }).first().waitFor();
-      assert.equal(await found(), 1);
+      assert.equal(await countByName(), 1);
     });
   });
 

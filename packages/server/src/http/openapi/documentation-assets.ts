@@ -21,10 +21,10 @@ follow();
 /** The operations that contain all words, in any order. */
 const findOperations = (tags, phrase) => {
   const words = phrase.toLowerCase().split(/\\s+/);
-  const matches = (found) => {
-    const operation = found.get('operation');
+  const matches = (entry) => {
+    const operation = entry.get('operation');
     const names = ['operationId', 'summary', 'description', 'tags'].map((name) => operation.get(name, ''));
-    const text = [found.get('method'), found.get('path'), ...names].join(' ').toLowerCase();
+    const text = [entry.get('method'), entry.get('path'), ...names].join(' ').toLowerCase();
     return words.every((word) => text.includes(word));
   };
   return tags

@@ -42,7 +42,7 @@ function typedHeaders(text) {
     return [name, value];
   });
 }
-/** The address stays on this host, whatever the document says. */
+/** The address stays on this host, also if the document names another. */
 function requestInterceptor(session, headersField) {
   return (request) => {
     const { pathname, search } = new URL(request.url, location.href);
