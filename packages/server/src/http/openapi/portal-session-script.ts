@@ -50,10 +50,16 @@ function requestInterceptor(session, headersField) {
     request.url = pathname + search;
     request.headers = Object.fromEntries(
       Object.entries(request.headers).filter(([name]) => !reservedHeaders.includes(name.toLowerCase())));
-    Object.assign(request.headers, Object.fromEntries(typedHeaders(headersField.value)), { 'X-Switchyard-Portal': '1' });
+    request.headers['X-Switchyard-Portal'] = '1';
     request.credentials = 'same-origin';
-    if (method !== 'GET' && !confirm('Send ' + method + ' ' + pathname + '?\\n' + environments[session.environment]))
-      throw new Error('The request was not sent.');
+    try {
+      Object.assign(request.headers, Object.fromEntries(typedHeaders(headersField.value)));
+      if (method !== 'GET' && !confirm('Send ' + method + ' ' + pathname + '?\\n' + environments[session.environment]))
+        throw new Error('The request was not sent.');
+    } catch (error) {
+      // Swagger UI shows the error of a request, but not of an interceptor.
+      request.userFetch = () => Promise.reject(error);
+    }
     return request;
   };
 }
