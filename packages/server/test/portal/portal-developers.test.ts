@@ -344,6 +344,10 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       const operation = reference.locator('.opblock').filter({
         has: reference.getByText(operationId, { exact: true }),
       });
+      await eventually('only this operation is listed', async () => {
+        const count = await reference.locator('.opblock').count();
+        return count === 1 && (await operation.count()) === 1;
+      });
       await operation.locator('.opblock-summary-control').click();
       await operation.getByRole('button', { name: 'Try it out' }).click();
       await steps(reference, operation);
