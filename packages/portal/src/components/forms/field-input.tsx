@@ -195,12 +195,11 @@ function ListInput(props: FieldInputProps) {
   const data = optionsOf(field, t);
   const common = { ...commonProps(props), data, value: draftList(value), onChange };
   if (field.kind === 'choices') {
-    const isLong = data.length > shortList || data.some((each) => 'group' in each);
     return (
       <MultiSelect
         {...common}
-        searchable={isLong}
-        hidePickedOptions={isLong}
+        searchable={field.isSearchable === true || data.length > shortList}
+        hidePickedOptions={data.some((each) => 'group' in each)}
         maxDropdownHeight={260}
         maxValues={maxItems}
       />
@@ -237,7 +236,7 @@ function Choice(props: FieldInputProps) {
       {...commonProps(props)}
       data={data}
       limit={100}
-      searchable={field.kind === 'link' || data.length > shortList}
+      searchable={field.kind === 'link' || field.isSearchable === true || data.length > shortList}
       clearable={isClearable}
       allowDeselect={isClearable}
       value={draftText(value) === '' ? null : draftText(value)}

@@ -47,6 +47,8 @@ export type Field = {
   readonly rows?: number;
   /** API values, whose labels are `options.{value}`, or options with their own labels. */
   readonly options?: readonly (string | Option | OptionGroup)[];
+  /** The options have a search also if they are few. */
+  readonly isSearchable?: true;
   /** One option is always chosen, also in a form that does not require it. */
   readonly isAlwaysSet?: true;
   /** The initial value of a new entity. */

@@ -35,6 +35,7 @@ export function PackageForm({
       maxItems: servicesMost,
       options: choices.map(({ serviceId, name }) => ({ value: serviceId, label: name })),
       isRequired: true,
+      isSearchable: true,
     },
   ];
   const form = useForm(() => fields, {
