@@ -1,10 +1,11 @@
 /** The navigation items; the sidebar and the command palette use them. */
-
 import type { PortalName } from './app/current-portal.ts';
-import { isAccessibleTo, type PortalUser, type ScreenAccess } from './app/screen-access.ts';
+import type { Screen } from './app/screen.ts';
+import { isAccessibleTo, type PortalUser } from './app/screen-access.ts';
 import type { IconName } from './components/icon.tsx';
 
-export type NavigationItem = ScreenAccess & {
+type NavigationItem = {
+  /** The path of a screen. */
   readonly to: string;
   /** A key of `locales/{language}/general/navigation.json`. */
   readonly labelKey: string;
@@ -16,260 +17,83 @@ export type NavigationSection = {
   readonly items: readonly NavigationItem[];
 };
 
-const bothPortals: readonly PortalName[] = ['portal', 'provider-portal'];
-const portal: readonly PortalName[] = ['portal'];
-const provider: readonly PortalName[] = ['provider-portal'];
-
-export const navigation: readonly NavigationSection[] = [
+const navigation: readonly NavigationSection[] = [
   {
     labelKey: 'overview',
     items: [
-      { to: '/', labelKey: 'home', icon: 'home', requiresOneOf: [], portals: bothPortals },
-      {
-        to: '/analytics',
-        labelKey: 'analytics',
-        icon: 'analytics',
-        requiresOneOf: ['rep.read'],
-        portals: portal,
-      },
+      { to: '/', labelKey: 'home', icon: 'home' },
+      { to: '/analytics', labelKey: 'analytics', icon: 'analytics' },
     ],
   },
   {
     labelKey: 'payments',
     items: [
-      {
-        to: '/payments',
-        labelKey: 'payments',
-        icon: 'payments',
-        requiresOneOf: ['rep.read'],
-        portals: portal,
-      },
-      {
-        to: '/qr-payments',
-        labelKey: 'qrPayments',
-        icon: 'qr',
-        requiresOneOf: ['pay.read'],
-        portals: portal,
-      },
-      {
-        to: '/virtual-terminal',
-        labelKey: 'virtualTerminal',
-        icon: 'terminal',
-        requiresOneOf: ['pay.sale'],
-        portals: portal,
-        environments: ['demo'],
-      },
-      {
-        to: '/settlements',
-        labelKey: 'settlements',
-        icon: 'settlements',
-        requiresOneOf: ['rep.read'],
-        portals: portal,
-      },
+      { to: '/payments', labelKey: 'payments', icon: 'payments' },
+      { to: '/qr-payments', labelKey: 'qrPayments', icon: 'qr' },
+      { to: '/virtual-terminal', labelKey: 'virtualTerminal', icon: 'terminal' },
+      { to: '/settlements', labelKey: 'settlements', icon: 'settlements' },
     ],
   },
   {
     labelKey: 'estate',
     items: [
-      {
-        to: '/merchants',
-        labelKey: 'merchants',
-        icon: 'merchants',
-        requiresOneOf: ['prov.read'],
-        portals: portal,
-      },
-      {
-        to: '/stores',
-        labelKey: 'stores',
-        icon: 'store',
-        requiresOneOf: ['prov.read'],
-        portals: portal,
-      },
-      {
-        to: '/devices',
-        labelKey: 'devices',
-        icon: 'device',
-        requiresOneOf: ['dev.read', 'prov.read'],
-        portals: portal,
-      },
-      {
-        to: '/points-of-sale',
-        labelKey: 'pointsOfSale',
-        icon: 'till',
-        requiresOneOf: ['prov.read'],
-        portals: portal,
-      },
-      {
-        to: '/acquirers',
-        labelKey: 'acquirers',
-        icon: 'link',
-        requiresOneOf: ['prov.read'],
-        portals: portal,
-        isOrganizationOnly: true,
-      },
-      {
-        to: '/imports',
-        labelKey: 'imports',
-        icon: 'imports',
-        requiresOneOf: ['prov.write'],
-        portals: portal,
-      },
+      { to: '/merchants', labelKey: 'merchants', icon: 'merchants' },
+      { to: '/stores', labelKey: 'stores', icon: 'store' },
+      { to: '/devices', labelKey: 'devices', icon: 'device' },
+      { to: '/points-of-sale', labelKey: 'pointsOfSale', icon: 'till' },
+      { to: '/acquirers', labelKey: 'acquirers', icon: 'link' },
+      { to: '/imports', labelKey: 'imports', icon: 'imports' },
     ],
   },
   {
     labelKey: 'services',
     items: [
-      {
-        to: '/services',
-        labelKey: 'services',
-        icon: 'services',
-        requiresOneOf: ['sub.read', 'conf.read'],
-        portals: portal,
-      },
-      {
-        to: '/own-services',
-        labelKey: 'ownServices',
-        icon: 'services',
-        requiresOneOf: ['svc.read'],
-        portals: provider,
-      },
-      {
-        to: '/own-payments',
-        labelKey: 'ownPayments',
-        icon: 'payments',
-        requiresOneOf: ['svc.read'],
-        portals: provider,
-      },
+      { to: '/services', labelKey: 'services', icon: 'services' },
+      { to: '/own-services', labelKey: 'ownServices', icon: 'services' },
+      { to: '/own-payments', labelKey: 'ownPayments', icon: 'payments' },
     ],
   },
   {
     labelKey: 'reports',
     items: [
-      {
-        to: '/exports',
-        labelKey: 'exports',
-        icon: 'exports',
-        requiresOneOf: ['rep.export'],
-        portals: portal,
-      },
-      {
-        to: '/reconciliations',
-        labelKey: 'reconciliations',
-        icon: 'columns',
-        requiresOneOf: ['rep.read'],
-        portals: portal,
-        isOrganizationOnly: true,
-      },
+      { to: '/exports', labelKey: 'exports', icon: 'exports' },
+      { to: '/reconciliations', labelKey: 'reconciliations', icon: 'columns' },
     ],
   },
   {
     labelKey: 'administration',
     items: [
-      {
-        to: '/users',
-        labelKey: 'users',
-        icon: 'users',
-        requiresOneOf: ['um.read'],
-        portals: bothPortals,
-      },
-      {
-        to: '/sign-ups',
-        labelKey: 'signUps',
-        icon: 'mail',
-        requiresOneOf: ['onb.approve'],
-        portals: portal,
-        isOrganizationOnly: true,
-        isOperatorOnly: true,
-      },
-      {
-        to: '/claim-conflicts',
-        labelKey: 'claimConflicts',
-        icon: 'device',
-        requiresOneOf: ['onb.approve'],
-        portals: portal,
-        isOrganizationOnly: true,
-        isOperatorOnly: true,
-      },
-      {
-        to: '/configuration',
-        labelKey: 'configuration',
-        icon: 'configuration',
-        requiresOneOf: ['conf.read'],
-        portals: portal,
-      },
-      {
-        to: '/health',
-        labelKey: 'health',
-        icon: 'health',
-        requiresOneOf: ['audit.read'],
-        portals: portal,
-        isOrganizationOnly: true,
-      },
+      { to: '/users', labelKey: 'users', icon: 'users' },
+      { to: '/sign-ups', labelKey: 'signUps', icon: 'mail' },
+      { to: '/claim-conflicts', labelKey: 'claimConflicts', icon: 'device' },
+      { to: '/configuration', labelKey: 'configuration', icon: 'configuration' },
+      { to: '/health', labelKey: 'health', icon: 'health' },
     ],
   },
   {
     labelKey: 'developers',
     items: [
-      {
-        to: '/applications',
-        labelKey: 'applications',
-        icon: 'applications',
-        requiresOneOf: ['app.read', 'um.write'],
-        portals: bothPortals,
-      },
-      {
-        to: '/webhooks',
-        labelKey: 'webhooks',
-        icon: 'webhooks',
-        requiresOneOf: ['hook.read'],
-        portals: bothPortals,
-      },
-      {
-        to: '/events',
-        labelKey: 'events',
-        icon: 'events',
-        requiresOneOf: ['hook.read'],
-        portals: bothPortals,
-      },
-      {
-        to: '/console',
-        labelKey: 'console',
-        icon: 'book',
-        requiresOneOf: ['app.read', 'hook.read', 'svc.read'],
-        portals: bothPortals,
-      },
-      {
-        to: '/test-cards',
-        labelKey: 'testCards',
-        icon: 'payments',
-        requiresOneOf: [],
-        portals: bothPortals,
-        environments: ['demo'],
-      },
-      {
-        to: '/logs',
-        labelKey: 'logs',
-        icon: 'logs',
-        requiresOneOf: ['app.read', 'hook.read'],
-        portals: bothPortals,
-      },
-      {
-        to: '/audit',
-        labelKey: 'audit',
-        icon: 'audit',
-        requiresOneOf: ['audit.read'],
-        portals: bothPortals,
-      },
+      { to: '/applications', labelKey: 'applications', icon: 'applications' },
+      { to: '/webhooks', labelKey: 'webhooks', icon: 'webhooks' },
+      { to: '/events', labelKey: 'events', icon: 'events' },
+      { to: '/console', labelKey: 'console', icon: 'book' },
+      { to: '/test-cards', labelKey: 'testCards', icon: 'payments' },
+      { to: '/logs', labelKey: 'logs', icon: 'logs' },
+      { to: '/audit', labelKey: 'audit', icon: 'audit' },
     ],
   },
 ];
 
 /** The sections and items that this user may open. */
-export function navigationFor(visitor: PortalUser, entry: PortalName): NavigationSection[] {
+export function navigationFor(
+  screens: readonly Screen[],
+  visitor: PortalUser,
+  entry: PortalName,
+): NavigationSection[] {
+  const paths = new Set(
+    screens.filter((screen) => isAccessibleTo(screen, visitor, entry)).map(({ path }) => path),
+  );
   return navigation
-    .map(({ labelKey, items }) => ({
-      labelKey,
-      items: items.filter((item) => isAccessibleTo(item, visitor, entry)),
-    }))
+    .map(({ labelKey, items }) => ({ labelKey, items: items.filter(({ to }) => paths.has(to)) }))
     .filter(({ items }) => items.length > 0);
 }

@@ -3,7 +3,7 @@ import { createRootRoute, createRoute, createRouter } from '@tanstack/react-rout
 import { type ComponentType, lazy, Suspense } from 'react';
 import { currentPortal } from './app/current-portal.ts';
 import type { Screen } from './app/screen.ts';
-import { isAccessibleTo, isAvailable, type ScreenAccess } from './app/screen-access.ts';
+import { isAccessibleTo, isAvailable } from './app/screen-access.ts';
 import { ErrorMessage } from './components/layout/error-message.tsx';
 import { EmptyState, Loading, Page } from './components/layout/page.tsx';
 import { useTranslate } from './locales/index.ts';
@@ -13,8 +13,8 @@ import { Shell } from './shell/shell.tsx';
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
-    /** The users that may open the route; the root route has no rule. */
-    access?: ScreenAccess;
+    /** The root route has no screen. */
+    screen?: Screen;
   }
 }
 
@@ -88,7 +88,7 @@ function createScreenRoute(screen: Screen) {
   return createRoute({
     getParentRoute: () => rootRoute,
     path: screen.path,
-    staticData: { access: screen },
+    staticData: { screen },
     component: Object.assign(component, { preload }),
     errorComponent: ScreenError,
   });
@@ -97,9 +97,11 @@ function createScreenRoute(screen: Screen) {
 /** Loads the first screen in parallel with the session. */
 export function preloadFirstScreen(pathname: string): void {
   const path = pathname.slice(currentPortal.length + 1).replace(/(.)\/$/, '$1') || '/';
-  const firstScreen = screens.find((screen) =>
-    new RegExp(`^${screen.path.replaceAll(/\$\w+/g, '[^/]+')}$`).test(path),
-  );
+  const firstScreen =
+    screens.find((screen) => screen.path === path) ??
+    screens.find((screen) =>
+      new RegExp(`^${screen.path.replaceAll(/\$\w+/g, '[^/]+')}$`).test(path),
+    );
   // The route loads the file again and shows the error.
   if (firstScreen !== undefined) fetchScreen(firstScreen).catch(() => {});
 }

@@ -1,38 +1,20 @@
-// The small rules of the developers' screens: applications, webhooks, the console, events, configuration.
+// The small rules of the developers' screens: applications, webhooks, error codes, events, configuration.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Application, FeedItem } from '@switchyard/contract';
-import {
-  buildRequest,
-  curlCommand,
-  initialRequest,
-  missingFields,
-  parseHeaderLines,
-} from '../src/screens/api-console/build-request.ts';
+import { formDraft, requestBody, sectionFields } from '../src/components/forms/form-fields.ts';
 import { errorAdviceOf, matchesErrorFilters } from '../src/screens/api-console/error-advice.ts';
-import {
-  hasPermissionFor,
-  isCallableFromPage,
-  matchesSearchText,
-  type OpenApi,
-  type Operation,
-  parseOperations,
-} from '../src/screens/api-console/parse-openapi.ts';
-import {
-  applicationDraftOf,
-  applicationInput,
-  changedFields,
-  emptyApplicationDraft,
-  listFieldError,
-  splitLines,
-} from '../src/screens/applications/application-draft.ts';
 import {
   applicationKindOf,
   applicationKinds,
   applicationOwner,
 } from '../src/screens/applications/application-kinds.ts';
+import {
+  applicationInput,
+  applicationSections,
+  kindDraft,
+  statusUpdate,
+} from '../src/screens/applications/application-sections.ts';
 import { tokenCommands } from '../src/screens/applications/token-commands.ts';
 import { levelByApiName } from '../src/screens/configuration/configuration-levels.ts';
 import {
@@ -69,18 +51,18 @@ const application = (facts: Partial<Application> = {}): Application => ({
 });
 
 describe('an application', () => {
+  const fields = sectionFields(applicationSections({}, 'Confidential', true));
+
   test('the request of each kind is recognised as the same kind', () => {
     for (const kind of applicationKinds) {
-      const input = applicationInput(kind, {
-        ...emptyApplicationDraft(kind, organizationId),
-        name: ' Till 7 ',
-      });
+      const draft = { ...formDraft(fields, undefined), ...kindDraft(kind), name: ' Till 7 ' };
+      const input = applicationInput(kind, requestBody(fields, draft)) as Partial<Application>;
       assert.equal(input.name, 'Till 7');
-      assert.equal(applicationKindOf(application(input as Partial<Application>)), kind, kind);
+      assert.equal(applicationKindOf(application(input)), kind, kind);
     }
   });
 
-  test('an unchanged form sends all values unchanged', () => {
+  test('a change of the status sends all other values unchanged', () => {
     const storedApplication = application({
       description: 'Counter',
       redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
@@ -95,7 +77,9 @@ describe('an application', () => {
     const { name, description, securityFlows, redirectUris, webOrigins } = storedApplication;
     const { services, roles, callbackError, accessTokenSeconds } = storedApplication;
     const { accessTokenAlgorithm, accessTokenType } = storedApplication;
-    assert.deepEqual(changedFields(applicationDraftOf(storedApplication)), {
+    assert.deepEqual(statusUpdate(storedApplication, 'Disabled'), {
+      type: 'Application',
+      status: 'Disabled',
       name,
       description,
       securityFlows,
@@ -111,21 +95,12 @@ describe('an application', () => {
   });
 
   test('duplicate lines are sent once, and an invalid number is sent as text', () => {
-    const typed = {
-      ...emptyApplicationDraft('site', organizationId),
+    const body = requestBody(fields, {
+      redirectUris: ' https://a.example \n\nhttps://a.example\nhttps://b.example',
       accessTokenSeconds: '5 minutes',
-    };
-    assert.equal(changedFields(typed).accessTokenSeconds, '5 minutes');
-    assert.deepEqual(splitLines(' https://a.example \n\nhttps://a.example\nhttps://b.example'), [
-      'https://a.example',
-      'https://b.example',
-    ]);
-  });
-
-  test('an error of a list item shows its line number', () => {
-    const faults = { 'redirectUris.1': 'is not https', name: 'x' };
-    assert.equal(listFieldError(faults, 'redirectUris'), '2: is not https');
-    assert.equal(listFieldError(faults, 'webOrigins'), undefined);
+    });
+    assert.equal(body['accessTokenSeconds'], '5 minutes');
+    assert.deepEqual(body['redirectUris'], ['https://a.example', 'https://b.example']);
   });
 
   test('the client ID identifies applications that the platform created', () => {
@@ -197,113 +172,7 @@ describe('webhooks', () => {
   });
 });
 
-describe('the console', () => {
-  const file = join(import.meta.dirname, '../../../docs/reference/openapi.json');
-  const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
-  const operations = parseOperations(document);
-  const operation = (id: string): Operation => {
-    const operation = operations.find(({ operationId }) => operationId === id);
-    assert.ok(operation !== undefined, id);
-    return operation;
-  };
-
-  test('it parses every operation of the document with its required fields', () => {
-    const declared = Object.values(document.paths).flatMap((methods) => Object.keys(methods));
-    assert.equal(operations.length, declared.length);
-    assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, declared.length);
-    for (const each of operations) {
-      const inPath = [...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const parameterNames = each.parameters
-        .filter(({ location: place }) => place === 'path')
-        .map(({ name }) => name);
-      assert.deepEqual(parameterNames.toSorted(), inPath.toSorted(), each.operationId);
-      assert.ok(each.summary !== '' && each.tag !== '', each.operationId);
-      assert.ok(each.answers.length > 1, each.operationId);
-    }
-  });
-
-  test('it fills in JSON examples with new client identifiers', () => {
-    for (const each of operations) {
-      const { body, bodyType } = initialRequest(each, {}, {});
-      if (bodyType === 'application/json' && body !== '') JSON.parse(body);
-    }
-    const sale = operation('processTransaction');
-    const idOf = () => JSON.parse(initialRequest(sale, {}, {}).body).clientTransactionId;
-    assert.notEqual(idOf(), idOf());
-  });
-
-  test('the search matches words in any order and the permissions of the user', () => {
-    const capture = operation('captureTransaction');
-    assert.ok(matchesSearchText(capture, 'capture POST'));
-    assert.ok(matchesSearchText(capture, 'transactionid capture'));
-    assert.ok(!matchesSearchText(capture, 'capture webhook'));
-    assert.ok(hasPermissionFor(capture, ['pay.capture']));
-    assert.ok(!hasPermissionFor(capture, ['pay.read']));
-    assert.ok(hasPermissionFor(operation('getOpenApiDocument'), []));
-    assert.ok(!isCallableFromPage(operation('createToken')), 'it wants a secret');
-    assert.ok(!isCallableFromPage(operation('listMerchantCredentials')), 'it wants a certificate');
-  });
-
-  test('no input changes the host or the path of the operation', () => {
-    const capture = operation('captureTransaction');
-    const first = initialRequest(capture, {}, {});
-    assert.deepEqual(missingFields(capture, first), ['transactionId']);
-    const typed = (value: string) => ({ ...first, parameters: { 'path.transactionId': value } });
-    for (const value of ['.', '..', '  ']) {
-      assert.deepEqual(missingFields(capture, typed(value)), ['transactionId'], value);
-    }
-    const { address } = buildRequest(capture, typed('../../logs?x#y'));
-    assert.equal(
-      address,
-      '/payment/v1/transactions/..%2F..%2Flogs%3Fx%23y/capture',
-      'a value is one step of the address',
-    );
-    const request = buildRequest(capture, {
-      ...first,
-      parameters: { 'path.transactionId': 'a', 'query.merchantId': 'm 1' },
-    });
-    assert.equal(request.address, '/payment/v1/transactions/a/capture?merchantId=m+1');
-  });
-
-  test('it sends typed headers, except tokens and headers that the page sets', () => {
-    assert.deepEqual(parseHeaderLines('If-Match: "3"\n\nX-Switchyard-Device:abc'), [
-      ['if-match', '"3"'],
-      ['x-switchyard-device', 'abc'],
-    ]);
-    for (const line of ['Authorization: Bearer x', 'cookie: a=b', 'X-Switchyard-Portal: 1', 'x']) {
-      assert.equal(parseHeaderLines(line), undefined, line);
-    }
-    assert.equal(parseHeaderLines('a: b\r\nc: d')?.length, 2);
-    assert.equal(parseHeaderLines('a: ä'), undefined, 'a header holds no such letter');
-  });
-
-  test('the curl command equals the request and has a placeholder for the token', () => {
-    const capture = operation('captureTransaction');
-    const filled = {
-      ...initialRequest(capture, {}, { transactionId: 'a' }),
-      body: `{"clientOperationId":"it's"}`,
-    };
-    assert.equal(
-      curlCommand(capture, filled, 'https://x'),
-      [
-        `curl -X POST 'https://x/payment/v1/transactions/a/capture'`,
-        `-H 'Authorization: Bearer <ACCESS_TOKEN>'`,
-        `-H 'Content-Type: application/json'`,
-        `--data-raw '{"clientOperationId":"it'\\''s"}'`,
-      ].join(' \\\n  '),
-    );
-    const token = operation('createToken');
-    const form = curlCommand(token, initialRequest(token, { realm: 'demo' }, {}), 'https://x');
-    assert.match(form, /^curl -X POST 'https:\/\/x\/oauth2\/v1\/demo\/token'/);
-    assert.match(form, /--data-urlencode 'grant_type=/);
-    assert.ok(!form.includes('Authorization'));
-    const certificate = operation('listMerchantCredentials');
-    assert.match(
-      curlCommand(certificate, initialRequest(certificate, {}, {}), 'https://x'),
-      /--cert/,
-    );
-  });
-
+describe('the error codes', () => {
   test('the advice for an unknown outcome is to read the status first', () => {
     const facts = { status: 409, retryable: false, outcome: 'NotProcessed' } as const;
     assert.equal(errorAdviceOf({ ...facts, outcome: 'Unknown', retryable: true }), 'readFirst');

@@ -4,6 +4,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { type ConnectedDevice, type DeviceCounts, defined } from '@switchyard/contract';
+import {
+  type Field,
+  fieldError,
+  formDraft,
+  inlineErrors,
+  isComplete,
+  requestBody,
+  sectionFields,
+} from '../src/components/forms/form-fields.ts';
 import { contractSections, linkSections } from '../src/screens/acquirers/form-sections.ts';
 import {
   type LinkStateItem,
@@ -20,15 +29,6 @@ import {
   readLiveConnections,
 } from '../src/screens/devices/live-connections.ts';
 import { type MoveApi, moveDevice } from '../src/screens/devices/move-device.ts';
-import {
-  type Field,
-  fieldError,
-  formDraft,
-  hasRequiredFields,
-  inlineErrors,
-  requestBody,
-  sectionFields,
-} from '../src/screens/estate/form-fields.ts';
 import { merchantSections } from '../src/screens/merchants/form-sections.ts';
 import { pointOfSaleFormSections } from '../src/screens/points-of-sale/form-sections.ts';
 import { storeFormSections } from '../src/screens/stores/form-sections.ts';
@@ -116,7 +116,7 @@ describe('a form of the estate', () => {
 
   test('the form can be sent when all required fields have a value', () => {
     const empty = formDraft(merchantFields, undefined);
-    assert.equal(hasRequiredFields(merchantFields, empty), false);
+    assert.equal(isComplete(merchantFields, empty), false);
     const merchantDraft = {
       ...empty,
       name: 'A',
@@ -124,14 +124,15 @@ describe('a form of the estate', () => {
       timeZone: 'Europe/Paris',
       mcc: '5814',
     };
-    assert.equal(hasRequiredFields(merchantFields, merchantDraft), true);
-    assert.equal(hasRequiredFields(merchantFields, { ...merchantDraft, name: '   ' }), false);
+    assert.equal(isComplete(merchantFields, merchantDraft), true);
+    assert.equal(isComplete(merchantFields, { ...merchantDraft, name: '   ' }), false);
   });
 
   test('each error is shown at its field, and all others below the form', () => {
     const faults = { 'address.city': 'Too long.', 'labels.region': 'Too short.', routing: 'No.' };
     assert.equal(fieldError(faults, 'address.city'), 'Too long.');
     assert.equal(fieldError(faults, 'labels'), 'Too short.');
+    assert.equal(fieldError({ 'uris.1': 'No https.' }, 'uris'), '2: No https.');
     assert.equal(fieldError(faults, 'name'), undefined);
     assert.deepEqual(inlineErrors(faults, merchantFields), ['address.city', 'labels.region']);
   });

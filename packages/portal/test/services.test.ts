@@ -9,22 +9,20 @@ import {
   type ServiceCalls,
 } from '@switchyard/contract';
 import {
+  formDraft,
+  isComplete,
+  parseJsonObject,
+  requestBody,
+} from '../src/components/forms/form-fields.ts';
+import {
   fieldKindOf,
   fieldLabel,
   schemaFields,
   withFieldValue,
 } from '../src/components/forms/schema-fields.ts';
 import { callsByHour } from '../src/screens/provider-services/calls-by-hour.ts';
-import {
-  invalidJsonFields,
-  jsonExamples,
-  jsonFields,
-  maxLogoBytes,
-  parseJsonObject,
-  readLogo,
-  serviceDraftOf,
-  serviceInput,
-} from '../src/screens/provider-services/service-draft.ts';
+import { maxLogoBytes, readLogo } from '../src/screens/provider-services/read-logo.ts';
+import { jsonExamples, serviceFields } from '../src/screens/provider-services/service-sections.ts';
 import {
   serviceStatus,
   serviceStatusForMerchant,
@@ -32,6 +30,7 @@ import {
 } from '../src/screens/services/service-status.ts';
 import { readTour } from '../src/screens/tour/tour-state.ts';
 import { tourStepsFor } from '../src/screens/tour/tour-steps.ts';
+import { screens } from '../src/screens.ts';
 
 const service: Service = {
   serviceId: 's-1',
@@ -166,9 +165,11 @@ test('a service that a merchant can use is active at any level', () => {
 });
 
 describe('a declaration', () => {
+  const sentFor = (before: Service) => requestBody(serviceFields, formDraft(serviceFields, before));
+
   test('an unchanged declaration is sent unchanged', () => {
     const { name, domain, methods, paymentTypes, events } = service;
-    assert.deepEqual(serviceInput(serviceDraftOf(service)), {
+    assert.deepEqual(sentFor(service), {
       name,
       domain,
       methods,
@@ -176,7 +177,7 @@ describe('a declaration', () => {
       events,
     });
     const whole = { ...service, description: 'D', spiUrl: 'https://x.example', ...jsonExamples };
-    assert.deepEqual(serviceInput(serviceDraftOf(whole)), {
+    assert.deepEqual(sentFor(whole), {
       name,
       domain,
       methods,
@@ -189,24 +190,23 @@ describe('a declaration', () => {
   });
 
   test('text that is not a JSON object is reported and not sent', () => {
-    const draft = {
-      ...serviceDraftOf(undefined),
-      activationParameters: '[1]',
-      defaults: '{',
-      name: ' N ',
-    };
-    assert.deepEqual(invalidJsonFields(draft), ['activationParameters', 'defaults']);
-    assert.deepEqual(Object.keys(serviceInput(draft)).sort(), [
-      'domain',
-      'events',
-      'methods',
-      'name',
-      'paymentTypes',
-    ]);
-    assert.equal(serviceInput(draft).name, 'N');
+    const empty = formDraft(serviceFields, undefined);
+    const valid = { ...empty, name: ' N ', domain: 'D' };
+    assert.equal(isComplete(serviceFields, valid), true);
+    for (const name of ['activationParameters', 'defaults']) {
+      const draft = { ...valid, [name]: name === 'defaults' ? '{' : '[1]' };
+      assert.equal(isComplete(serviceFields, draft), false, name);
+      const body = requestBody(serviceFields, draft);
+      assert.deepEqual(Object.keys(body).sort(), [
+        'domain',
+        'events',
+        'methods',
+        'name',
+        'paymentTypes',
+      ]);
+      assert.equal(body['name'], 'N');
+    }
     assert.deepEqual(parseJsonObject('{"a":1}'), { a: 1 });
-    assert.deepEqual(invalidJsonFields(serviceDraftOf(undefined)), []);
-    assert.equal(jsonFields.length, 3);
   });
 
   test('a logo with an unknown type or above the size limit is rejected', async () => {
@@ -224,9 +224,11 @@ describe('a declaration', () => {
 
 describe('the tour', () => {
   const stepsOf = (group: GroupName, entry: 'portal' | 'provider-portal') =>
-    tourStepsFor({ permissions: [...groupPermissions[group]], environment: 'demo' }, entry).map(
-      ({ to }) => to,
-    );
+    tourStepsFor(
+      screens,
+      { permissions: [...groupPermissions[group]], environment: 'demo' },
+      entry,
+    ).map(({ to }) => to);
 
   test('the tour shows only screens that the user may open', () => {
     assert.ok(stepsOf('org_admin', 'portal').includes('/services'));

@@ -19,8 +19,6 @@ export type CallOptions = {
   readonly isBackground?: boolean | undefined;
   /** The time limit for the complete response. */
   readonly limitMs?: number | undefined;
-  /** Returns error responses to the caller instead of throwing them. */
-  readonly acceptsErrorResponses?: boolean | undefined;
 };
 
 export type ApiResponse<Body> = {
@@ -104,7 +102,7 @@ export async function fetchResponse(
   }
   if (!isBackground) callObserver.onUsed();
   if (response.status === 403) callObserver.onForbidden();
-  if (!response.ok && options.acceptsErrorResponses !== true) {
+  if (!response.ok) {
     const requestId = response.headers.get('x-request-id') ?? '';
     throw new ProblemError(parseProblem(response.status, await readBody(response), requestId));
   }

@@ -4,12 +4,11 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
+import type { Option } from './filter-options.ts';
 import { PeriodField } from './period-field.tsx';
 import { SavedViewsMenu } from './saved-views-menu.tsx';
 import type { FilterValues } from './use-filters.ts';
 import './filter-bar.css';
-
-export type Option = { readonly value: string; readonly label: string };
 
 export type FilterField<Name extends string> =
   | { readonly kind: 'search' | 'text'; readonly name: Name; readonly label: string }
@@ -40,7 +39,7 @@ export function FilterBar<Name extends string>({
   readonly chosenValues?: FilterValues<Name>;
   readonly onChange: (change: FilterValues<Name>) => void;
   /** The name of the list for saved views; without it, views cannot be saved. */
-  readonly views?: string;
+  readonly views?: string | undefined;
   /** More buttons at the end of the line. */
   readonly children?: ReactNode;
 }) {

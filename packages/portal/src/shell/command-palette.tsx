@@ -4,6 +4,7 @@ import '@mantine/spotlight/styles.layer.css';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { currentPortal } from '../app/current-portal.ts';
+import { useScreens } from '../app/use-screens.ts';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { navigationFor } from '../navigation.ts';
@@ -24,7 +25,7 @@ export default function CommandPalette({
   useEffect(() => {
     if (isOpen) spotlight.open();
   }, [isOpen]);
-  const groups = navigationFor(session, currentPortal).map(({ labelKey, items }) => ({
+  const groups = navigationFor(useScreens(), session, currentPortal).map(({ labelKey, items }) => ({
     group: names(`sections.${labelKey}`),
     actions: items.map((item) => ({
       id: item.to,

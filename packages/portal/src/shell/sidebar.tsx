@@ -1,6 +1,7 @@
 /** The sidebar: the name of the organisation and the screens that the user may open. */
 import { Link } from '@tanstack/react-router';
 import { currentPortal } from '../app/current-portal.ts';
+import { useScreens } from '../app/use-screens.ts';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { navigationFor } from '../navigation.ts';
@@ -27,7 +28,7 @@ export function Sidebar() {
         </div>
       </div>
       <nav className="sy-nav" aria-label={t('label')}>
-        {navigationFor(session, currentPortal).map(({ labelKey, items }) => (
+        {navigationFor(useScreens(), session, currentPortal).map(({ labelKey, items }) => (
           <div key={labelKey} className="sy-nav-section">
             <h2 id={`nav-${labelKey}`}>{t(`sections.${labelKey}`)}</h2>
             <ul aria-labelledby={`nav-${labelKey}`}>

@@ -5,26 +5,27 @@ import {
   type KeyboardEvent,
   type ReactNode,
   type RefObject,
-  useMemo,
   useRef,
   useSyncExternalStore,
 } from 'react';
 import { ErrorMessage } from '../components/layout/error-message.tsx';
 import { useTranslate } from '../locales/index.ts';
 import type { ReadPage, RowStore, RowsView } from './row-store.ts';
-import { recentRowStore } from './row-store-cache.ts';
+import { useRowStore } from './row-store-cache.ts';
 import { useVisibleRows } from './use-visible-rows.ts';
 import './data-table.css';
 
+export type CardPosition = 'lead' | 'trail' | 'sub' | 'subtrail';
+
 export type Column<Row> = {
-  readonly id: string;
+  /** Unique within the table. */
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
   /** A CSS width: `9rem`, `20%`. Without it, the column shares the remaining width. */
   readonly width?: string;
   readonly align?: 'end';
   /** The position in the card of a row on a phone; without it, the column is hidden there. */
-  readonly cardPosition?: 'lead' | 'trail' | 'sub' | 'subtrail';
+  readonly cardPosition?: CardPosition | undefined;
 };
 
 export type DataTableProps<Row> = {
@@ -39,17 +40,6 @@ export type DataTableProps<Row> = {
   readonly rowTo?: ((row: Row) => string) | undefined;
   readonly empty: ReactNode;
 };
-
-export function useRowStore<Row>(key: readonly unknown[], read: ReadPage<Row>): RowStore<Row> {
-  const name = JSON.stringify(key);
-  // `read` is a new function on each render; only the key changes what it reads.
-  const latest = useRef(read);
-  latest.current = read;
-  return useMemo(
-    () => recentRowStore<Row>(name, (cursor, signal) => latest.current(cursor, signal)),
-    [name],
-  );
-}
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, listKey, read, columns, rowKey, rowTo, empty } = props;
@@ -123,14 +113,14 @@ function Head<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
   return (
     <>
       <colgroup>
-        {columns.map(({ id, width }) => (
-          <col key={id} style={width === undefined ? undefined : { width }} />
+        {columns.map(({ header, width }) => (
+          <col key={header} style={width === undefined ? undefined : { width }} />
         ))}
       </colgroup>
       <thead>
         <tr aria-rowindex={1}>
-          {columns.map(({ id, header, align }) => (
-            <th key={id} scope="col" data-align={align}>
+          {columns.map(({ header, align }) => (
+            <th key={header} scope="col" data-align={align}>
               {header}
             </th>
           ))}
@@ -153,8 +143,8 @@ function WaitingRow<Row>({ columns }: { readonly columns: readonly Column<Row>[]
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row cannot be focused
     <tr className="sy-table-waiting" aria-hidden="true">
-      {columns.map(({ id, align, cardPosition: narrow }) => (
-        <td key={id} data-align={align} data-narrow={narrow ?? 'none'}>
+      {columns.map(({ header, align, cardPosition: narrow }) => (
+        <td key={header} data-align={align} data-narrow={narrow ?? 'none'}>
           <span />
         </td>
       ))}
@@ -175,8 +165,8 @@ function BodyRow<Row>({
 }) {
   return (
     <tr aria-rowindex={index + 2} data-links={to !== undefined}>
-      {columns.map(({ id, align, cardPosition: narrow, cell }, at) => (
-        <td key={id} data-align={align} data-narrow={narrow ?? 'none'}>
+      {columns.map(({ header, align, cardPosition: narrow, cell }, at) => (
+        <td key={header} data-align={align} data-narrow={narrow ?? 'none'}>
           {at === 0 && to !== undefined ? (
             <Link className="sy-table-link" to={to}>
               {cell(row)}

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { waitForLink } from '../faults/load-during-faults.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
@@ -128,9 +128,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const { body } = await client.call('GET', services, { token: admin });
     const { serviceId } = body.items[0];
     for (const path of [
-      '/portal/console?text=capture',
-      '/portal/console/operations/processTransaction',
-      '/portal/console/operations/listMerchantsCredentials',
+      '/portal/console',
       '/portal/console/events?text=captured',
       '/portal/console/errors?text=amount',
       '/portal/test-cards',
@@ -333,59 +331,105 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('the console sends requests with the session, without a token, and shows the response', async () => {
-    const authorizedUrls: string[] = [];
+  /** Opens the API reference by the portal and shows an operation, ready to be tried. */
+  async function tryOperation(
+    operationId: string,
+    steps: (page: Page, operation: Locator) => Promise<void>,
+  ): Promise<void> {
     await visitScreen('/portal/console', async (page) => {
+      const opened = page.waitForEvent('popup');
+      await page.getByRole('link', { name: 'Open the API reference' }).click();
+      const reference = await opened;
+      await reference.getByPlaceholder('Filter by tag').fill(operationId);
+      const operation = reference.locator('.opblock').filter({
+        has: reference.getByText(operationId, { exact: true }),
+      });
+      await eventually('only this operation is listed', async () => {
+        const count = await reference.locator('.opblock').count();
+        return count === 1 && (await operation.count()) === 1;
+      });
+      await operation.locator('.opblock-summary-control').click();
+      await operation.getByRole('button', { name: 'Try it out' }).click();
+      await steps(reference, operation);
+      await reference.close();
+    });
+  }
+
+  const answerOf = (operation: Locator) => operation.locator('.live-responses-table');
+  const execute = (operation: Locator) =>
+    operation.getByRole('button', { name: 'Execute' }).click();
+
+  test('the API reference sends requests with the session, without a token, and shows the response', async () => {
+    const authorizedUrls: string[] = [];
+    await tryOperation('listWebhookEndpoints', async (page, operation) => {
       page.on('request', (request) => {
         if ('authorization' in request.headers()) authorizedUrls.push(request.url());
       });
-      await page.getByRole('searchbox').fill('list webhook endpoint');
-      await page.waitForURL((url) => url.searchParams.get('text') === 'list webhook endpoint');
-      await page.getByRole('link', { name: /^GET \/webhooks\/v1\/endpoints\s/ }).click();
-      await page.waitForURL('**/operations/listWebhookEndpoints');
-      await page.getByRole('textbox', { name: 'limit' }).fill('1');
-      await button(page, 'Send').click();
-      const answer = page.getByRole('region', { name: 'Response', exact: true });
-      await answer.getByText('200', { exact: true }).waitFor();
-      await answer.getByText('"nextCursor"').waitFor();
-      await page.waitForURL((url) => url.searchParams.get('limit') === '1');
-      await page.getByRole('textbox', { name: 'limit' }).fill('0');
-      await button(page, 'Send').click();
-      await answer
-        .getByText('400', { exact: true })
-        .or(answer.getByText('422', { exact: true }))
-        .waitFor();
-      await page.getByRole('alert').getByRole('link').click();
-      await page.waitForURL('**/console/errors?text=*');
+      assert.equal(await page.getByRole('button', { name: /authorize/i }).count(), 0);
+      await operation.getByPlaceholder('limit').fill('1');
+      await execute(operation);
+      await answerOf(operation).getByText('200', { exact: true }).first().waitFor();
+      await answerOf(operation).getByText('"nextCursor"').waitFor();
       assert.deepEqual(authorizedUrls, []);
     });
   });
 
-  test('the console asks for confirmation before a change, and sends it once after repeated clicks', async () => {
+  test('the API reference asks for confirmation before a change, and sends nothing without it', async () => {
     const name = `Pressed ${randomUUID().slice(0, 8)}`;
-    await visitScreen('/portal/console/operations/createApplication', async (page) => {
-      const domain = page.getByRole('textbox', { name: 'userDomainId' });
-      assert.equal(await domain.inputValue(), facts.userDomainId, 'the session knows it');
-      await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify({ name }));
-      await button(page, 'Send …').click();
-      await dialog(page).getByRole('button', { name: 'Send POST' }).dblclick();
-      const answer = page.getByRole('region', { name: 'Response', exact: true });
-      await answer.getByText('201', { exact: true }).waitFor();
-      const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
+    const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
+    const countByName = async () => {
       const query = new URLSearchParams({ name });
       const { body } = await client.call('GET', `${path}?${query}`, { token: admin });
-      assert.equal(body.items.length, 1);
-      await page.getByRole('tab', { name: 'curl' }).click();
-      await page.getByText('Bearer <ACCESS_TOKEN>').waitFor();
+      return body.items.length;
+    };
+    await tryOperation('createApplication', async (page, operation) => {
+      const domain = operation.getByPlaceholder('userDomainId');
+      assert.equal(await domain.inputValue(), facts.userDomainId, 'the session knows it');
+      await operation.locator('textarea.body-param__text').fill(JSON.stringify({ name }));
+      const questions: string[] = [];
+      page.once('dialog', (question) => {
+        questions.push(question.message());
+        void question.dismiss();
+      });
+      await execute(operation);
+      await answerOf(operation).getByText('The request was not sent.').waitFor();
+      assert.match(questions[0] ?? '', /^Send POST \/application-management.*\nIt changes data/);
+      assert.equal(await countByName(), 0);
+      page.once('dialog', (question) => void question.accept());
+      await execute(operation);
+      await answerOf(operation).getByText('201', { exact: true }).first().waitFor();
+      assert.equal(await countByName(), 1);
     });
   });
 
-  test('the console does not send a typed token header', async () => {
-    await visitScreen('/portal/console/operations/listCountries', async (page) => {
-      await page.getByRole('textbox', { name: 'More headers' }).fill('Authorization: Bearer x');
-      await page.getByText(/cannot send tokens and cookies/).waitFor();
-      assert.equal(await button(page, 'Send').isDisabled(), true);
+  test('the API reference sends more headers, but no typed token header', async () => {
+    await tryOperation('listCountries', async (page, operation) => {
+      const headers = page.getByRole('textbox', { name: 'More headers' });
+      const sent: string[] = [];
+      page.on('request', (request) => sent.push(request.headers()['x-own'] ?? ''));
+      await headers.fill('Authorization: Bearer x');
+      await execute(operation);
+      await answerOf(operation)
+        .getByText(/cannot be sent from here/)
+        .waitFor();
+      assert.deepEqual(sent, []);
+      await headers.fill('X-Own: 1');
+      await execute(operation);
+      await answerOf(operation).getByText('200', { exact: true }).first().waitFor();
+      assert.deepEqual(sent, ['1']);
     });
+  });
+
+  test('the API reference opened without the portal does not use the session', async () => {
+    const page = await context.newPage();
+    const headers: string[] = [];
+    page.on('request', (request) => headers.push(...Object.keys(request.headers())));
+    await page.goto('/docs');
+    await page.locator('.opblock').first().waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Authorize' }).count(), 1);
+    assert.equal(await page.locator('#session').isVisible(), false);
+    assert.ok(!headers.includes('x-switchyard-portal'));
+    await page.close();
   });
 
   test('the test amounts give the described results', async () => {

@@ -209,7 +209,6 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
       [application, ofApplications],
       [`${application}/edit`, developers],
       ['/webhooks/deliveries', hookReaders],
-      ['/console/operations/processTransaction', hookReaders],
       ['/console/events', hookReaders],
       ['/console/errors', hookReaders],
       [`/audit/${record}`, admin, 'axe'],

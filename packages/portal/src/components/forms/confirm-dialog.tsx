@@ -13,7 +13,7 @@ export type ConfirmDialogProps<Result> = {
   readonly title: string;
   /** The text of the button, which names the action; never `OK`. */
   readonly confirm: string;
-  readonly isDangerous?: boolean;
+  readonly isDangerous?: boolean | undefined;
   /** Makes the dialog wider for a form with many fields. */
   readonly size?: 'lg' | undefined;
   readonly isDisabled?: boolean;
@@ -21,7 +21,7 @@ export type ConfirmDialogProps<Result> = {
   readonly run: (idempotencyKey: string) => Promise<Result>;
   readonly onDone: (result: Result) => void;
   /** Called with the error, so that fields can show their own part of it. */
-  readonly onFault?: (fault: unknown) => void;
+  readonly onFault?: ((fault: unknown) => void) | undefined;
   readonly inlineErrorFields?: readonly string[];
   readonly children?: ReactNode;
 };

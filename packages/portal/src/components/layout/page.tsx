@@ -40,7 +40,7 @@ export function Page({ title, aside, lead, actions, backLink, fill = false, chil
           </div>
           {lead !== undefined && <div className="sy-page-lead">{lead}</div>}
         </div>
-        {actions !== undefined && <div className="sy-page-actions">{actions}</div>}
+        {Boolean(actions) && <div className="sy-page-actions">{actions}</div>}
       </div>
       {children}
     </div>
@@ -61,10 +61,10 @@ export function Panel({
 }) {
   return (
     <section className="sy-panel" aria-label={title}>
-      {(title !== undefined || actions !== undefined) && (
+      {(title !== undefined || Boolean(actions)) && (
         <div className="sy-panel-head">
           {title !== undefined && <h2>{title}</h2>}
-          {actions !== undefined && <div className="sy-panel-actions">{actions}</div>}
+          {Boolean(actions) && <div className="sy-panel-actions">{actions}</div>}
         </div>
       )}
       <div className={flush ? undefined : 'sy-panel-body'}>{children}</div>
@@ -72,12 +72,10 @@ export function Panel({
   );
 }
 
+export type DescriptionItem = readonly [label: string, value: ReactNode];
+
 /** A list of names and values. Items without a value are omitted. */
-export function DescriptionList({
-  items,
-}: {
-  readonly items: readonly (readonly [label: string, value: ReactNode])[];
-}) {
+export function DescriptionList({ items }: { readonly items: readonly DescriptionItem[] }) {
   return (
     <dl className="sy-facts">
       {items

@@ -4,13 +4,14 @@ import type { AcquirerContract } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
-import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
+import { LabelList, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useVersionedEntity } from '../estate/versioned-entities.ts';
+import { useVersionedEntity } from '../estate/estate-data.ts';
 import './acquirers.css';
 
 function AgreementPanel({ contract }: { readonly contract: AcquirerContract }) {

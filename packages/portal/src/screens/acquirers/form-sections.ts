@@ -1,5 +1,5 @@
 /** The form sections of acquirer links and contracts. */
-import { type Draft, labelsSection, type Section } from '../estate/form-fields.ts';
+import { type Draft, labelsSection, type Section } from '../../components/forms/form-fields.ts';
 
 const link: Section = {
   labelKey: 'link',

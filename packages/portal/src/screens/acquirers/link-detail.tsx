@@ -5,14 +5,14 @@ import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { DateTime } from '../../components/values/values.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
-import { LabelList, PendingPage, useCommonDetails } from '../estate/detail-page.tsx';
+import { LabelList, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useVersionedEntity } from '../estate/versioned-entities.ts';
+import { useVersionedEntity } from '../estate/estate-data.ts';
 import { LinkBadge } from './link-badge.tsx';
 import { type LinkStateItem, linkStateOf } from './link-state.ts';
 import { useLinkStates } from './use-link-states.ts';
@@ -37,9 +37,9 @@ function Backlog({ linkState }: { readonly linkState: LinkStateItem }) {
             connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),
           ],
           [t('waiting'), formats.number(queue.length)],
-          [t('oldest'), queue.oldestAt && <DateTime key="oldest" at={queue.oldestAt} />],
+          timeItem(t('oldest'), queue.oldestAt),
           [t('attempts'), queue.attempts === 0 ? undefined : formats.number(queue.attempts)],
-          [t('certificateUntil'), until && <DateTime key="until" at={until} />],
+          timeItem(t('certificateUntil'), until),
         ]}
       />
     </Panel>
@@ -88,11 +88,7 @@ function Settings({ link }: { readonly link: AcquirerLink }) {
 function Keys({ link }: { readonly link: AcquirerLink }) {
   const t = useTranslate('acquirers');
   const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = link;
-  const key = (name: string, text: string | undefined) =>
-    [
-      t(`keys.${name}`),
-      text && <CopyableText key={name} text={text} label={t(`keys.${name}`)} />,
-    ] as const;
+  const key = (name: string, text: string | undefined) => copyItem(t(`keys.${name}`), text);
   const items = [
     key('zonePinKey', zonePinKey?.keyRef),
     [t('keys.format'), zonePinKey?.format] as const,

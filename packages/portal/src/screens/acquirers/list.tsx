@@ -1,9 +1,9 @@
 /** The list of acquirer links with availability, waiting messages and invalid settings. */
 import type { AcquirerLink } from '@switchyard/contract';
 import { Page } from '../../components/layout/page.tsx';
-import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
+import { numberColumn, textColumn, timeColumn } from '../../table/columns.tsx';
 import type { Column } from '../../table/data-table.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
@@ -20,57 +20,24 @@ function useColumns(
   const formats = useFormats();
   const factsOf = ({ acquirerLinkId }: AcquirerLink) => states?.get(acquirerLinkId);
   return [
+    textColumn(t('name'), ({ name }) => name, 'lead'),
     {
-      id: 'name',
-      header: t('name'),
-      cardPosition: 'lead',
-      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
-    },
-    {
-      id: 'state',
       header: t('state'),
       width: '11rem',
       cardPosition: 'subtrail',
       cell: (link) => <LinkBadge state={linkStateOf(link, factsOf(link))} />,
     },
-    {
-      id: 'connections',
-      header: t('connections'),
-      width: '8rem',
-      align: 'end',
-      cell: (link) => {
-        const connections = factsOf(link)?.connections;
-        return connections === undefined ? '–' : `${connections.signedOn} / ${connections.wanted}`;
-      },
-    },
-    {
-      id: 'queue',
-      header: t('waiting'),
-      width: '7rem',
-      align: 'end',
-      cell: (link) => {
-        const facts = factsOf(link);
-        return facts === undefined ? '–' : formats.number(facts.queue.length);
-      },
-    },
-    {
-      id: 'oldest',
-      header: t('oldest'),
-      width: '10.5rem',
-      cell: (link) => <DateTime at={factsOf(link)?.queue.oldestAt} />,
-    },
-    {
-      id: 'host',
-      header: t('host'),
-      cardPosition: 'sub',
-      cell: ({ host, port }) => <TruncatedName>{`${host}:${port}`}</TruncatedName>,
-    },
-    {
-      id: 'adapter',
-      header: t('adapter'),
-      width: '9rem',
-      cell: ({ adapter }) => t(`adapters.${adapter}`),
-    },
+    numberColumn(t('connections'), '8rem', (link) => {
+      const connections = factsOf(link)?.connections;
+      return connections === undefined ? '–' : `${connections.signedOn} / ${connections.wanted}`;
+    }),
+    numberColumn(t('waiting'), '7rem', (link) => {
+      const facts = factsOf(link);
+      return facts === undefined ? '–' : formats.number(facts.queue.length);
+    }),
+    timeColumn(t('oldest'), (link) => factsOf(link)?.queue.oldestAt),
+    textColumn(t('host'), ({ host, port }) => `${host}:${port}`, 'sub'),
+    { header: t('adapter'), width: '9rem', cell: ({ adapter }) => t(`adapters.${adapter}`) },
   ];
 }
 
@@ -105,13 +72,13 @@ export default function Acquirers() {
     <Page
       title={t('title')}
       lead={t('lead')}
-      {...(mayMake ? { actions: <NewButton kind="link" to="/acquirers/new" /> } : {})}
+      actions={mayMake && <NewButton kind="link" to="/acquirers/new" />}
       fill
     >
       {states !== undefined && states.size > 0 && <Sums linkStates={states} />}
       <EstateList<AcquirerLink>
         kind="link"
-        address={estateApiUrls.links}
+        path={estateApiUrls.links}
         icon="link"
         columns={columns}
         rowKey={({ acquirerLinkId }) => acquirerLinkId}

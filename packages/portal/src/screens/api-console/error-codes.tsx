@@ -6,6 +6,7 @@ import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
+import { plainOptions, translatedOptions } from '../../filters/filter-options.ts';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { ConsoleTabs } from './console-tabs.tsx';
@@ -13,7 +14,6 @@ import { errorAdviceOf, matchesErrorFilters } from './error-advice.ts';
 import './api-console.css';
 
 const filterNames = ['text', 'outcome', 'status'] as const;
-const outcomes = ['NotProcessed', 'Processed', 'Unknown'] as const;
 const tones: Readonly<Record<ListedErrorCode['outcome'], Tone>> = {
   NotProcessed: 'plain',
   Processed: 'good',
@@ -46,13 +46,13 @@ export default function ErrorCodes() {
             kind: 'choice',
             name: 'status',
             label: t('httpStatus'),
-            options: statuses.map((each) => ({ value: String(each), label: String(each) })),
+            options: plainOptions(statuses.map(String)),
           },
           {
             kind: 'choice',
             name: 'outcome',
             label: t('outcome'),
-            options: outcomes.map((value) => ({ value, label: t(`outcomes.${value}`) })),
+            options: translatedOptions(t, 'outcomes', Object.keys(tones)),
           },
         ]}
         values={values}

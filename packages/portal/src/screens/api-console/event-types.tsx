@@ -1,7 +1,6 @@
 /** The list of event types with description, schema and example. */
-
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { CodeBlock } from '../../components/values/code-block.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
@@ -9,25 +8,21 @@ import { useTranslate } from '../../locales/index.ts';
 import { familyPattern } from '../webhooks/event-patterns.ts';
 import { useEventTypes } from '../webhooks/webhook-queries.ts';
 import { ConsoleTabs } from './console-tabs.tsx';
-import { InlineDescription } from './description-text.tsx';
-import type { OpenApi, Schema } from './parse-openapi.ts';
-import { SchemaTree } from './schema-tree.tsx';
+import { InlineDescription } from './inline-description.tsx';
+import { type Schema, SchemaTree } from './schema-tree.tsx';
 import './api-console.css';
 
 const filterNames = ['text'] as const;
-/** Event schemas contain no external references. */
-const nothing: OpenApi = { paths: {} };
 
 type EventType = NonNullable<ReturnType<typeof useEventTypes>['data']>['items'][number];
 
 export default function EventTypes() {
   const t = useTranslate('api-console');
-  const { data, error, refetch } = useEventTypes();
+  const query = useEventTypes();
   const [values, change] = useFilters(filterNames);
   const words = (values.text ?? '').toLowerCase().split(/\s+/);
-  const matching = (data?.items ?? []).filter(({ type, description }) =>
-    words.every((word) => `${type} ${description}`.toLowerCase().includes(word)),
-  );
+  const isSought = ({ type, description }: EventType) =>
+    words.every((word) => `${type} ${description}`.toLowerCase().includes(word));
   return (
     <Page title={t('title')} lead={t('eventsLead')}>
       <ConsoleTabs at="events" />
@@ -36,24 +31,31 @@ export default function EventTypes() {
         values={values}
         onChange={change}
       />
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={14} />}
-      {data !== undefined && matching.length === 0 && (
-        <EmptyState icon="search" title={t('none.event')}>
-          {t('none.text')}
-        </EmptyState>
-      )}
-      {[...Map.groupBy(matching, ({ type }) => familyPattern(type))].map(([family, members]) => (
-        <Panel key={family} title={family} flush>
-          <ul className="sy-ref-codes">
-            {members.map((each) => (
-              <EventTypeLine key={each.type} eventType={each} />
-            ))}
-          </ul>
-        </Panel>
-      ))}
+      <QueryContent query={query} lines={14}>
+        {({ items }) => <Families items={items.filter(isSought)} />}
+      </QueryContent>
     </Page>
   );
+}
+
+function Families({ items }: { readonly items: readonly EventType[] }) {
+  const t = useTranslate('api-console');
+  if (items.length === 0) {
+    return (
+      <EmptyState icon="search" title={t('none.event')}>
+        {t('none.text')}
+      </EmptyState>
+    );
+  }
+  return [...Map.groupBy(items, ({ type }) => familyPattern(type))].map(([family, members]) => (
+    <Panel key={family} title={family} flush>
+      <ul className="sy-ref-codes">
+        {members.map((each) => (
+          <EventTypeLine key={each.type} eventType={each} />
+        ))}
+      </ul>
+    </Panel>
+  ));
 }
 
 function EventTypeLine({
@@ -73,7 +75,7 @@ function EventTypeLine({
       <details className="sy-ref-below">
         <summary>{t('whatItSays')}</summary>
         <div className="sy-ref-columns">
-          <SchemaTree document={nothing} schema={schema as Schema} />
+          <SchemaTree schema={schema as Schema} />
           <CodeBlock text={JSON.stringify(example, undefined, 2)} label={t('example')} />
         </div>
       </details>

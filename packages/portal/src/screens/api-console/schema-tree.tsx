@@ -1,20 +1,35 @@
-/** Shows a JSON Schema as a tree of fields. */
-import { type Translate, useTranslate } from '../../locales/index.ts';
-import { InlineDescription } from './description-text.tsx';
-import { nameOfSchema, type OpenApi, resolveSchema, type Schema } from './parse-openapi.ts';
+/** Shows a JSON Schema without references as a tree of fields. */
+import { useTranslate } from '../../locales/index.ts';
+import { InlineDescription } from './inline-description.tsx';
 
-/** The maximum depth for schemas that refer to themselves. */
-const deepest = 6;
+export type Schema = {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+};
 
-function wordOf(document: OpenApi, schema: Schema): string {
-  const resolved = resolveSchema(document, schema);
-  if (resolved.enum !== undefined) return resolved.enum.map((each) => String(each)).join(' | ');
-  if (resolved.const !== undefined) return JSON.stringify(resolved.const);
-  if (resolved.items !== undefined) return `${wordOf(document, resolved.items)}[]`;
-  const choices = resolved.anyOf ?? resolved.oneOf;
-  if (choices !== undefined) return choices.map((each) => wordOf(document, each)).join(' | ');
-  const type = [resolved.type ?? []].flat().join(' | ');
-  return resolved.format === undefined ? type || 'any' : `${type} (${resolved.format})`;
+function wordOf(schema: Schema): string {
+  if (schema.enum !== undefined) return schema.enum.map((each) => String(each)).join(' | ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.items !== undefined) return `${wordOf(schema.items)}[]`;
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return choices.map((each) => wordOf(each)).join(' | ');
+  const type = [schema.type ?? []].flat().join(' | ');
+  return schema.format === undefined ? type || 'any' : `${type} (${schema.format})`;
 }
 
 function limitsOf({ minimum, maximum, minLength, maxLength, pattern }: Schema): string {
@@ -29,94 +44,67 @@ function limitsOf({ minimum, maximum, minLength, maxLength, pattern }: Schema): 
 
 type Member = { readonly name: string; readonly schema: Schema; readonly isRequired: boolean };
 
-/** The members of the schema and of all its `allOf` parts. */
-function membersOf(document: OpenApi, schema: Schema): Member[] {
-  const resolved = resolveSchema(document, schema);
-  const members = Object.entries(resolved.properties ?? {}).map(([name, member]) => ({
+/** The members of the schema, of all its parts, and of the items of a list. */
+function membersOf({ properties = {}, required = [], ...schema }: Schema): Member[] {
+  const members = Object.entries(properties).map(([name, member]) => ({
     name,
     schema: member,
-    isRequired: resolved.required?.includes(name) === true,
+    isRequired: required.includes(name),
   }));
-  const parts = [...(resolved.allOf ?? []), ...(resolved.anyOf ?? []), ...(resolved.oneOf ?? [])];
-  const below = parts.flatMap((part) => membersOf(document, part));
-  const items = resolved.items === undefined ? [] : membersOf(document, resolved.items);
-  const all = [...members, ...below, ...items];
+  const { allOf = [], anyOf = [], oneOf = [], items = {} } = schema;
+  const below = [...allOf, ...anyOf, ...oneOf].flatMap(membersOf);
+  const ofItems = schema.items === undefined ? [] : membersOf(items);
+  const all = [...members, ...below, ...ofItems];
   return [...new Map(all.map((member) => [member.name, member])).values()];
 }
 
-export function SchemaTree({
-  document,
-  schema,
-  depth = 0,
-}: {
-  readonly document: OpenApi;
-  readonly schema: Schema;
-  readonly depth?: number;
-}) {
-  const t = useTranslate('api-console');
-  const members = membersOf(document, schema);
+export function SchemaTree({ schema }: { readonly schema: Schema }) {
+  const members = membersOf(schema);
   if (members.length === 0) {
-    return <p className="sy-ref-word sy-mono sy-broken">{wordOf(document, schema)}</p>;
+    return <p className="sy-ref-word sy-mono sy-broken">{wordOf(schema)}</p>;
   }
   return (
     <ul className="sy-ref-tree">
       {members.map((member) => (
         <li key={member.name}>
-          <MemberLine document={document} member={member} t={t} />
-          {depth < deepest && <Below document={document} member={member} depth={depth} />}
+          <MemberLine member={member} />
+          <Below member={member} />
         </li>
       ))}
     </ul>
   );
 }
 
-function MemberLine({
-  document,
-  member: { name, schema, isRequired },
-  t,
-}: {
-  readonly document: OpenApi;
-  readonly member: Member;
-  readonly t: Translate;
-}) {
-  const resolved = resolveSchema(document, schema);
-  const limits = limitsOf(resolved);
+function MemberLine({ member: { name, schema, isRequired } }: { readonly member: Member }) {
+  const t = useTranslate('api-console');
+  const limits = limitsOf(schema);
   return (
     <div className="sy-ref-member">
       <code>{name}</code>
-      <span className="sy-ref-word sy-broken">{wordOf(document, schema)}</span>
+      <span className="sy-ref-word sy-broken">{wordOf(schema)}</span>
       {isRequired && <span className="sy-ref-required">{t('required')}</span>}
-      {resolved.description !== undefined && (
+      {schema.description !== undefined && (
         <p>
-          <InlineDescription>{resolved.description}</InlineDescription>
+          <InlineDescription>{schema.description}</InlineDescription>
         </p>
       )}
       {limits !== '' && <p className="sy-ref-limits sy-mono sy-broken">{limits}</p>}
-      {resolved.default !== undefined && (
+      {schema.default !== undefined && (
         <p className="sy-ref-limits sy-broken">
-          {t('default')} <code>{JSON.stringify(resolved.default)}</code>
+          {t('default')} <code>{JSON.stringify(schema.default)}</code>
         </p>
       )}
     </div>
   );
 }
 
-function Below({
-  document,
-  member: { name, schema },
-  depth,
-}: {
-  readonly document: OpenApi;
-  readonly member: Member;
-  readonly depth: number;
-}) {
+function Below({ member: { name, schema } }: { readonly member: Member }) {
   const t = useTranslate('api-console');
-  if (membersOf(document, schema).length === 0) return null;
-  const schemaName = nameOfSchema(schema) ?? nameOfSchema(schema.items);
+  if (membersOf(schema).length === 0) return null;
   return (
     <details className="sy-ref-below">
-      <summary>{t('membersOf', { name: schemaName ?? name })}</summary>
-      <SchemaTree document={document} schema={schema} depth={depth + 1} />
+      <summary>{t('membersOf', { name })}</summary>
+      <SchemaTree schema={schema} />
     </details>
   );
 }

@@ -1,21 +1,21 @@
 /** The actions of an application: approve, rotate the secret, enable, disable and delete. */
 import { Button } from '@mantine/core';
 import type { Application, RenewedSecret } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { replaceVersioned, type Versioned } from '../../app/versioned-resources.ts';
 import { ActionMenu } from '../../components/action-menu.tsx';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
 import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { discardLists } from '../../table/row-store-cache.ts';
-import { applicationDraftOf, changedFields } from './application-draft.ts';
 import { applicationOwner } from './application-kinds.ts';
-import type { LoadedApplication } from './use-application.ts';
+import { useApplicationsApiUrl } from './application-queries.ts';
+import { statusUpdate } from './application-sections.ts';
 
 type ApplicationAction = 'approve' | 'secret' | 'disable' | 'enable' | 'delete';
 
@@ -46,42 +46,38 @@ const isPending = (result: unknown): boolean =>
   'status' in result &&
   result.status === 'PendingApproval';
 
-export function ApplicationActions({ loaded }: { readonly loaded: LoadedApplication }) {
+export function ApplicationActions({ loaded }: { readonly loaded: Versioned<Application> }) {
   const t = useTranslate('applications');
-  const client = useQueryClient();
   const navigate = useNavigate();
-  const { application, address, etag } = loaded;
-  const { clientId, name, type } = application;
+  const { body: application, etag } = loaded;
+  const { clientId, name } = application;
+  const path = `${useApplicationsApiUrl()}/${clientId}`;
   const mayWrite = useHasPermission('app.write');
   const mayApprove = useHasPermission('um.write');
   const isOfDevices = applicationOwner(application) === 'devices';
   const [verb, setVerb] = useState<ApplicationAction | undefined>(undefined);
   const [renewed, setRenewed] = useState<RenewedSecret | undefined>(undefined);
   const headers = { 'if-match': etag };
-  const setStatus = (next: 'Enabled' | 'Disabled') =>
-    api.put(address, {
-      body: { ...changedFields(applicationDraftOf(application)), type, status: next },
-      headers,
-    });
   const changes: Readonly<Record<ApplicationAction, (key: string) => Promise<unknown>>> = {
-    approve: () => api.post<Application>(`${address}/approve`, { body: {}, headers }),
+    approve: () => api.post<Application>(`${path}/approve`, { body: {}, headers }),
     secret: (idempotencyKey) =>
-      api.post<RenewedSecret>(`${address}/secret`, { body: {}, idempotencyKey }),
-    disable: () => setStatus('Disabled'),
-    enable: () => setStatus('Enabled'),
-    delete: () => api.delete(address, { headers }),
+      api.post<RenewedSecret>(`${path}/secret`, { body: {}, idempotencyKey }),
+    disable: () => replaceVersioned(path, etag, statusUpdate(application, 'Disabled')),
+    enable: () => replaceVersioned(path, etag, statusUpdate(application, 'Enabled')),
+    delete: () => api.delete(path, { headers }),
   };
+  function doneText(action: ApplicationAction, result: unknown): string | undefined {
+    if (isRenewed(result)) return undefined;
+    return t(isPending(result) ? 'pending' : `${action}.done`);
+  }
   function done(action: ApplicationAction, result: unknown): void {
-    setVerb(undefined);
-    discardLists('["applications"');
+    if (isRenewed(result)) setRenewed(result);
     if (action === 'delete') {
-      showToast(t('delete.done'));
+      discardLists('applications');
       void navigate({ to: '/applications' });
       return;
     }
-    void client.invalidateQueries({ queryKey: ['application', clientId] });
-    if (isRenewed(result)) setRenewed(result);
-    else showToast(t(isPending(result) ? 'pending' : `${action}.done`));
+    reloadData('applications', 'application');
   }
   return (
     <>
@@ -102,23 +98,22 @@ export function ApplicationActions({ loaded }: { readonly loaded: LoadedApplicat
         onChoose={setVerb}
       />
       {verb !== undefined && (
-        <ConfirmDialog
-          isOpen
+        <ActionDialog
+          t={t}
+          action={verb}
+          values={{ name }}
           isDangerous={!harmless.has(verb)}
-          onClose={() => setVerb(undefined)}
-          title={t(`${verb}.title`)}
-          confirm={t(`${verb}.do`)}
           run={changes[verb]}
+          doneText={(result) => doneText(verb, result)}
+          onClose={() => setVerb(undefined)}
           onDone={(result) => done(verb, result)}
-        >
-          <p className="sy-dialogue-text">{t(`${verb}.text`, { name })}</p>
-        </ConfirmDialog>
+        />
       )}
       {renewed !== undefined && (
         <OneTimeSecretDialog
           title={t('secret.renewed', { name })}
           facts={[
-            [t('clientId'), renewed.clientId],
+            [t('fields.clientId'), renewed.clientId],
             [t('clientSecret'), renewed.clientSecret],
           ]}
           onClose={() => setRenewed(undefined)}

@@ -5,39 +5,30 @@ import { Link } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
-import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { EntityName } from '../../components/values/entity-name.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { copyItem, nameItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime, TruncatedName } from '../../components/values/values.tsx';
+import { TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
 import { ApplicationActions } from './application-actions.tsx';
-import { PermissionList } from './application-fields.tsx';
 import { type ApplicationOwner, applicationKindOf, applicationOwner } from './application-kinds.ts';
-import { useRoles } from './application-queries.ts';
+import { useApplication, useRoles } from './application-queries.ts';
+import { PermissionList } from './role-field.tsx';
 import { TokenHelp } from './token-help.tsx';
-import { useApplication } from './use-application.ts';
 import './applications.css';
 
 export default function ApplicationDetail() {
   const t = useTranslate('applications');
   const clientId = usePathParam('clientId');
   const mayAct = useHasPermission('app.write', 'um.write');
-  const { data, error, refetch } = useApplication(clientId);
+  const query = useApplication(clientId);
+  const { data, error } = query;
   const backLink = { to: '/applications', label: t('title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('application')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={8} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
-  const { application } = data;
+  if (data === undefined)
+    return <PendingPage query={query} title={t('application')} backLink={backLink} />;
+  const { body: application } = data;
   const owner = applicationOwner(application);
   return (
     <Page
@@ -47,7 +38,7 @@ export default function ApplicationDetail() {
       }
       lead={application.description}
       backLink={backLink}
-      {...(mayAct && owner !== 'till' ? { actions: <ApplicationActions loaded={data} /> } : {})}
+      actions={mayAct && owner !== 'till' && <ApplicationActions loaded={data} />}
     >
       {error !== null && <ErrorMessage fault={error} />}
       {owner !== undefined && <Owned owner={owner} />}
@@ -100,37 +91,21 @@ function IdentityPanel({ application }: { readonly application: Application }) {
     </Button>
   );
   return (
-    <Panel title={t('panels.who')} {...(canSeeLog ? { actions: log } : {})}>
+    <Panel title={t('panels.who')} actions={canSeeLog && log}>
       <DescriptionList
         items={[
-          [t('clientId'), <CopyableText key="id" text={clientId} label={t('clientId')} />],
+          copyItem(t('fields.clientId'), clientId),
           [t('kind'), t(`kinds.${applicationKindOf(application)}`)],
           [t('clientType'), t(`clientTypes.${clientType}`)],
-          [
-            t('entity'),
-            entityId === organizationId ? (
-              t('organization')
-            ) : (
-              <EntityName key="entity" kind="merchants" id={entityId} />
-            ),
-          ],
-          [
-            t('store'),
-            storeId === undefined ? undefined : (
-              <EntityName key="store" kind="stores" id={storeId} />
-            ),
-          ],
-          [
-            t('lastUsed'),
-            lastUsedAt === undefined ? t('never') : <DateTime key="used" at={lastUsedAt} />,
-          ],
-          [
-            t('secretChanged'),
-            secretChangedAt === undefined ? undefined : (
-              <DateTime key="secret" at={secretChangedAt} />
-            ),
-          ],
-          [t('created'), <DateTime key="created" at={createdAt} />],
+          entityId === organizationId
+            ? [t('entity'), t('organization')]
+            : nameItem(t('entity'), 'merchants', entityId),
+          nameItem(t('store'), 'stores', storeId),
+          lastUsedAt === undefined
+            ? [t('lastUsed'), t('never')]
+            : timeItem(t('lastUsed'), lastUsedAt),
+          timeItem(t('secretChanged'), secretChangedAt),
+          timeItem(t('created'), createdAt),
         ]}
       />
     </Panel>
@@ -146,32 +121,31 @@ function Rights({ application }: { readonly application: Application }) {
   const assignedRoles = data?.roles.filter(({ role }) => roles.includes(role)) ?? [];
   const brought = [...new Set(assignedRoles.flatMap(({ permissions }) => permissions))];
   return (
-    <Panel title={t('panels.rights')}>
+    <Panel title={t('sections.rights')}>
       <DescriptionList
         items={[
-          [t('flows'), securityFlows.map((flow) => t(`flowNames.${flow}`)).join(', ')],
-          [t('roles'), assignedRoles.map(({ title }) => title).join(', ') || t('noRoles')],
-          [t('services'), services.join(', ')],
-          [t('redirectUris'), <Addresses key="uris" addresses={redirectUris} />],
-          [t('webOrigins'), <Addresses key="origins" addresses={webOrigins} />],
+          [t('fields.securityFlows'), securityFlows.map((flow) => t(`options.${flow}`)).join(', ')],
+          [t('fields.roles'), assignedRoles.map(({ title }) => title).join(', ') || t('noRoles')],
+          [t('fields.services'), services.join(', ')],
+          [t('fields.redirectUris'), <Addresses key="uris" addresses={redirectUris} />],
+          [t('fields.webOrigins'), <Addresses key="origins" addresses={webOrigins} />],
           [
-            t('tokenSeconds'),
-            accessTokenSeconds === undefined
-              ? undefined
-              : t('seconds', {
-                  count: accessTokenSeconds,
-                  seconds: formats.number(accessTokenSeconds),
-                }),
+            t('fields.accessTokenSeconds'),
+            accessTokenSeconds &&
+              t('seconds', {
+                count: accessTokenSeconds,
+                seconds: formats.number(accessTokenSeconds),
+              }),
           ],
-          [t('tokenAlgorithm'), application.accessTokenAlgorithm],
-          [t('tokenType'), application.accessTokenType],
+          [t('fields.accessTokenAlgorithm'), application.accessTokenAlgorithm],
+          [t('fields.accessTokenType'), application.accessTokenType],
           [
-            t('callbackError'),
+            t('fields.callbackError'),
             securityFlows.includes('AuthorizationCode')
-              ? t(`callbackErrors.${application.callbackError}`)
+              ? t(`options.${application.callbackError}`)
               : undefined,
           ],
-        ].map(([label, value]) => [String(label), value === '' ? undefined : value] as const)}
+        ]}
       />
       {brought.length > 0 && <PermissionList names={brought} />}
     </Panel>

@@ -1,52 +1,39 @@
 /** Registers an application and shows its secret once. */
-import { Radio, TextInput } from '@mantine/core';
+import { Radio } from '@mantine/core';
 import type { RegisteredApplication } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { FormSections, useForm } from '../../components/forms/form.tsx';
+import { type Draft, sectionFields } from '../../components/forms/form-fields.ts';
 import { PageForm } from '../../components/forms/page-form.tsx';
-import { Page, Panel } from '../../components/layout/page.tsx';
+import { Page } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
-import {
-  type ApplicationDraft,
-  applicationInput,
-  emptyApplicationDraft,
-} from './application-draft.ts';
-import {
-  AdvancedFields,
-  type ApplicationFieldsProps,
-  inlineErrorFields,
-  NameFields,
-  RoleField,
-  SignInFields,
-} from './application-fields.tsx';
 import { type ApplicationKind, applicationKinds, kindPresets } from './application-kinds.ts';
 import { useApplicationsApiUrl } from './application-queries.ts';
+import { applicationInput, applicationSections, kindDraft } from './application-sections.ts';
+import { RoleField } from './role-field.tsx';
 import { ScopeFields } from './scope-fields.tsx';
-import '../../components/forms/fields.css';
 import './applications.css';
 
 export default function NewApplication() {
   const t = useTranslate('applications');
-  const address = useApplicationsApiUrl();
+  const path = useApplicationsApiUrl();
   const navigate = useNavigate();
   const { organizationId, merchantId } = useSession();
   const [kind, setKind] = useState<ApplicationKind>('machine');
-  const [draft, setDraft] = useState(() =>
-    emptyApplicationDraft('machine', merchantId ?? organizationId),
-  );
-  const [fault, setFault] = useState<unknown>(undefined);
   const [made, setMade] = useState<RegisteredApplication | undefined>(undefined);
-  const change = (next: Partial<ApplicationDraft>) => setDraft((was) => ({ ...was, ...next }));
-  const fields = { draft, faults: errorsByField(fault), onChange: change };
+  const sections = (draft: Draft) => applicationSections(draft, kindPresets[kind].clientType, true);
+  const form = useForm((draft) => sectionFields(sections(draft)), {
+    preset: { ...kindDraft('machine'), entityId: merchantId ?? organizationId },
+  });
   const open = (clientId: string) => void navigate({ to: `/applications/${clientId}` });
   function registered(application: RegisteredApplication): void {
-    discardLists('["applications"');
+    reloadData('applications');
     if (application.clientSecret !== undefined) setMade(application);
     else {
       showToast(t('create.done'));
@@ -55,7 +42,7 @@ export default function NewApplication() {
   }
   function choose(next: ApplicationKind): void {
     setKind(next);
-    change({ securityFlows: kindPresets[next].securityFlows, roles: kindPresets[next].roles });
+    form.change(kindDraft(next));
   }
   return (
     <Page
@@ -64,71 +51,38 @@ export default function NewApplication() {
       backLink={{ to: '/applications', label: t('title') }}
     >
       <PageForm
+        {...form.confirmProps}
         confirm={t('create.do')}
-        isDisabled={draft.name.trim() === '' || made !== undefined}
-        inlineErrorFields={inlineErrorFields}
-        onFault={setFault}
+        isDisabled={form.confirmProps.isDisabled || made !== undefined}
         onClose={() => void navigate({ to: '/applications' })}
         run={(idempotencyKey) =>
-          api.post<RegisteredApplication>(address, {
-            body: applicationInput(kind, draft),
+          api.post<RegisteredApplication>(path, {
+            body: applicationInput(kind, form.body),
             idempotencyKey,
           })
         }
         onDone={registered}
       >
         <KindChoice value={kind} onChange={choose} />
-        <Fields {...fields} kind={kind} />
+        <FormSections
+          t={t}
+          form={form}
+          sections={sections(form.draft)}
+          customInputs={{ roles: RoleField, entityId: ScopeFields }}
+          isTwoColumns
+        />
       </PageForm>
       {made?.clientSecret !== undefined && (
         <OneTimeSecretDialog
           title={t('secret.made', { name: made.name })}
           facts={[
-            [t('clientId'), made.clientId],
+            [t('fields.clientId'), made.clientId],
             [t('clientSecret'), made.clientSecret],
           ]}
           onClose={() => open(made.clientId)}
         />
       )}
     </Page>
-  );
-}
-
-function Fields({ kind, ...fields }: ApplicationFieldsProps & { readonly kind: ApplicationKind }) {
-  const t = useTranslate('applications');
-  const { draft, faults, onChange } = fields;
-  return (
-    <div className="sy-app-form">
-      <Panel title={t('panels.name')}>
-        <div className="sy-fields">
-          <NameFields {...fields} />
-          <TextInput
-            label={t('clientId')}
-            description={t('clientIdHint')}
-            maxLength={128}
-            autoComplete="off"
-            spellCheck={false}
-            value={draft.clientId}
-            error={faults['clientId']}
-            onChange={({ currentTarget: { value } }) => onChange({ clientId: value })}
-          />
-          <ScopeFields {...fields} />
-        </div>
-      </Panel>
-      <div className="sy-app-stack">
-        <Panel title={t('panels.rights')}>
-          <div className="sy-fields">
-            <SignInFields {...fields} isPublic={kindPresets[kind].clientType === 'Public'} />
-            <RoleField {...fields} />
-          </div>
-        </Panel>
-        <Panel title={t('panels.finer')}>
-          <div className="sy-fields">
-            <AdvancedFields {...fields} />
-          </div>
-        </Panel>
-      </div>
-    </div>
   );
 }
 

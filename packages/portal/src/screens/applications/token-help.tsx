@@ -5,7 +5,7 @@ import { api } from '../../api/client.ts';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { CodeBlock } from '../../components/values/code-block.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { copyItem } from '../../components/values/description-items.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { applicationOwner } from './application-kinds.ts';
@@ -24,29 +24,16 @@ export function TokenHelp({ application }: { readonly application: Application }
   });
   if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return null;
+  const usesSignIn = application.securityFlows.includes('AuthorizationCode');
   const calls = tokenCommands(application, data, applicationOwner(application) === 'devices');
   return (
     <Panel title={t('panels.token')}>
       <div className="sy-app-token">
         <DescriptionList
           items={[
-            [t('issuer'), <CopyableText key="i" text={data.issuer} label={t('issuer')} />],
-            [
-              t('tokenAddress'),
-              <CopyableText key="t" text={data.token_endpoint} label={t('tokenAddress')} />,
-            ],
-            ...(application.securityFlows.includes('AuthorizationCode')
-              ? [
-                  [
-                    t('signInAddress'),
-                    <CopyableText
-                      key="a"
-                      text={data.authorization_endpoint}
-                      label={t('signInAddress')}
-                    />,
-                  ] as const,
-                ]
-              : []),
+            copyItem(t('issuer'), data.issuer),
+            copyItem(t('tokenAddress'), data.token_endpoint),
+            copyItem(t('signInAddress'), usesSignIn ? data.authorization_endpoint : undefined),
           ]}
         />
         {calls.map(({ name, text }) => (

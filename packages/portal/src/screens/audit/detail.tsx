@@ -4,16 +4,9 @@ import type { AuditRecord } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import {
-  DescriptionList,
-  EmptyState,
-  Loading,
-  Page,
-  Panel,
-} from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { DateTime } from '../../components/values/values.tsx';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -34,45 +27,29 @@ function changesOf(before: Members = {}, after: Members = {}): [string, unknown,
 export default function AuditDetail() {
   const t = useTranslate('audit');
   const sequence = usePathParam('sequence');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['audit', sequence],
     queryFn: ({ signal }) => api.get<AuditRecord>(`/audit/v1/records/${sequence}`, { signal }),
   });
+  const { data } = query;
   const backLink = { to: '/audit', label: t('title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('record')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={8} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
+  if (data === undefined)
+    return <PendingPage query={query} title={t('record')} backLink={backLink} />;
   const { action, at, actor, entity, requestId, hash, previousHash } = data;
   return (
     <Page title={action} backLink={backLink}>
       <Panel title={t('facts')}>
         <DescriptionList
           items={[
-            [t('at'), <DateTime key="at" at={at} exact />],
-            [t('actor'), <CopyableText key="actor" text={actor.subject} label={t('actor')} />],
+            timeItem(t('at'), at, true),
+            copyItem(t('actor'), actor.subject),
             [t('client'), actor.clientId],
             [t('kind'), t(`kinds.${actor.kind}`)],
             [t('entity'), `${entity.type} ${entity.id}`],
-            [
-              t('request'),
-              requestId === undefined ? undefined : (
-                <CopyableText key="request" text={requestId} label={t('request')} />
-              ),
-            ],
+            copyItem(t('request'), requestId),
             [t('sequence'), data.sequence],
-            [t('hash'), <CopyableText key="hash" text={hash} label={t('hash')} />],
-            [
-              t('previousHash'),
-              <CopyableText key="before" text={previousHash} label={t('previousHash')} />,
-            ],
+            copyItem(t('hash'), hash),
+            copyItem(t('previousHash'), previousHash),
           ]}
         />
       </Panel>

@@ -3,20 +3,18 @@ import { Button, Radio, Stack } from '@mantine/core';
 import type { ClaimConflict, ClaimSettlement } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { DescriptionList, EmptyState, Page } from '../../components/layout/page.tsx';
+import { DescriptionList, Page } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime, TruncatedName } from '../../components/values/values.tsx';
-import { FilterBar } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import { translatedOptions } from '../../filters/filter-options.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
+import { textColumn, timeColumn } from '../../table/columns.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 
-const address = '/provisioning/v2/claim-conflicts';
-const statuses = ['Open', 'Settled', 'Withdrawn'] as const;
+const path = '/provisioning/v2/claim-conflicts';
 const tones = { Open: 'warn', Settled: 'good', Withdrawn: 'plain' } as const;
 const decisions = ['KeepHolder', 'GiveToClaimant'] as const;
 
@@ -25,113 +23,66 @@ type Party = ClaimConflict['holder'];
 /** A deleted organisation has no name. */
 const nameOf = ({ organizationName, organizationId }: Party) => organizationName ?? organizationId;
 
-function createColumns(
+const columnsOf = (
   t: Translate,
   openDialog: (conflict: ClaimConflict) => void,
-): Column<ClaimConflict>[] {
-  return [
-    {
-      id: 'terminal',
-      header: t('terminal'),
-      cardPosition: 'lead',
-      cell: ({ tsn }) => <TruncatedName>{tsn}</TruncatedName>,
-    },
-    {
-      id: 'holder',
-      header: t('holder'),
-      cardPosition: 'sub',
-      cell: ({ holder }) => <TruncatedName>{nameOf(holder)}</TruncatedName>,
-    },
-    {
-      id: 'claimant',
-      header: t('claimant'),
-      cell: ({ claimant }) => <TruncatedName>{nameOf(claimant)}</TruncatedName>,
-    },
-    {
-      id: 'created',
-      header: t('created'),
-      width: '10.5rem',
-      cell: ({ createdAt }) => <DateTime at={createdAt} />,
-    },
-    {
-      id: 'status',
-      header: t('status'),
-      width: '13rem',
-      cardPosition: 'subtrail',
-      cell: ({ status, decision }) => (
-        <StateBadge state={status} tone={tones[status]}>
-          {decision === undefined ? t(`statuses.${status}`) : t(`settled.${decision}`)}
-        </StateBadge>
-      ),
-    },
-    {
-      id: 'decide',
-      header: t('decide.column'),
-      width: '7rem',
-      cardPosition: 'trail',
-      align: 'end',
-      cell: (conflict) =>
-        conflict.status === 'Open' ? (
-          <Button
-            variant="default"
-            size="compact-xs"
-            aria-label={t('decide.of', { tsn: conflict.tsn })}
-            onClick={() => openDialog(conflict)}
-          >
-            {t('decide.open')}
-          </Button>
-        ) : null,
-    },
-  ];
-}
+): Column<ClaimConflict>[] => [
+  textColumn(t('terminal'), ({ tsn }) => tsn, 'lead'),
+  textColumn(t('holder'), ({ holder }) => nameOf(holder), 'sub'),
+  textColumn(t('claimant'), ({ claimant }) => nameOf(claimant)),
+  timeColumn(t('created'), ({ createdAt }) => createdAt),
+  {
+    header: t('status'),
+    width: '13rem',
+    cardPosition: 'subtrail',
+    cell: ({ status, decision }) => (
+      <StateBadge state={status} tone={tones[status]}>
+        {decision === undefined ? t(`statuses.${status}`) : t(`settled.${decision}`)}
+      </StateBadge>
+    ),
+  },
+  {
+    header: t('decide.column'),
+    width: '7rem',
+    cardPosition: 'trail',
+    align: 'end',
+    cell: (conflict) =>
+      conflict.status === 'Open' ? (
+        <Button
+          variant="default"
+          size="compact-xs"
+          aria-label={t('decide.of', { tsn: conflict.tsn })}
+          onClick={() => openDialog(conflict)}
+        >
+          {t('decide.open')}
+        </Button>
+      ) : null,
+  },
+];
 
 export default function ClaimConflicts() {
   const t = useTranslate('claim-conflicts');
-  const [filters, setFilters] = useFilters(['status'] as const);
   const [conflict, setConflict] = useState<ClaimConflict | undefined>(undefined);
-  // The key changes after a decision, so the table reloads.
-  const [decisionCount, setDecisionCount] = useState(0);
   return (
     <Page title={t('title')} lead={t('lead')} fill>
-      <FilterBar
-        fields={[
+      <ResourceList
+        label={t('title')}
+        name="claim-conflicts"
+        path={path}
+        filters={[
           {
             kind: 'choice',
             name: 'status',
             label: t('status'),
-            options: statuses.map((value) => ({ value, label: t(`statuses.${value}`) })),
+            options: translatedOptions(t, 'statuses', Object.keys(tones)),
           },
         ]}
-        values={filters}
-        onChange={setFilters}
-      />
-      <DataTable
-        label={t('title')}
-        listKey={['claim-conflicts', filters, decisionCount]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<ClaimConflict>>(address, {
-            query: { ...filters, cursor, limit: 200 },
-            signal,
-          })
-        }
-        columns={createColumns(t, setConflict)}
+        columns={columnsOf(t, setConflict)}
         rowKey={({ conflictId }) => conflictId}
-        empty={
-          <EmptyState icon="device" title={t('empty.title')}>
-            {t('empty.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'device', title: t('empty.title'), text: t('empty.text') }}
       />
       {conflict !== undefined && (
-        <SettleConflictDialog
-          conflict={conflict}
-          onClose={() => setConflict(undefined)}
-          onDone={() => {
-            discardLists('["claim-conflicts"');
-            setConflict(undefined);
-            setDecisionCount(decisionCount + 1);
-          }}
-        />
+        <SettleConflictDialog conflict={conflict} onClose={() => setConflict(undefined)} />
       )}
     </Page>
   );
@@ -140,11 +91,9 @@ export default function ClaimConflicts() {
 function SettleConflictDialog({
   conflict,
   onClose,
-  onDone,
 }: {
   readonly conflict: ClaimConflict;
   readonly onClose: () => void;
-  readonly onDone: () => void;
 }) {
   const t = useTranslate('claim-conflicts');
   const [decision, setDecision] = useState<ClaimSettlement['decision'] | undefined>(undefined);
@@ -159,10 +108,11 @@ function SettleConflictDialog({
       onClose={onClose}
       title={t('decide.of', { tsn })}
       confirm={t('decide.confirm')}
-      run={() => api.post<ClaimConflict>(`${address}/${conflictId}/settle`, { body: { decision } })}
+      run={() => api.post<ClaimConflict>(`${path}/${conflictId}/settle`, { body: { decision } })}
       onDone={() => {
         showToast(t('decide.done'));
-        onDone();
+        reloadData('claim-conflicts');
+        onClose();
       }}
     >
       <p className="sy-dialogue-text">{t('decide.text')}</p>

@@ -1,10 +1,10 @@
 /** Edits the values of this level, as a form or as JSON. */
 import { Anchor, Button, SegmentedControl, Textarea } from '@mantine/core';
 import type { ServiceConfiguration } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorsByField, isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { PageForm } from '../../components/forms/page-form.tsx';
 import type { FormValues, JsonSchema } from '../../components/forms/schema-fields.ts';
@@ -111,15 +111,12 @@ function LevelValuesForm({
   onReload,
 }: Omit<Props, 'isEditable'> & { readonly isStale: boolean }) {
   const t = useTranslate('configuration');
-  const client = useQueryClient();
   const draft = useDraft(configuration.values, schema !== undefined);
   const [fault, setFault] = useState<unknown>(undefined);
   const faults = errorsByField(fault);
   const reloadAll = () => {
     onReload();
-    void client.invalidateQueries({ queryKey: ['configuration'] });
-    void client.invalidateQueries({ queryKey: ['configurable'] });
-    void client.invalidateQueries({ queryKey: ['configuration-versions'] });
+    reloadData('configuration', 'configurable', 'configuration-versions');
   };
   const actions = (
     <>

@@ -1,9 +1,10 @@
 /** The versions of the values of this level; a version can be restored. */
 import { Button } from '@mantine/core';
 import type { ConfigurationVersion } from '@switchyard/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
@@ -24,7 +25,6 @@ export function ConfigurationVersions({
   readonly isEditable: boolean;
 }) {
   const t = useTranslate('configuration');
-  const client = useQueryClient();
   const [restoreRequest, setRestoreRequest] = useState<number | undefined>(undefined);
   const { data, error, refetch } = useQuery({
     queryKey: ['configuration-versions', address],
@@ -68,9 +68,7 @@ export function ConfigurationVersions({
           onDone={() => {
             setRestoreRequest(undefined);
             showToast(t('restore.done'));
-            void client.invalidateQueries({ queryKey: ['configuration'] });
-            void client.invalidateQueries({ queryKey: ['configurable'] });
-            void client.invalidateQueries({ queryKey: ['configuration-versions'] });
+            reloadData('configuration', 'configurable', 'configuration-versions');
           }}
         >
           <p className="sy-dialogue-text">{t('restore.text')}</p>

@@ -5,15 +5,15 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { EmptyState, Panel } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime, ShortId } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useReloadEstate } from '../estate/versioned-entities.ts';
+import { reloadEstate } from '../estate/estate-data.ts';
 
 const displayLimit = 50;
 const reasons = [
@@ -29,7 +29,7 @@ export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: 
   const mayRevoke = useHasPermission('dev.write', 'prov.write');
   const [revoked, setRevoked] = useState<string | undefined>(undefined);
   const address = estateApiUrls.certificates(physicalDeviceId);
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['estate', address],
     queryFn: ({ signal }) =>
       api.get<{ items: DeviceCertificateSummary[] }>(address, {
@@ -37,44 +37,49 @@ export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: 
         signal,
       }),
   });
-  const items = [...(data?.items ?? [])].reverse();
   return (
     <Panel title={t('certificates.title')} flush>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={2} />}
-      {data !== undefined && items.length === 0 && (
-        <EmptyState icon="key" title={t('certificates.noneTitle')}>
-          {t('certificates.noneText')}
-        </EmptyState>
-      )}
-      {items.length > 0 && (
-        <ul className="sy-plain-list">
-          {items.map(({ thumbprint, certificateSerial, status, notBefore, notAfter }) => (
-            <li key={thumbprint}>
-              <div>
-                <ShortId id={certificateSerial} />
-                <small>
-                  <DateTime at={notBefore} /> – <DateTime at={notAfter} />
-                </small>
-              </div>
-              <div className="sy-line-end">
-                <StateBadge state={status} {...(status === 'Expired' ? { tone: 'warn' } : {})}>
-                  {t(`certificates.states.${status}`)}
-                </StateBadge>
-                {mayRevoke && status === 'Active' && (
-                  <Button
-                    variant="default"
-                    size="compact-sm"
-                    onClick={() => setRevoked(thumbprint)}
-                  >
-                    {t('certificates.revoke')}
-                  </Button>
-                )}
-              </div>
-            </li>
-          ))}
-        </ul>
-      )}
+      <QueryContent query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon="key" title={t('certificates.noneTitle')}>
+              {t('certificates.noneText')}
+            </EmptyState>
+          ) : (
+            <ul className="sy-plain-list">
+              {items
+                .toReversed()
+                .map(({ thumbprint, certificateSerial, status, notBefore, notAfter }) => (
+                  <li key={thumbprint}>
+                    <div>
+                      <ShortId id={certificateSerial} />
+                      <small>
+                        <DateTime at={notBefore} /> – <DateTime at={notAfter} />
+                      </small>
+                    </div>
+                    <div className="sy-line-end">
+                      <StateBadge
+                        state={status}
+                        {...(status === 'Expired' ? { tone: 'warn' } : {})}
+                      >
+                        {t(`certificates.states.${status}`)}
+                      </StateBadge>
+                      {mayRevoke && status === 'Active' && (
+                        <Button
+                          variant="default"
+                          size="compact-sm"
+                          onClick={() => setRevoked(thumbprint)}
+                        >
+                          {t('certificates.revoke')}
+                        </Button>
+                      )}
+                    </div>
+                  </li>
+                ))}
+            </ul>
+          )
+        }
+      </QueryContent>
       {revoked !== undefined && (
         <Revoke address={`${address}/${revoked}/revoke`} onClose={() => setRevoked(undefined)} />
       )}
@@ -84,7 +89,6 @@ export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: 
 
 function Revoke({ address, onClose }: { readonly address: string; readonly onClose: () => void }) {
   const t = useTranslate('devices');
-  const changed = useReloadEstate();
   const [reason, setReason] = useState('Unspecified');
   return (
     <ConfirmDialog
@@ -97,7 +101,7 @@ function Revoke({ address, onClose }: { readonly address: string; readonly onClo
       onDone={() => {
         onClose();
         showToast(t('certificates.revoked'));
-        changed();
+        reloadEstate();
       }}
     >
       <p className="sy-dialogue-text">{t('certificates.revokeText')}</p>

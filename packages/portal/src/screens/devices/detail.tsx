@@ -7,16 +7,16 @@ import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
 import { Icon } from '../../components/icon.tsx';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage, QueryContent } from '../../components/layout/query-content.tsx';
+import { timeItem } from '../../components/values/description-items.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { LabelList, PendingPage, useCommonDetails } from '../estate/detail-page.tsx';
+import { LabelList, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useVersionedEntity } from '../estate/versioned-entities.ts';
+import { useVersionedEntity } from '../estate/estate-data.ts';
 import { LogicalDeviceServices, ParameterDelivery } from '../logical-devices/device-services.tsx';
 import { Certificates } from './certificates.tsx';
 import { ConnectionBadge } from './connection-badge.tsx';
@@ -39,35 +39,25 @@ function useConnected(physicalDeviceId: string) {
 
 type Connected = ReturnType<typeof useConnected>;
 
-function Connection({
-  deviceQuery: { data, error, refetch },
-}: {
-  readonly deviceQuery: Connected;
-}) {
+function Connection({ deviceQuery }: { readonly deviceQuery: Connected }) {
   const t = useTranslate('devices');
   return (
     <Panel title={t('connection')}>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={2} />}
-      {data !== undefined && (
-        <DescriptionList
-          items={[
-            [
-              t('status'),
-              <ConnectionBadge key="status" connection={data.connection} enabled={data.enabled} />,
-            ],
-            [
-              t('since'),
-              data.connection.since && <DateTime key="since" at={data.connection.since} />,
-            ],
-            [
-              t('seen'),
-              data.connection.lastSeenAt && <DateTime key="seen" at={data.connection.lastSeenAt} />,
-            ],
-            [t('node'), data.connection.node],
-          ]}
-        />
-      )}
+      <QueryContent query={deviceQuery} lines={2}>
+        {({ connection, enabled }) => (
+          <DescriptionList
+            items={[
+              [
+                t('status'),
+                <ConnectionBadge key="status" connection={connection} enabled={enabled} />,
+              ],
+              timeItem(t('since'), connection.since),
+              timeItem(t('seen'), connection.lastSeenAt),
+              [t('node'), connection.node],
+            ]}
+          />
+        )}
+      </QueryContent>
     </Panel>
   );
 }

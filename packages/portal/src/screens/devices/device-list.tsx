@@ -2,19 +2,18 @@
 
 import { type ConnectedDevice, defined } from '@switchyard/contract';
 import { useLocation } from '@tanstack/react-router';
-import { api } from '../../api/client.ts';
-import { EmptyState } from '../../components/layout/page.tsx';
 import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
-import { DateTime, TruncatedName } from '../../components/values/values.tsx';
-import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
+import { TruncatedName } from '../../components/values/values.tsx';
+import type { FilterField } from '../../filters/filter-bar.tsx';
+import { nameOptions, type Option, translatedOptions } from '../../filters/filter-options.ts';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
+import { nameColumn, textColumn, timeColumn } from '../../table/columns.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useEstateChangeCount } from '../estate/versioned-entities.ts';
 import { ConnectionBadge } from './connection-badge.tsx';
 import { DeviceCountTiles } from './device-counts.tsx';
 import type { DeviceScope, LiveConnections } from './live-connections.ts';
@@ -22,7 +21,6 @@ import { useLiveConnections } from './use-live-connections.ts';
 import './devices.css';
 
 const filterNames = ['q', 'status', 'attention', 'merchantId', 'storeId'] as const;
-type FilterName = (typeof filterNames)[number];
 const attentions = ['NeverConnected', 'InStock', 'Disabled', 'CertificateEnding'];
 const warnedMs = 30 * 86_400_000;
 
@@ -49,53 +47,31 @@ function columnsOf(
 ): Column<ConnectedDevice>[] {
   const now = (row: ConnectedDevice) =>
     live?.connections.get(row.physicalDeviceId) ?? row.connection;
-  const merchant: Column<ConnectedDevice> = {
-    id: 'merchant',
-    header: t('merchant'),
-    cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
-  };
+  const merchant = nameColumn<ConnectedDevice>(
+    t('merchant'),
+    'merchants',
+    ({ merchantId }) => merchantId,
+  );
   const store: Column<ConnectedDevice> = {
-    id: 'store',
     header: t('store'),
     cardPosition: 'sub',
     cell: ({ storeId }) =>
       storeId === undefined ? t('inStock') : <EntityName kind="stores" id={storeId} />,
   };
   return [
+    textColumn(t('place'), ({ name, tsn }) => name ?? serialOf(tsn), 'lead'),
     {
-      id: 'name',
-      header: t('place'),
-      cardPosition: 'lead',
-      cell: ({ name, tsn }) => <TruncatedName>{name ?? serialOf(tsn)}</TruncatedName>,
-    },
-    {
-      id: 'presence',
       header: t('connection'),
       width: '10.5rem',
       cardPosition: 'trail',
       cell: (row) => <ConnectionBadge connection={now(row)} enabled={row.enabled} />,
     },
-    {
-      id: 'seen',
-      header: t('seen'),
-      width: '10.5rem',
-      cell: (row) => <DateTime at={now(row).lastSeenAt} />,
-    },
-    {
-      id: 'model',
-      header: t('model'),
-      cell: ({ tsn }) => <TruncatedName>{modelOf(tsn)}</TruncatedName>,
-    },
-    {
-      id: 'serial',
-      header: t('serialNumber'),
-      cardPosition: 'subtrail',
-      cell: ({ tsn }) => <TruncatedName>{serialOf(tsn)}</TruncatedName>,
-    },
+    timeColumn(t('seen'), (row) => now(row).lastSeenAt),
+    textColumn(t('model'), ({ tsn }) => modelOf(tsn)),
+    textColumn(t('serialNumber'), ({ tsn }) => serialOf(tsn), 'subtrail'),
     ...(within.storeId === undefined ? [store] : []),
     ...(within.merchantId === undefined && within.storeId === undefined ? [merchant] : []),
     {
-      id: 'certificate',
       header: t('certificate'),
       width: '8.5rem',
       cell: ({ certificateExpiresAt }) => <CertificateEnd at={certificateExpiresAt} />,
@@ -103,47 +79,18 @@ function columnsOf(
   ];
 }
 
-function useFields(t: Translate, within: DeviceScope): FilterField<FilterName>[] {
-  const isOfAll = within.merchantId === undefined && within.storeId === undefined;
-  const { merchantId } = useSession();
-  const merchants = useEntityNames('merchants', isOfAll && merchantId === undefined).data;
+function useFilterFields(t: Translate, isOfAll: boolean): FilterField<string>[] {
+  const ofMerchants = useSession().merchantId === undefined && isOfAll;
+  const merchants = useEntityNames('merchants', ofMerchants).data;
   const stores = useEntityNames('stores', isOfAll).data;
-  const choice = (name: FilterName, options: readonly string[], word: string) =>
-    ({
-      kind: 'choice',
-      name,
-      label: t(word),
-      options: options.map((each) => ({
-        value: each,
-        label: t(`${word === 'status' ? 'statuses' : 'attentions'}.${each}`),
-      })),
-    }) as const;
-  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
-    [...(names ?? [])].map(([value, label]) => ({ value, label }));
+  const choice = (name: string, label: string, options: readonly Option[]) =>
+    ({ kind: 'choice', name, label: t(label), options }) as const;
   return [
     { kind: 'search', name: 'q', label: t('search') },
-    choice('status', ['Online', 'Offline'], 'status'),
-    choice('attention', attentions, 'attention'),
-    ...(isOfAll && merchantId === undefined
-      ? [
-          {
-            kind: 'choice',
-            name: 'merchantId',
-            label: t('merchant'),
-            options: toOptions(merchants),
-          } as const,
-        ]
-      : []),
-    ...(isOfAll
-      ? [
-          {
-            kind: 'choice',
-            name: 'storeId',
-            label: t('store'),
-            options: toOptions(stores),
-          } as const,
-        ]
-      : []),
+    choice('status', 'status', translatedOptions(t, 'statuses', ['Online', 'Offline'])),
+    choice('attention', 'attention', translatedOptions(t, 'attentions', attentions)),
+    ...(ofMerchants ? [choice('merchantId', 'merchant', nameOptions(merchants))] : []),
+    ...(isOfAll ? [choice('storeId', 'store', nameOptions(stores))] : []),
   ];
 }
 
@@ -157,14 +104,10 @@ export function DeviceList({
   const t = useTranslate('devices');
   const within: DeviceScope = { merchantId, storeId };
   const isOfAll = merchantId === undefined && storeId === undefined;
-  const [values, change] = useFilters(filterNames);
-  const { q, status, attention } = values;
+  const [values] = useFilters(filterNames);
   const owners = isOfAll ? pickOwners(values) : within;
   const live = useLiveConnections(owners);
-  const changes = useEstateChangeCount();
-  const fields = useFields(t, within);
   const { pathname } = useLocation();
-  const isNarrowed = Object.keys(values).length > 0;
   return (
     <>
       {live.data !== undefined && live.data.counts.devices > 0 && (
@@ -175,41 +118,19 @@ export function DeviceList({
           current={values}
         />
       )}
-      <FilterBar
-        fields={fields}
-        values={values}
-        onChange={change}
-        {...(isOfAll ? { views: 'devices' } : {})}
-      />
-      <DataTable
+      <ResourceList
         label={t('title')}
-        listKey={[
-          'estate',
-          'devices',
-          owners,
-          q,
-          status,
-          attention,
-          changes,
-          live.data?.generation ?? 0,
-        ]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<ConnectedDevice>>(estateApiUrls.presence, {
-            query: { q, status, attention, ...owners, cursor, limit: 200 },
-            signal,
-          })
-        }
+        name="estate"
+        path={estateApiUrls.presence}
+        filters={useFilterFields(t, isOfAll)}
+        queryFor={({ q, status, attention }) => ({ q, status, attention, ...owners })}
+        version={live.data?.generation ?? 0}
+        views={isOfAll ? 'devices' : undefined}
         columns={columnsOf(t, live.data, within)}
         rowKey={({ physicalDeviceId }) => physicalDeviceId}
         rowTo={({ physicalDeviceId }) => `/devices/${physicalDeviceId}`}
-        empty={
-          <EmptyState
-            icon={isNarrowed ? 'search' : 'device'}
-            title={t(isNarrowed ? 'none.title' : 'empty.title')}
-          >
-            {t(isNarrowed ? 'none.text' : 'empty.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'device', title: t('empty.title'), text: t('empty.text') }}
+        noMatch={{ title: t('none.title'), text: t('none.text') }}
       />
     </>
   );

@@ -11,7 +11,7 @@ export default function Devices() {
   return (
     <Page
       title={t('title')}
-      {...(mayMake ? { actions: <NewButton kind="device" to="/devices/new" /> } : {})}
+      actions={mayMake && <NewButton kind="device" to="/devices/new" />}
       fill
     >
       <DeviceList />

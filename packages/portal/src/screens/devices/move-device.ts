@@ -1,6 +1,6 @@
 /** Moves a device between logical devices, in several requests. */
 import type { LogicalDevice, PhysicalDevice } from '@switchyard/contract';
-import type { Versioned } from '../estate/versioned-entities.ts';
+import type { Versioned } from '../../app/versioned-resources.ts';
 
 export type MoveApi = {
   device(id: string): Promise<Versioned<PhysicalDevice>>;

@@ -3,30 +3,26 @@ import { Radio, Select } from '@mantine/core';
 import type { LogicalDevice, PhysicalDevice } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, callApi } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
+import { readVersioned, replaceVersioned } from '../../app/versioned-resources.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { EntityPicker } from '../../components/forms/entity-picker.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { EntityPicker } from '../estate/entity-picker.tsx';
-import { replaceEntity, useReloadEstate, type Versioned } from '../estate/versioned-entities.ts';
+import { reloadEstate } from '../estate/estate-data.ts';
 import { type MoveApi, moveDevice } from './move-device.ts';
 
 const placesMost = 200;
 /** The maximum number of devices per logical device. */
 const hardwareMost = 2;
 
-async function read<Body>(address: string): Promise<Versioned<Body>> {
-  const { body, headers } = await callApi<Body>('GET', address);
-  return { body, etag: headers.get('etag') ?? '' };
-}
-
 const moves: MoveApi = {
-  device: (id) => read(estateApiUrls.device(id)),
-  logicalDevice: (id) => read(estateApiUrls.place(id)),
-  replaceDevice: (id, etag, body) => replaceEntity(estateApiUrls.device(id), etag, body),
+  device: (id) => readVersioned(estateApiUrls.device(id)),
+  logicalDevice: (id) => readVersioned(estateApiUrls.place(id)),
+  replaceDevice: (id, etag, body) => replaceVersioned(estateApiUrls.device(id), etag, body),
   setHardware: (placeId, etag, physicalDeviceIds) =>
-    replaceEntity(estateApiUrls.placeHardware(placeId), etag, { physicalDeviceIds }),
+    replaceVersioned(estateApiUrls.placeHardware(placeId), etag, { physicalDeviceIds }),
 };
 
 function useLogicalDevices(storeId: string) {
@@ -56,7 +52,6 @@ export function MoveDialog({
   readonly onClose: () => void;
 }) {
   const t = useTranslate('devices');
-  const changed = useReloadEstate();
   const [aim, setAim] = useState<MoveTarget>({
     to: 'place',
     storeId: '',
@@ -82,7 +77,7 @@ export function MoveDialog({
       onDone={() => {
         onClose();
         showToast(t('move.done'));
-        changed();
+        reloadEstate();
       }}
     >
       <Radio.Group
@@ -122,7 +117,8 @@ function LogicalDeviceChoice({
       <EntityPicker
         kind="stores"
         label={t('store')}
-        isRequired
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        required
         value={storeId}
         onChange={(next) => onChange({ ...aim, storeId: next, placeId: null })}
       />

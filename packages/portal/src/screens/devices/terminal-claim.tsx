@@ -6,12 +6,12 @@ import { api } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
+import { timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useReloadEstate } from '../estate/versioned-entities.ts';
+import { reloadEstate } from '../estate/estate-data.ts';
 
 export function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
   const t = useTranslate('devices');
@@ -30,7 +30,7 @@ export function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
             </StateBadge>,
           ],
           [t('claim.method'), claimMethod && t(`claim.methods.${claimMethod}`)],
-          [t('since'), claimedAt && <DateTime key="since" at={claimedAt} />],
+          timeItem(t('since'), claimedAt),
         ]}
       />
       {!isClaimed && <p className="sy-nothing">{t('claim.text')}</p>}
@@ -54,7 +54,6 @@ function EnterCode({
   readonly onClose: () => void;
 }) {
   const t = useTranslate('devices');
-  const changed = useReloadEstate();
   const [code, setCode] = useState('');
   return (
     <ConfirmDialog
@@ -66,7 +65,7 @@ function EnterCode({
       onDone={() => {
         onClose();
         showToast(t('claim.done'));
-        changed();
+        reloadEstate();
       }}
     >
       <TextInput

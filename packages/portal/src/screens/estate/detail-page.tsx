@@ -3,38 +3,11 @@ import { Tabs } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useSearchParams } from '../../app/url-params.ts';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { Panel } from '../../components/layout/page.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import './estate.css';
-
-type QueryState = { readonly error: unknown; readonly refetch: () => unknown };
-
-/** The page while its data is loading or has failed to load. */
-export function PendingPage({
-  query: { error, refetch },
-  title,
-  backLink,
-}: {
-  readonly query: QueryState;
-  readonly title: string;
-  readonly backLink: { readonly to: string; readonly label: string };
-}) {
-  return (
-    <Page title={title} backLink={backLink}>
-      {error === null || error === undefined ? (
-        <Panel>
-          <Loading lines={8} />
-        </Panel>
-      ) : (
-        <ErrorMessage fault={error} onRetry={() => void refetch()} />
-      )}
-    </Page>
-  );
-}
 
 export function StatusBadge({ status }: { readonly status: 'Enabled' | 'Disabled' }) {
   const t = useTranslate('estate');
@@ -105,9 +78,9 @@ export function useCommonDetails(id: string, entity: Common) {
   const t = useTranslate('estate');
   return [
     [t('fields.externalId'), entity.externalId],
-    [t('identifier'), <CopyableText key="id" text={id} label={t('identifier')} />],
-    [t('created'), <DateTime key="created" at={entity.createdAt} />],
-    [t('updated'), <DateTime key="updated" at={entity.updatedAt} />],
+    copyItem(t('identifier'), id),
+    timeItem(t('created'), entity.createdAt),
+    timeItem(t('updated'), entity.updatedAt),
   ] as const;
 }
 

@@ -3,17 +3,16 @@ import { Button, Menu } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { Icon } from '../../components/icon.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
-import { useTranslate } from '../../locales/index.ts';
-import type { EstateKind } from './entity-kinds.ts';
 import {
   isVersionConflict,
-  replaceEntity,
-  useReloadEstate,
+  replaceVersioned,
   type Versioned,
-} from './versioned-entities.ts';
+} from '../../app/versioned-resources.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { useTranslate } from '../../locales/index.ts';
+import type { EstateKind } from './entity-kinds.ts';
+import { reloadEstate } from './estate-data.ts';
 
 type Entity = { readonly name: string; readonly status: 'Enabled' | 'Disabled' };
 type EntityAction = 'enable' | 'disable' | 'delete';
@@ -75,13 +74,13 @@ export function EntityActions(props: EntityActionsProps) {
         </Menu.Dropdown>
       </Menu>
       {verb !== undefined && (
-        <ActionDialog {...props} verb={verb} onClose={() => setVerb(undefined)} />
+        <EntityActionDialog {...props} verb={verb} onClose={() => setVerb(undefined)} />
       )}
     </>
   );
 }
 
-function ActionDialog({
+function EntityActionDialog({
   kind,
   address,
   versioned: { body, etag },
@@ -90,35 +89,29 @@ function ActionDialog({
   onClose,
 }: EntityActionsProps & { readonly verb: EntityAction; readonly onClose: () => void }) {
   const t = useTranslate('estate');
-  const changed = useReloadEstate();
   const status = verb === 'enable' ? 'Enabled' : 'Disabled';
   return (
-    <ConfirmDialog
-      isOpen
+    <ActionDialog
+      t={t}
+      action={verb}
+      values={{ name: body.name }}
+      text={t(`kinds.${kind}.${verb}Text`, { name: body.name })}
       isDangerous={verb !== 'enable'}
-      onClose={onClose}
-      title={t(`${verb}.title`)}
-      confirm={t(`${verb}.do`)}
       run={(): Promise<unknown> =>
         verb === 'delete'
           ? api.delete(address, { headers: { 'if-match': etag } })
-          : replaceEntity(address, etag, { ...body, status })
+          : replaceVersioned(address, etag, { ...body, status })
       }
       onFault={(fault) => {
         // The page reloads the version of the other user; the next click uses it.
-        if (isVersionConflict(fault)) changed();
+        if (isVersionConflict(fault)) reloadEstate();
       }}
+      onClose={onClose}
       onDone={() => {
-        onClose();
-        showToast(t(`${verb}.done`, { name: body.name }));
         // Navigate before the deleted entity is read again.
         if (verb === 'delete') onDeleted();
-        changed();
+        reloadEstate();
       }}
-    >
-      <p className="sy-dialogue-text sy-broken">
-        {t(`kinds.${kind}.${verb}Text`, { name: body.name })}
-      </p>
-    </ConfirmDialog>
+    />
   );
 }

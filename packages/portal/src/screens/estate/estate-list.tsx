@@ -1,27 +1,19 @@
 /** A list of merchants, stores or other entities with filters. */
-
 import { defined } from '@switchyard/contract';
-import { api } from '../../api/client.ts';
 import type { IconName } from '../../components/icon.tsx';
-import { EmptyState } from '../../components/layout/page.tsx';
 import { useEntityNames } from '../../components/values/entity-name.tsx';
-import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import type { FilterField } from '../../filters/filter-bar.tsx';
+import { nameOptions, translatedOptions } from '../../filters/filter-options.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { StatusBadge } from './detail-page.tsx';
 import type { EstateKind } from './entity-kinds.ts';
-import { useEstateChangeCount } from './versioned-entities.ts';
-
-const filterNames = ['name', 'externalId', 'status', 'merchantId', 'storeId'] as const;
-type FilterName = (typeof filterNames)[number];
-const pageRows = 200;
 
 export type EstateListProps<Row> = {
   readonly kind: EstateKind;
-  readonly address: string;
+  readonly path: string;
   readonly icon: IconName;
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string;
@@ -29,86 +21,58 @@ export type EstateListProps<Row> = {
   /** Owner filters, in addition to name, identifier and status. */
   readonly owners?: readonly ('merchantId' | 'storeId')[];
   /** Fixed filters, such as the merchant of the page. */
-  readonly within?: Readonly<Record<string, string>>;
+  readonly within?: Readonly<Record<string, string | undefined>>;
   /** The name of the list for saved views. */
-  readonly views?: string;
+  readonly views?: string | undefined;
 };
 
-function useFields(owners: readonly string[]): FilterField<FilterName>[] {
+function useFilterFields(owners: readonly string[]): FilterField<string>[] {
   const t = useTranslate('estate');
   const { merchantId } = useSession();
   const ofMerchants = owners.includes('merchantId') && merchantId === undefined;
+  const ofStores = owners.includes('storeId');
   const merchants = useEntityNames('merchants', ofMerchants).data;
-  const stores = useEntityNames('stores', owners.includes('storeId')).data;
-  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
-    [...(names ?? [])].map(([value, label]) => ({ value, label }));
-  const fields: FilterField<FilterName>[] = [
+  const stores = useEntityNames('stores', ofStores).data;
+  const owner = (name: string, names: ReadonlyMap<string, string> | undefined) =>
+    ({ kind: 'choice', name, label: t(`fields.${name}`), options: nameOptions(names) }) as const;
+  return [
     { kind: 'search', name: 'name', label: t('filters.name') },
     { kind: 'text', name: 'externalId', label: t('fields.externalId') },
     {
       kind: 'choice',
       name: 'status',
       label: t('status'),
-      options: ['Enabled', 'Disabled'].map((each) => ({
-        value: each,
-        label: t(`statuses.${each}`),
-      })),
+      options: translatedOptions(t, 'statuses', ['Enabled', 'Disabled']),
     },
+    ...(ofMerchants ? [owner('merchantId', merchants)] : []),
+    ...(ofStores ? [owner('storeId', stores)] : []),
   ];
-  if (ofMerchants) {
-    const options = toOptions(merchants);
-    fields.push({ kind: 'choice', name: 'merchantId', label: t('fields.merchantId'), options });
-  }
-  if (owners.includes('storeId')) {
-    const options = toOptions(stores);
-    fields.push({ kind: 'choice', name: 'storeId', label: t('fields.storeId'), options });
-  }
-  return fields;
 }
 
 export function EstateList<Row extends { readonly status: 'Enabled' | 'Disabled' }>(
   props: EstateListProps<Row>,
 ) {
-  const { kind, address, icon, columns, rowKey, rowTo, owners = [], within = {}, views } = props;
+  const { kind, path, icon, columns, rowKey, rowTo, owners = [], within, views } = props;
   const t = useTranslate('estate');
-  const [values, change] = useFilters(filterNames);
-  const changes = useEstateChangeCount();
-  const fields = useFields(owners);
-  const isNarrowed = Object.keys(values).length > 0;
   const status: Column<Row> = {
-    id: 'status',
     header: t('status'),
     width: '9rem',
     cardPosition: 'trail',
     cell: (row) => <StatusBadge status={row.status} />,
   };
   return (
-    <>
-      <FilterBar fields={fields} values={values} onChange={change} {...defined({ views })} />
-      <DataTable
-        label={t(`kinds.${kind}.many`)}
-        listKey={['estate', address, within, values, changes]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<Row>>(address, {
-            query: { ...values, ...within, cursor, limit: pageRows },
-            signal,
-          })
-        }
-        columns={[...columns, status]}
-        rowKey={rowKey}
-        rowTo={rowTo}
-        empty={
-          isNarrowed ? (
-            <EmptyState icon="search" title={t('none.title')}>
-              {t('none.text')}
-            </EmptyState>
-          ) : (
-            <EmptyState icon={icon} title={t(`kinds.${kind}.emptyTitle`)}>
-              {t(`kinds.${kind}.emptyText`)}
-            </EmptyState>
-          )
-        }
-      />
-    </>
+    <ResourceList
+      label={t(`kinds.${kind}.many`)}
+      name="estate"
+      path={path}
+      filters={useFilterFields(owners)}
+      queryFor={(values) => ({ ...values, ...defined({ ...within }) })}
+      views={views}
+      columns={[...columns, status]}
+      rowKey={rowKey}
+      rowTo={rowTo}
+      empty={{ icon, title: t(`kinds.${kind}.emptyTitle`), text: t(`kinds.${kind}.emptyText`) }}
+      noMatch={{ title: t('none.title'), text: t('none.text') }}
+    />
   );
 }

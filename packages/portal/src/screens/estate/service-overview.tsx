@@ -6,8 +6,8 @@ import type { ConfigurableService, ServiceActivation } from '@switchyard/contrac
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { EmptyState, Panel } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
@@ -56,31 +56,32 @@ export function ServiceOverview({
   readonly entityId: string;
 }) {
   const t = useTranslate('estate');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['estate', 'settings', level, entityId],
     queryFn: ({ signal }) => read(level, entityId, signal),
   });
   return (
     <Panel title={t('settings.title')} flush>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={4} />}
-      {data?.services.length === 0 && (
-        <EmptyState icon="configuration" title={t('settings.noneTitle')}>
-          {t('settings.noneText')}
-        </EmptyState>
-      )}
-      {data !== undefined && data.services.length > 0 && (
-        <ul className="sy-plain-list">
-          {data.services.map((service) => (
-            <ServiceLine
-              key={service.serviceId}
-              service={service}
-              activation={data.activations.get(service.serviceId)}
-              search={{ level, entityId, serviceId: service.serviceId }}
-            />
-          ))}
-        </ul>
-      )}
+      <QueryContent query={query} lines={4}>
+        {({ services, activations }) =>
+          services.length === 0 ? (
+            <EmptyState icon="configuration" title={t('settings.noneTitle')}>
+              {t('settings.noneText')}
+            </EmptyState>
+          ) : (
+            <ul className="sy-plain-list">
+              {services.map((service) => (
+                <ServiceLine
+                  key={service.serviceId}
+                  service={service}
+                  activation={activations.get(service.serviceId)}
+                  search={{ level, entityId, serviceId: service.serviceId }}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </QueryContent>
     </Panel>
   );
 }

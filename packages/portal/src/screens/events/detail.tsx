@@ -14,10 +14,9 @@ import {
   Page,
   Panel,
 } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { CodeBlock } from '../../components/values/code-block.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { EntityName } from '../../components/values/entity-name.tsx';
-import { DateTime } from '../../components/values/values.tsx';
+import { copyItem, nameItem, timeItem } from '../../components/values/description-items.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { DeliveryTable } from '../webhooks/recent-deliveries.tsx';
@@ -120,16 +119,15 @@ function About({ item }: { readonly item: FeedItem }) {
     <Panel title={t('about')}>
       <DescriptionList
         items={[
-          [t('at'), <DateTime key="at" at={item.timestamp} exact />],
+          timeItem(t('at'), item.timestamp, true),
           [t('position'), String(item.position)],
           [t('sequence'), typeof sequence === 'number' ? String(sequence) : undefined],
-          [
+          nameItem(
             t('merchant'),
-            typeof merchantId === 'string' ? (
-              <EntityName key="merchant" kind="merchants" id={merchantId} />
-            ) : undefined,
-          ],
-          [t('identifier'), <CopyableText key="id" text={item.eventId} label={t('identifier')} />],
+            'merchants',
+            typeof merchantId === 'string' ? merchantId : undefined,
+          ),
+          copyItem(t('identifier'), item.eventId),
         ]}
       />
     </Panel>
@@ -138,7 +136,7 @@ function About({ item }: { readonly item: FeedItem }) {
 
 function Deliveries({ eventId }: { readonly eventId: string }) {
   const t = useTranslate('events');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['event-deliveries', eventId],
     queryFn: ({ signal }) =>
       api.get<{ items: WebhookDelivery[] }>(deliveriesUrl, {
@@ -146,15 +144,17 @@ function Deliveries({ eventId }: { readonly eventId: string }) {
         signal,
       }),
   });
-  const items = data?.items ?? [];
   return (
     <Panel title={t('deliveries')} flush>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={3} />}
-      {data !== undefined && items.length === 0 && (
-        <EmptyState icon="webhooks" title={t('noDeliveries')} />
-      )}
-      {items.length > 0 && <DeliveryTable deliveries={items} />}
+      <QueryContent query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon="webhooks" title={t('noDeliveries')} />
+          ) : (
+            <DeliveryTable deliveries={items} />
+          )
+        }
+      </QueryContent>
     </Panel>
   );
 }

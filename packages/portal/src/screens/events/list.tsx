@@ -2,68 +2,43 @@
 import { Button } from '@mantine/core';
 import type { FeedItem } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
-import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
-import { DateTime, TruncatedName } from '../../components/values/values.tsx';
-import { FilterBar } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import { Page } from '../../components/layout/page.tsx';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
+import { nameOptions, plainOptions } from '../../filters/filter-options.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import type { Formats } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
+import { nameColumn, numberColumn, textColumn, timeColumn } from '../../table/columns.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { patternGroups } from '../webhooks/event-patterns.ts';
 import { useEventTypes } from '../webhooks/webhook-queries.ts';
-import { eventSummary, readNewestEvents } from './read-events.ts';
+import { eventSummary, feedUrl, readNewestEvents } from './read-events.ts';
 
-const filterNames = ['types', 'merchantId'] as const;
-
-function columnsOf(t: Translate, formats: Formats): Column<FeedItem>[] {
-  return [
-    {
-      id: 'type',
-      header: t('type'),
-      width: '17rem',
-      cardPosition: 'lead',
-      cell: ({ type }) => type,
-    },
-    {
-      id: 'gist',
-      header: t('gist'),
-      cardPosition: 'sub',
-      cell: (item) => <TruncatedName>{eventSummary(item, formats.money)}</TruncatedName>,
-    },
-    {
-      id: 'merchant',
-      header: t('merchant'),
-      width: '12rem',
-      cell: ({ data: { merchantId } }) => (
-        <EntityName kind="merchants" id={typeof merchantId === 'string' ? merchantId : undefined} />
-      ),
-    },
-    {
-      id: 'position',
-      header: t('position'),
-      width: '7rem',
-      align: 'end',
-      cardPosition: 'trail',
-      cell: ({ position }) => String(position),
-    },
-    {
-      id: 'at',
-      header: t('at'),
-      width: '10.5rem',
-      cardPosition: 'subtrail',
-      cell: ({ timestamp }) => <DateTime at={timestamp} />,
-    },
-  ];
-}
+const columnsOf = (t: Translate, formats: Formats): Column<FeedItem>[] => [
+  { header: t('type'), width: '17rem', cardPosition: 'lead', cell: ({ type }) => type },
+  textColumn(t('gist'), (item) => eventSummary(item, formats.money), 'sub'),
+  {
+    ...nameColumn(t('merchant'), 'merchants', ({ data: { merchantId } }) =>
+      typeof merchantId === 'string' ? merchantId : undefined,
+    ),
+    width: '12rem',
+  },
+  numberColumn(t('position'), '7rem', ({ position }) => position, 'trail'),
+  timeColumn(t('at'), ({ timestamp }) => timestamp, 'subtrail'),
+];
 
 export default function Events() {
   const t = useTranslate('events');
   const formats = useFormats();
-  const [values, change] = useFilters(filterNames);
   const types = useEventTypes().data?.items.map(({ type }) => type) ?? [];
   const merchants = useEntityNames('merchants').data;
+  const merchant = {
+    kind: 'choice',
+    name: 'merchantId',
+    label: t('merchant'),
+    options: nameOptions(merchants),
+  } as const;
   return (
     <Page
       title={t('title')}
@@ -75,43 +50,25 @@ export default function Events() {
       }
       fill
     >
-      <FilterBar
-        fields={[
+      <ResourceList
+        label={t('title')}
+        name="events"
+        path={feedUrl}
+        read={readNewestEvents}
+        filters={[
           {
             kind: 'choices',
             name: 'types',
             label: t('type'),
-            options: patternGroups(types)
-              .flatMap(({ items }) => items)
-              .map((value) => ({ value, label: value })),
+            options: plainOptions(patternGroups(types).flatMap(({ items }) => items)),
           },
-          ...(merchants === undefined
-            ? []
-            : [
-                {
-                  kind: 'choice',
-                  name: 'merchantId',
-                  label: t('merchant'),
-                  options: [...merchants].map(([value, label]) => ({ value, label })),
-                } as const,
-              ]),
+          ...(merchants === undefined ? [] : [merchant]),
         ]}
-        values={values}
-        onChange={change}
         views="events"
-      />
-      <DataTable
-        label={t('title')}
-        listKey={['events', values]}
-        read={(cursor, signal) => readNewestEvents(values, cursor, signal)}
         columns={columnsOf(t, formats)}
         rowKey={({ eventId }) => eventId}
         rowTo={({ position }) => `/events/${position}`}
-        empty={
-          <EmptyState icon="events" title={t('empty.title')}>
-            {t('empty.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'events', title: t('empty.title'), text: t('empty.text') }}
       />
     </Page>
   );

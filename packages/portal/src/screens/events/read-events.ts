@@ -1,22 +1,20 @@
 /** Reads the event feed backwards, newest first. */
 import type { EventList, FeedItem } from '@switchyard/contract';
 import { api, type Query } from '../../api/client.ts';
-import type { RowsPage } from '../../table/row-store.ts';
+import type { ReadPage } from '../../table/row-store.ts';
 
 export const feedUrl = '/events/v1';
 const pageMost = 200;
 
-export async function readNewestEvents(
-  query: Query,
-  cursor: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<RowsPage<FeedItem>> {
-  const { items, nextBefore } = await api.get<EventList>(feedUrl, {
-    query: { ...query, before: cursor ?? 0, limit: pageMost },
-    signal,
-  });
-  return { items, nextCursor: nextBefore === undefined ? null : String(nextBefore) };
-}
+export const readNewestEvents =
+  (query: Query): ReadPage<FeedItem> =>
+  async (cursor, signal) => {
+    const { items, nextBefore } = await api.get<EventList>(feedUrl, {
+      query: { ...query, before: cursor ?? 0, limit: pageMost },
+      signal,
+    });
+    return { items, nextCursor: nextBefore === undefined ? null : String(nextBefore) };
+  };
 
 /** Returns undefined if the feed no longer or not yet contains the event. */
 export async function readEvent(

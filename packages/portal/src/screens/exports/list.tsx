@@ -1,16 +1,16 @@
 /** The list of report exports with their status and download. */
 import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { exportUrl } from '../../api/download-file.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { reloadData } from '../../app/reload-data.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
+import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
@@ -21,13 +21,12 @@ const base = '/reporting/v1/exports';
 const displayLimit = 200;
 const askAgainMs = 2_000;
 const isOpen = ({ state }: Export) => state === 'Pending' || state === 'Running';
-const listKey = ['exports'];
 
 type ExportAction = { readonly kind: 'cancel' | 'delete'; readonly reportExport: Export };
 
 function useExports() {
   return useQuery({
-    queryKey: listKey,
+    queryKey: ['exports'],
     queryFn: ({ signal }) =>
       api.get<{ items: Export[] }>(base, { query: { limit: displayLimit }, signal }),
     refetchInterval: ({ state: { data } }) => (data?.items.some(isOpen) ? askAgainMs : false),
@@ -36,55 +35,46 @@ function useExports() {
 
 export default function Exports() {
   const t = useTranslate('exports');
-  const client = useQueryClient();
-  const { data, error, refetch } = useExports();
   const [action, setAction] = useState<ExportAction | undefined>(undefined);
   return (
     <Page title={t('title')} lead={t('lead')}>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={8} />}
-      {data?.items.length === 0 && (
-        <EmptyState
-          icon="exports"
-          title={t('empty.title')}
-          action={
-            <Button component={Link} to="/payments" variant="default">
-              {t('empty.do')}
-            </Button>
-          }
-        >
-          {t('empty.text')}
-        </EmptyState>
-      )}
-      {data !== undefined && data.items.length > 0 && (
-        <ul className="sy-exports" aria-label={t('title')}>
-          {data.items.map((each) => (
-            <ExportLine
-              key={each.exportId}
-              reportExport={each}
-              onAsk={(kind) => setAction({ kind, reportExport: each })}
-            />
-          ))}
-        </ul>
-      )}
+      <QueryContent query={useExports()} lines={8}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState
+              icon="exports"
+              title={t('empty.title')}
+              action={
+                <Button component={Link} to="/payments" variant="default">
+                  {t('empty.do')}
+                </Button>
+              }
+            >
+              {t('empty.text')}
+            </EmptyState>
+          ) : (
+            <ul className="sy-exports" aria-label={t('title')}>
+              {items.map((each) => (
+                <ExportLine
+                  key={each.exportId}
+                  reportExport={each}
+                  onAsk={(kind) => setAction({ kind, reportExport: each })}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </QueryContent>
       {action !== undefined && (
-        <ConfirmDialog
-          isOpen
+        <ActionDialog
+          t={t}
+          action={action.kind}
+          values={{ name: action.reportExport.fileName }}
           isDangerous
-          onClose={() => setAction(undefined)}
-          title={t(`${action.kind}.title`)}
-          confirm={t(`${action.kind}.do`)}
           run={() => change(action)}
-          onDone={() => {
-            setAction(undefined);
-            showToast(t(`${action.kind}.done`));
-            void client.invalidateQueries({ queryKey: listKey });
-          }}
-        >
-          <p className="sy-dialogue-text">
-            {t(`${action.kind}.text`, { name: action.reportExport.fileName })}
-          </p>
-        </ConfirmDialog>
+          onClose={() => setAction(undefined)}
+          onDone={() => reloadData('exports')}
+        />
       )}
     </Page>
   );

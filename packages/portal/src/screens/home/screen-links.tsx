@@ -1,6 +1,7 @@
 /** Links to screens that the sidebar also contains. */
 import { Link } from '@tanstack/react-router';
 import { currentPortal } from '../../app/current-portal.ts';
+import { useScreens } from '../../app/use-screens.ts';
 import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { navigationFor } from '../../navigation.ts';
@@ -11,7 +12,7 @@ const displayLimit = 8;
 export function ScreenLinks() {
   const names = useTranslate('navigation');
   const session = useSession();
-  const items = navigationFor(session, currentPortal)
+  const items = navigationFor(useScreens(), session, currentPortal)
     .flatMap((section) => section.items)
     .filter(({ to }) => to !== '/')
     // The sidebar contains all screens.

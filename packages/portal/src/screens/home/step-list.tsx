@@ -1,8 +1,9 @@
 /** A list of steps: completed steps and the next step. */
 import { useQueries } from '@tanstack/react-query';
-import { type AnyRoute, Link, useRouter } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { currentPortal } from '../../app/current-portal.ts';
 import { isAccessibleTo } from '../../app/screen-access.ts';
+import { useScreens } from '../../app/use-screens.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
@@ -21,11 +22,9 @@ const cacheMs = 15_000;
 /** Whether the user may open a screen at this path. */
 function useMayOpen(): (to: string) => boolean {
   const session = useSession();
-  const routesByPath: Readonly<Record<string, AnyRoute>> = useRouter().routesByPath;
-  return (to) => {
-    const access = routesByPath[to]?.options.staticData?.access;
-    return access !== undefined && isAccessibleTo(access, session, currentPortal);
-  };
+  const screens = useScreens();
+  return (to) =>
+    screens.some((screen) => screen.path === to && isAccessibleTo(screen, session, currentPortal));
 }
 
 export function StepList({

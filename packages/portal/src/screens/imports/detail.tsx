@@ -10,14 +10,14 @@ import { usePathParam } from '../../app/url-params.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
-import { DateTime } from '../../components/values/values.tsx';
+import { timeItem } from '../../components/values/description-items.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import type { RowsPage } from '../../table/row-store.ts';
-import { PendingPage } from '../estate/detail-page.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { ImportProgress } from './import-progress.tsx';
 import { ImportStateBadge } from './import-state-badge.tsx';
@@ -99,8 +99,8 @@ function ImportFacts({ bulkImport }: { readonly bulkImport: BulkImport }) {
           [t('format'), t(`formats.${format}`)],
           [t('counts.lines'), formats.number(lines)],
           [t('size'), t('kilobytes', { size })],
-          [t('begun'), <DateTime key="begun" at={createdAt} />],
-          [t('ended'), completedAt && <DateTime key="ended" at={completedAt} />],
+          timeItem(t('begun'), createdAt),
+          timeItem(t('ended'), completedAt),
         ]}
       />
     </Panel>

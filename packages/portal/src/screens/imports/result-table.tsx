@@ -2,9 +2,9 @@
 import type { BulkResult, BulkSummary } from '@switchyard/contract';
 import { EmptyState } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
+import { textColumn } from '../../table/columns.tsx';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { ReadPage } from '../../table/row-store.ts';
 import { resultErrorText } from './result-stream.ts';
@@ -35,51 +35,29 @@ export function CountTiles({ counts }: { readonly counts: Counts }) {
   );
 }
 
-function columnsOf(t: Translate): Column<BulkResult>[] {
-  return [
-    {
-      id: 'line',
-      header: t('line'),
-      width: '5rem',
-      cardPosition: 'trail',
-      cell: ({ line }) => line,
-    },
-    {
-      id: 'status',
-      header: t('state'),
-      width: '9rem',
-      cardPosition: 'subtrail',
-      cell: ({ status }) => (
-        <StateBadge state={status} tone={status === 'failed' ? 'bad' : 'good'}>
-          {t(`results.${status}`)}
-        </StateBadge>
-      ),
-    },
-    {
-      id: 'what',
-      header: t('what'),
-      width: '14rem',
-      cardPosition: 'lead',
-      cell: ({ type, externalId }) => (
-        <TruncatedName>
-          {[type === undefined ? undefined : t(`types.${type}`), externalId]
-            .filter((part) => part !== undefined)
-            .join(' ')}
-        </TruncatedName>
-      ),
-    },
-    {
-      id: 'reason',
-      header: t('reason'),
-      cardPosition: 'sub',
-      cell: (result) => (
-        <TruncatedName>
-          {resultErrorText(result) === '' ? result.error?.detail : resultErrorText(result)}
-        </TruncatedName>
-      ),
-    },
-  ];
-}
+const columnsOf = (t: Translate): Column<BulkResult>[] => [
+  { header: t('line'), width: '5rem', cardPosition: 'trail', cell: ({ line }) => line },
+  {
+    header: t('state'),
+    width: '9rem',
+    cardPosition: 'subtrail',
+    cell: ({ status }) => (
+      <StateBadge state={status} tone={status === 'failed' ? 'bad' : 'good'}>
+        {t(`results.${status}`)}
+      </StateBadge>
+    ),
+  },
+  {
+    ...textColumn(
+      t('what'),
+      ({ type, externalId }) =>
+        [type && t(`types.${type}`), externalId].filter((part) => part !== undefined).join(' '),
+      'lead',
+    ),
+    width: '14rem',
+  },
+  textColumn(t('reason'), (result) => resultErrorText(result) || result.error?.detail, 'sub'),
+];
 
 /** Pages over results in memory, with the interface of the API pages. */
 export function pagesOf(results: readonly BulkResult[]): ReadPage<BulkResult> {

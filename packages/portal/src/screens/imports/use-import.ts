@@ -1,7 +1,7 @@
 /** The state of an import in the browser: check, send, interrupt, continue, complete. */
 import type { BulkResult } from '@switchyard/contract';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { useReloadEstate } from '../estate/versioned-entities.ts';
+import { reloadEstate } from '../estate/estate-data.ts';
 import type { ImportFile } from './parse-import-file.ts';
 import { runImport, type Summary } from './run-import.ts';
 
@@ -21,7 +21,6 @@ export function useImport() {
   const [stage, setStage] = useState<ImportStage>({ at: 'ready' });
   const control = useRef<AbortController | undefined>(undefined);
   const runs = useRef(0);
-  const changed = useReloadEstate();
 
   // Leaving the page cancels the request; the platform keeps the imported lines, and the import can
   // be continued.
@@ -45,14 +44,14 @@ export function useImport() {
           onProgress: (lines) => setStage({ at: 'running', isTrial, lines }),
         });
         setStage({ at: 'done', isTrial, results, summary, run });
-        if (!isTrial) changed();
+        if (!isTrial) reloadEstate();
       } catch (fault) {
         if (!controller.signal.aborted) setStage({ at: 'broken', isTrial, fault });
       } finally {
         if (control.current === controller) control.current = undefined;
       }
     },
-    [changed],
+    [],
   );
 
   const reset = useCallback(() => {

@@ -5,16 +5,17 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
 import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { ConnectionBadge } from '../devices/connection-badge.tsx';
 import { pollMs } from '../devices/use-live-connections.ts';
-import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
+import { LabelList, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/estate-data.ts';
 import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
-import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { LogicalDeviceServices, ParameterDelivery } from './device-services.tsx';
 
 /** A logical device has one or two devices; each is read separately. */

@@ -1,10 +1,10 @@
 /** The active services of a logical device, and the delivery status of its parameters. */
 
-import { type DeviceDelivery, type DeviceServiceList, defined } from '@switchyard/contract';
+import type { DeviceDelivery, DeviceServiceList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { DescriptionList, EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { DescriptionList, EmptyState, Panel } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
@@ -22,7 +22,7 @@ export function LogicalDeviceServices({ logicalDeviceId }: { readonly logicalDev
   const t = useTranslate('devices');
   const maySee = useHasPermission('sub.read', 'conf.read');
   const address = `/service-catalog/v1/logical-devices/${logicalDeviceId}/services`;
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['estate', address],
     queryFn: ({ signal }) => api.get<DeviceServiceList>(address, { signal }),
     enabled: maySee,
@@ -30,31 +30,32 @@ export function LogicalDeviceServices({ logicalDeviceId }: { readonly logicalDev
   if (!maySee) return null;
   return (
     <Panel title={t('services.title')} flush>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={3} />}
-      {data?.items.length === 0 && (
-        <EmptyState icon="services" title={t('services.noneTitle')}>
-          {t('services.noneText')}
-        </EmptyState>
-      )}
-      {data !== undefined && data.items.length > 0 && (
-        <ul className="sy-plain-list">
-          {data.items.map(({ serviceId, name, domain, active, levels }) => (
-            <li key={serviceId}>
-              <div>
-                <span className="sy-broken">{name}</span>
-                <small>
-                  {domain}
-                  {!active && ` · ${t('services.heldAt', { level: heldAt(levels, t) })}`}
-                </small>
-              </div>
-              <StateBadge state="" tone={active ? 'good' : 'plain'}>
-                {t(active ? 'services.active' : 'services.inactive')}
-              </StateBadge>
-            </li>
-          ))}
-        </ul>
-      )}
+      <QueryContent query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon="services" title={t('services.noneTitle')}>
+              {t('services.noneText')}
+            </EmptyState>
+          ) : (
+            <ul className="sy-plain-list">
+              {items.map(({ serviceId, name, domain, active, levels }) => (
+                <li key={serviceId}>
+                  <div>
+                    <span className="sy-broken">{name}</span>
+                    <small>
+                      {domain}
+                      {!active && ` · ${t('services.heldAt', { level: heldAt(levels, t) })}`}
+                    </small>
+                  </div>
+                  <StateBadge state="" tone={active ? 'good' : 'plain'}>
+                    {t(active ? 'services.active' : 'services.inactive')}
+                  </StateBadge>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </QueryContent>
     </Panel>
   );
 }
@@ -71,50 +72,53 @@ export function ParameterDelivery({ logicalDeviceId }: { readonly logicalDeviceI
   const t = useTranslate('devices');
   const maySee = useHasPermission('conf.read');
   const address = `/configuration/v1/logical-devices/${logicalDeviceId}/delivery`;
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['estate', address],
     queryFn: ({ signal }) => api.get<DeviceDelivery>(address, { signal }),
     enabled: maySee,
   });
   if (!maySee) return null;
+  const status = query.data?.status;
   return (
     <Panel
       title={t('delivery.title')}
-      {...defined({
-        actions:
-          data === undefined ? undefined : (
-            <StateBadge state="" tone={deliveryTones[data.status] ?? 'plain'}>
-              {t(`delivery.states.${data.status}`)}
-            </StateBadge>
-          ),
-      })}
+      actions={
+        status && (
+          <StateBadge state="" tone={deliveryTones[status] ?? 'plain'}>
+            {t(`delivery.states.${status}`)}
+          </StateBadge>
+        )
+      }
     >
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={3} />}
-      {data !== undefined && (
-        <>
-          <DescriptionList
-            items={[
-              [t('delivery.requested'), <DateTime key="requested" at={data.askedAt} />],
-              [t('delivery.notified'), <DateTime key="notified" at={data.toldAt} />],
-              [t('delivery.applied'), <DateTime key="applied" at={data.appliedAt} />],
-              [t('delivery.failure'), data.failure?.reason],
-            ]}
-          />
-          {data.services.length > 0 && (
-            <ul className="sy-plain-list sy-delivery">
-              {data.services.map(({ serviceId, name, status }) => (
-                <li key={serviceId}>
-                  <span className="sy-broken">{name}</span>
-                  <StateBadge state="" tone={deliveryTones[status] ?? 'plain'}>
-                    {t(`delivery.states.${status}`)}
-                  </StateBadge>
-                </li>
-              ))}
-            </ul>
-          )}
-        </>
-      )}
+      <QueryContent query={query}>{(data) => <Delivery data={data} />}</QueryContent>
     </Panel>
+  );
+}
+
+function Delivery({ data }: { readonly data: DeviceDelivery }) {
+  const t = useTranslate('devices');
+  return (
+    <>
+      <DescriptionList
+        items={[
+          [t('delivery.requested'), <DateTime key="requested" at={data.askedAt} />],
+          [t('delivery.notified'), <DateTime key="notified" at={data.toldAt} />],
+          [t('delivery.applied'), <DateTime key="applied" at={data.appliedAt} />],
+          [t('delivery.failure'), data.failure?.reason],
+        ]}
+      />
+      {data.services.length > 0 && (
+        <ul className="sy-plain-list sy-delivery">
+          {data.services.map(({ serviceId, name, status }) => (
+            <li key={serviceId}>
+              <span className="sy-broken">{name}</span>
+              <StateBadge state="" tone={deliveryTones[status] ?? 'plain'}>
+                {t(`delivery.states.${status}`)}
+              </StateBadge>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }

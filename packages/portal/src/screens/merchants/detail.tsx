@@ -3,19 +3,20 @@ import type { Merchant } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { Page } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission, useSession } from '../../session/use-session.ts';
 import { DeviceList } from '../devices/device-list.tsx';
-import { PageTabs, PendingPage, StatusBadge, type Tab, useTab } from '../estate/detail-page.tsx';
+import { PageTabs, StatusBadge, type Tab, useTab } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/estate-data.ts';
 import { NewButton } from '../estate/new-button.tsx';
 import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
-import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { StoreList } from '../stores/store-list.tsx';
+import { UsersTable } from '../users/users-table.tsx';
 import { ContractList } from './contract-list.tsx';
 import { MerchantProfile } from './merchant-profile.tsx';
-import { MerchantUsers } from './merchant-users.tsx';
 
 const lists = new Set(['stores', 'devices', 'contracts', 'people']);
 
@@ -35,7 +36,7 @@ function useTabs(merchant: Merchant | undefined): Tab[] {
     tab('stores', <StoreList merchantId={merchantId} />),
     tab('devices', <DeviceList merchantId={merchantId} />),
     tab('contracts', <ContractList merchantId={merchantId} />),
-    ...(maySeePeople ? [tab('people', <MerchantUsers merchantId={merchantId} />)] : []),
+    ...(maySeePeople ? [tab('people', <UsersTable merchantId={merchantId} />)] : []),
     ...(maySeeSettings
       ? [tab('settings', <ServiceOverview level="merchants" entityId={merchantId} />)]
       : []),

@@ -1,5 +1,5 @@
 /** The form sections of a merchant. */
-import { addressSection, labelsSection, type Section } from '../estate/form-fields.ts';
+import { addressSection, labelsSection, type Section } from '../../components/forms/form-fields.ts';
 
 export const merchantSections: readonly Section[] = [
   {

@@ -1,69 +1,43 @@
 /** The list of merchants of the organisation. */
 import type { Merchant } from '@switchyard/contract';
+import { countryName } from '../../components/forms/countries-and-time-zones.ts';
 import { Page } from '../../components/layout/page.tsx';
-import { DateTime, TruncatedName } from '../../components/values/values.tsx';
-import { type Translate, useLanguage, useTranslate } from '../../locales/index.ts';
+import { useLanguage, useTranslate } from '../../locales/index.ts';
 import { useHasPermission, useSession } from '../../session/use-session.ts';
-import type { Column } from '../../table/data-table.tsx';
-import { countryName } from '../estate/countries-and-time-zones.ts';
+import { textColumn, timeColumn } from '../../table/columns.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 import { NewButton } from '../estate/new-button.tsx';
 
-function columnsOf(t: Translate, language: string): Column<Merchant>[] {
-  return [
-    {
-      id: 'name',
-      header: t('fields.name'),
-      cardPosition: 'lead',
-      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
-    },
-    {
-      id: 'externalId',
-      header: t('fields.externalId'),
-      cell: ({ externalId }) => <TruncatedName>{externalId}</TruncatedName>,
-    },
-    {
-      id: 'country',
-      header: t('fields.country'),
-      cell: ({ country }) => <TruncatedName>{countryName(country, language)}</TruncatedName>,
-    },
-    {
-      id: 'city',
-      header: t('fields.address.city'),
-      cardPosition: 'sub',
-      cell: ({ address, country }) => (
-        <TruncatedName>{address?.city ?? countryName(country, language)}</TruncatedName>
-      ),
-    },
-    { id: 'mcc', header: t('fields.mccShort'), width: '6rem', cell: ({ mcc }) => mcc },
-    {
-      id: 'created',
-      header: t('created'),
-      width: '10.5rem',
-      cell: ({ createdAt }) => <DateTime at={createdAt} />,
-    },
-  ];
-}
-
 export default function Merchants() {
   const t = useTranslate('estate');
   const language = useLanguage();
-  const { merchantId } = useSession();
-  const mayMake = useHasPermission('prov.write') && merchantId === undefined;
+  const isOfOrganization = useSession().merchantId === undefined;
+  const mayMake = useHasPermission('prov.write') && isOfOrganization;
   return (
     <Page
       title={t('kinds.merchant.many')}
-      {...(mayMake ? { actions: <NewButton kind="merchant" to="/merchants/new" /> } : {})}
+      actions={mayMake && <NewButton kind="merchant" to="/merchants/new" />}
       fill
     >
       <EstateList<Merchant>
         kind="merchant"
-        address={estateApiUrls.merchants}
+        path={estateApiUrls.merchants}
         icon="merchants"
-        columns={columnsOf(t, language)}
-        rowKey={(row) => row.merchantId}
-        rowTo={(row) => `/merchants/${row.merchantId}`}
+        columns={[
+          textColumn(t('fields.name'), ({ name }) => name, 'lead'),
+          textColumn(t('fields.externalId'), ({ externalId }) => externalId),
+          textColumn(t('fields.country'), ({ country }) => countryName(country, language)),
+          textColumn(
+            t('fields.address.city'),
+            ({ address, country }) => address?.city ?? countryName(country, language),
+            'sub',
+          ),
+          { header: t('fields.mccShort'), width: '6rem', cell: ({ mcc }) => mcc },
+          timeColumn(t('created'), ({ createdAt }) => createdAt),
+        ]}
+        rowKey={({ merchantId }) => merchantId}
+        rowTo={({ merchantId }) => `/merchants/${merchantId}`}
         views="merchants"
       />
     </Page>

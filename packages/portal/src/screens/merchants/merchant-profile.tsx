@@ -1,9 +1,9 @@
 /** The profile of a merchant. */
 import type { Merchant } from '@switchyard/contract';
+import { countryName } from '../../components/forms/countries-and-time-zones.ts';
 import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { useLanguage, useTranslate } from '../../locales/index.ts';
 import { DeviceCountsPanel } from '../devices/device-counts.tsx';
-import { countryName } from '../estate/countries-and-time-zones.ts';
 import { LabelList, PostalAddress, useCommonDetails } from '../estate/detail-page.tsx';
 
 export function MerchantProfile({ merchant }: { readonly merchant: Merchant }) {

@@ -8,18 +8,17 @@ import {
   type Permission,
   type TransactionWithEvents,
 } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Panel } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 import { type AmountChange, AmountDialog } from './amount-dialog.tsx';
-import { paymentQueryKey, useAllowedOperations } from './payment-queries.ts';
+import { useAllowedOperations } from './payment-queries.ts';
 
 type Action = {
   readonly verb: 'Capture' | 'Refund' | 'Cancel' | 'Reversal' | 'RefundByWeb';
@@ -115,7 +114,6 @@ function tellEnd({ operation }: OperationAnswer, t: Translate): void {
 
 export function CardActions({ payment }: { readonly payment: TransactionWithEvents }) {
   const t = useTranslate('payments');
-  const client = useQueryClient();
   const [open, setOpen] = useState<Offer | undefined>(undefined);
   const { offers, error, isLoading, refetch } = useOffers(payment);
   const { transactionId } = payment;
@@ -139,8 +137,7 @@ export function CardActions({ payment }: { readonly payment: TransactionWithEven
   function done(answer: OperationAnswer): void {
     setOpen(undefined);
     tellEnd(answer, t);
-    discardLists('["payments"');
-    void client.invalidateQueries({ queryKey: paymentQueryKey(transactionId) });
+    reloadData('payments', 'payment');
   }
 
   return (
@@ -157,7 +154,7 @@ export function CardActions({ payment }: { readonly payment: TransactionWithEven
           isOpen
           onClose={() => {
             setOpen(undefined);
-            void client.invalidateQueries({ queryKey: paymentQueryKey(transactionId) });
+            reloadData('payment');
           }}
           send={send}
           onDone={done}

@@ -3,10 +3,8 @@
 import { defined, type TransactionWithEvents } from '@switchyard/contract';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { EntityName } from '../../components/values/entity-name.tsx';
+import { copyItem, nameItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { AmountBar } from './amount-bar.tsx';
@@ -76,7 +74,7 @@ function CardFacts({ payment }: { readonly payment: TransactionWithEvents }) {
   return (
     <DescriptionList
       items={[
-        [t('created'), <DateTime key="at" at={payment.createdAt} />],
+        timeItem(t('created'), payment.createdAt),
         [t('paidWith'), <PaymentMethod key="with" payment={paidWith} />],
         [t('facts.entryMode'), t(`entryModes.${payment.entryMode}`)],
         [
@@ -85,30 +83,18 @@ function CardFacts({ payment }: { readonly payment: TransactionWithEvents }) {
         ],
         [t('facts.authorizationCode'), payment.authorizationCode],
         [t('facts.captureMode'), t(`captureModes.${payment.captureMode}`)],
-        [t('merchant'), <EntityName key="merchant" kind="merchants" id={payment.merchantId} />],
-        [t('store'), payment.storeId && <EntityName kind="stores" id={payment.storeId} />],
-        [
-          t('device'),
-          payment.deviceId && <EntityName kind="logical-devices" id={payment.deviceId} />,
-        ],
+        nameItem(t('merchant'), 'merchants', payment.merchantId),
+        nameItem(t('store'), 'stores', payment.storeId),
+        nameItem(t('device'), 'logical-devices', payment.deviceId),
         [t('facts.order'), order?.orderId],
         [t('facts.avs'), avs && `${avs.street} · ${avs.postal}`],
-        [t('facts.offline'), offlineData && <DateTime at={offlineData.authorizedAt} />],
-        [t('facts.confirmBy'), confirmBy && <DateTime at={confirmBy} exact />],
+        timeItem(t('facts.offline'), offlineData?.authorizedAt),
+        timeItem(t('facts.confirmBy'), confirmBy, true),
         [t('facts.rrn'), payment.retrievalReferenceNumber],
         [t('facts.stan'), payment.systemTraceAuditNumber],
-        [
-          t('facts.id'),
-          <CopyableText key="id" text={payment.transactionId} label={t('facts.id')} />,
-        ],
-        [
-          t('reference'),
-          <CopyableText key="ref" text={payment.clientTransactionId} label={t('reference')} />,
-        ],
-        [
-          t('facts.token'),
-          card?.token && <CopyableText text={card.token} label={t('facts.token')} />,
-        ],
+        copyItem(t('facts.id'), payment.transactionId),
+        copyItem(t('reference'), payment.clientTransactionId),
+        copyItem(t('facts.token'), card?.token),
       ]}
     />
   );

@@ -1,7 +1,6 @@
 /** The page of a payment: details, actions and timeline. */
 import { usePathParam } from '../../app/url-params.ts';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { Loading, Page } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { CardPayment } from './card-payment.tsx';
@@ -11,23 +10,14 @@ import { QrPayment } from './qr-payment.tsx';
 export default function PaymentDetail() {
   const t = useTranslate('payments');
   const transactionId = usePathParam('transactionId');
-  const payment = usePayment(transactionId);
+  const query = usePayment(transactionId);
   const hasList = useHasPermission('rep.read');
   const backLink = hasList
     ? { to: '/payments', label: t('title') }
     : { to: '/qr-payments', label: t('qrTitle') };
-  const { data, error, refetch } = payment;
-  if (data === undefined) {
-    return (
-      <Page title={t('payment')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={10} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
+  const { data, error } = query;
+  if (data === undefined)
+    return <PendingPage query={query} title={t('payment')} backLink={backLink} />;
   return data.kind === 'Card' ? (
     <CardPayment payment={data.card} backLink={backLink} fault={error} />
   ) : (

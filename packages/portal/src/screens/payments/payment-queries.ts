@@ -10,7 +10,7 @@ import { isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 
-export type PaymentDetail =
+type PaymentDetail =
   | { readonly kind: 'Card'; readonly card: TransactionWithEvents }
   | { readonly kind: 'Qr'; readonly qr: QrTransactionWithEvents };
 
@@ -35,10 +35,6 @@ async function fromPayments(id: string): Promise<PaymentDetail> {
   }
 }
 
-export function paymentQueryKey(id: string): readonly unknown[] {
-  return ['payment', id];
-}
-
 /** Whether the payment can still change. */
 function isMoving(detail: PaymentDetail | undefined): boolean {
   if (detail === undefined) return false;
@@ -54,7 +50,7 @@ function isMoving(detail: PaymentDetail | undefined): boolean {
 export function usePayment(id: string) {
   const mayReport = useHasPermission('rep.read');
   return useQuery({
-    queryKey: paymentQueryKey(id),
+    queryKey: ['payment', id],
     queryFn: async () =>
       mayReport
         ? detailOf(
@@ -72,7 +68,7 @@ export function useAllowedOperations(id: string, isCard: boolean) {
   const mayAct = useHasPermission('pay.capture', 'pay.refund', 'pay.cancel', 'pay.refundbyweb');
   const mayAsk = useHasPermission('pay.read', 'pay.refundbyweb');
   return useQuery({
-    queryKey: [...paymentQueryKey(id), 'allowed'],
+    queryKey: ['payment', id, 'allowed'],
     queryFn: () => api.get<AllowedOperations>(`/payment/v1/transactions/${id}/allowedoperations`),
     enabled: isCard && mayAct && mayAsk,
   });

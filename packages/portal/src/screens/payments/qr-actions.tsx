@@ -5,17 +5,15 @@ import {
   type QrOperationAnswer,
   type QrTransactionWithEvents,
 } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { Panel } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 import { type AmountChange, AmountDialog } from './amount-dialog.tsx';
 import { OfferLine } from './card-actions.tsx';
-import { paymentQueryKey } from './payment-queries.ts';
 import { QrHoldDecision } from './qr-hold-decision.tsx';
 
 const openStates = ['Created', 'Pending', 'Scanned', 'Authorized'];
@@ -47,7 +45,6 @@ export function qrOffers(payment: QrTransactionWithEvents) {
 
 export function QrActions({ payment }: { readonly payment: QrTransactionWithEvents }) {
   const t = useTranslate('payments');
-  const client = useQueryClient();
   const mayCancel = useHasPermission('pay.cancel');
   const mayRefund = useHasPermission('pay.refund');
   const mayResolve = useHasPermission('pay.refundbyweb') && payment.hold !== undefined;
@@ -59,9 +56,7 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
 
   function reread(): void {
     setOpen(undefined);
-    discardLists('["payments"');
-    discardLists('["qr-payments"');
-    void client.invalidateQueries({ queryKey: paymentQueryKey(transactionId) });
+    reloadData('payments', 'qr-payments', 'payment');
   }
 
   function send({ clientOperationId, amount }: AmountChange): Promise<QrOperationAnswer> {

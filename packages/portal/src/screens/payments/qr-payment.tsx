@@ -2,10 +2,8 @@
 import type { QrTransactionWithEvents } from '@switchyard/contract';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { EntityName } from '../../components/values/entity-name.tsx';
+import { copyItem, nameItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { AmountBar } from './amount-bar.tsx';
@@ -78,25 +76,22 @@ function QrFacts({ payment }: { readonly payment: QrTransactionWithEvents }) {
   return (
     <DescriptionList
       items={[
-        [t('created'), <DateTime key="at" at={payment.createdAt} />],
+        timeItem(t('created'), payment.createdAt),
         [
           t('paidWith'),
           <PaymentMethod key="with" payment={{ kind: 'Qr', scheme: payment.paymentType }} />,
         ],
         [t('facts.scenario'), t(`scenarios.${payment.effectiveScenario}`)],
-        [t('facts.expires'), <DateTime key="expires" at={payment.expiresAt} exact />],
+        timeItem(t('facts.expires'), payment.expiresAt, true),
         [t('facts.failure'), failure && Object.values(failure).join(' · ')],
         [t('facts.payer'), payer && Object.values(payer).join(' · ')],
-        [t('merchant'), <EntityName key="merchant" kind="merchants" id={payment.merchantId} />],
-        [t('store'), <EntityName key="store" kind="stores" id={payment.storeId} />],
-        [t('device'), <EntityName key="device" kind="logical-devices" id={payment.deviceId} />],
+        nameItem(t('merchant'), 'merchants', payment.merchantId),
+        nameItem(t('store'), 'stores', payment.storeId),
+        nameItem(t('device'), 'logical-devices', payment.deviceId),
         [t('facts.order'), payment.order?.orderId],
         [t('facts.provider'), providerTransactionId],
-        [t('facts.id'), <CopyableText key="id" text={transactionId} label={t('facts.id')} />],
-        [
-          t('reference'),
-          <CopyableText key="ref" text={clientTransactionId} label={t('reference')} />,
-        ],
+        copyItem(t('facts.id'), transactionId),
+        copyItem(t('reference'), clientTransactionId),
       ]}
     />
   );

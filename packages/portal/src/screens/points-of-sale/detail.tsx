@@ -5,53 +5,21 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { copyItem } from '../../components/values/description-items.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
+import { LabelList, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useReloadEstate, useVersionedEntity } from '../estate/versioned-entities.ts';
+import { reloadEstate, useVersionedEntity } from '../estate/estate-data.ts';
 import { CredentialsDialog } from './credentials-dialog.tsx';
 
 type Secret = { readonly clientId: string; readonly clientSecret: string };
-
-function Renewal({
-  address,
-  etag,
-  onClose,
-  onRenewed,
-}: {
-  readonly address: string;
-  readonly etag: string;
-  readonly onClose: () => void;
-  readonly onRenewed: (secret: Secret) => void;
-}) {
-  const t = useTranslate('estate');
-  const changed = useReloadEstate();
-  return (
-    <ConfirmDialog<Secret>
-      isOpen
-      isDangerous
-      onClose={onClose}
-      title={t('renew.title')}
-      confirm={t('renew.do')}
-      run={(idempotencyKey) =>
-        api.post<Secret>(`${address}/secret`, { headers: { 'if-match': etag }, idempotencyKey })
-      }
-      onDone={(secret) => {
-        changed();
-        onRenewed(secret);
-      }}
-    >
-      <p className="sy-dialogue-text">{t('renew.text')}</p>
-    </ConfirmDialog>
-  );
-}
 
 function PosFacts({ pointOfSale }: { readonly pointOfSale: PointOfSale }) {
   const t = useTranslate('estate');
@@ -73,10 +41,7 @@ function PosFacts({ pointOfSale }: { readonly pointOfSale: PointOfSale }) {
               <EntityName kind="merchants" id={merchantId} />
             </Link>,
           ],
-          [
-            t('credentials.clientId'),
-            <CopyableText key="client" text={clientId} label={t('credentials.clientId')} />,
-          ],
+          copyItem(t('credentials.clientId'), clientId),
           ...common,
         ]}
       />
@@ -125,12 +90,17 @@ export default function PointOfSalePage() {
       <PosFacts pointOfSale={body} />
       <LabelList labels={body.labels} />
       {isRenewing && (
-        <Renewal
-          address={address}
-          etag={etag}
+        <ActionDialog<Secret>
+          t={t}
+          action="renew"
+          isDangerous
+          run={(idempotencyKey) =>
+            api.post(`${address}/secret`, { headers: { 'if-match': etag }, idempotencyKey })
+          }
+          doneText={() => undefined}
           onClose={() => setRenewing(false)}
-          onRenewed={(renewed) => {
-            setRenewing(false);
+          onDone={(renewed) => {
+            reloadEstate();
             setSecret(renewed);
           }}
         />

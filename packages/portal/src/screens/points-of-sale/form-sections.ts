@@ -1,5 +1,5 @@
 /** The form sections of a point of sale. */
-import { labelsSection, type Section } from '../estate/form-fields.ts';
+import { labelsSection, type Section } from '../../components/forms/form-fields.ts';
 
 export const pointOfSaleFormSections: readonly Section[] = [
   {

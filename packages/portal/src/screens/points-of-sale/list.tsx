@@ -11,7 +11,7 @@ export default function PointsOfSale() {
   return (
     <Page
       title={t('kinds.pointOfSale.many')}
-      {...(mayMake ? { actions: <NewButton kind="pointOfSale" to="/points-of-sale/new" /> } : {})}
+      actions={mayMake && <NewButton kind="pointOfSale" to="/points-of-sale/new" />}
       fill
     >
       <PointOfSaleList />

@@ -1,30 +1,25 @@
 /** Answers an activation that the server of the provider left open. */
 import { SegmentedControl, Textarea } from '@mantine/core';
 import type { ServiceUse } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 import { catalogUrl } from '../services/service-queries.ts';
-import { ownServicesKey } from './provider-service-queries.ts';
 
 type Word = 'Accepted' | 'Refused';
 
 export function ActivationAnswer({
   use,
   onClose,
-  onDone,
 }: {
   readonly use: ServiceUse;
   readonly onClose: () => void;
-  readonly onDone: () => void;
 }) {
   const t = useTranslate('provider-services');
-  const client = useQueryClient();
   const { organizationId, activationId, handshakeId, organizationName } = use;
   const [status, setStatus] = useState<Word>('Accepted');
   const [reason, setReason] = useState('');
@@ -42,10 +37,8 @@ export function ActivationAnswer({
       inlineErrorFields={['reason']}
       run={() => api.post(path, { body: { handshakeId, status, ...why } })}
       onDone={() => {
-        discardLists('["service-uses"');
-        void client.invalidateQueries({ queryKey: ownServicesKey });
+        reloadData('service-uses', 'own-services');
         showToast(t(`answer.done.${status}`));
-        onDone();
         onClose();
       }}
     >

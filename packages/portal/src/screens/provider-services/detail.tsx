@@ -6,30 +6,19 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
+import type { Versioned } from '../../app/versioned-resources.ts';
 import { Icon } from '../../components/icon.tsx';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import {
-  DescriptionList,
-  EmptyState,
-  Loading,
-  Page,
-  Panel,
-} from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage, QueryContent } from '../../components/layout/query-content.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import type { RowsPage } from '../../table/row-store.ts';
 import { CodeList } from '../services/code-list.tsx';
 import { type LifecycleAction, LifecycleDialog, possibleActions } from './lifecycle-dialog.tsx';
-import {
-  ownServicesKey,
-  serviceUrl,
-  useOwnService,
-  type VersionedService,
-} from './provider-service-queries.ts';
+import { ownServicesKey, serviceUrl, useOwnService } from './provider-service-queries.ts';
 import { ServerHealth } from './server-health.tsx';
 import { ServiceUses } from './service-uses.tsx';
 import { SigningKeys } from './signing-keys.tsx';
@@ -41,22 +30,15 @@ const maxReleases = 20;
 
 export default function OwnService() {
   const t = useTranslate('provider-services');
-  const { data, error, refetch } = useOwnService(usePathParam('serviceId'));
-  if (data !== undefined) return <Detail versioned={data} />;
-  return (
-    <Page title={t('service')} backLink={{ to: '/own-services', label: t('title') }}>
-      {error === null ? (
-        <Loading lines={8} />
-      ) : (
-        <ErrorMessage fault={error} onRetry={() => void refetch()} />
-      )}
-    </Page>
-  );
+  const query = useOwnService(usePathParam('serviceId'));
+  if (query.data !== undefined) return <Detail versioned={query.data} />;
+  const backLink = { to: '/own-services', label: t('title') };
+  return <PendingPage query={query} title={t('service')} backLink={backLink} />;
 }
 
-function Detail({ versioned }: { readonly versioned: VersionedService }) {
+function Detail({ versioned }: { readonly versioned: Versioned<Service> }) {
   const t = useTranslate('provider-services');
-  const { service } = versioned;
+  const { body: service } = versioned;
   const mayWrite = useHasPermission('svc.write');
   const [{ tab = 'about' }, change] = useFilters(['tab'] as const);
   const openTab = tabs.find((each) => each === tab) ?? 'about';
@@ -77,7 +59,7 @@ function Detail({ versioned }: { readonly versioned: VersionedService }) {
           )}
         </>
       }
-      {...(mayWrite ? { actions: <Actions versioned={versioned} /> } : {})}
+      actions={mayWrite && <Actions versioned={versioned} />}
     >
       <Tabs
         value={openTab}
@@ -91,26 +73,24 @@ function Detail({ versioned }: { readonly versioned: VersionedService }) {
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <Tabs.Panel value="about" className="sy-own-tab">
-          <About service={service} />
-        </Tabs.Panel>
-        <Tabs.Panel value="uses" className="sy-own-tab">
-          <ServiceUses service={service} />
-        </Tabs.Panel>
-        <Tabs.Panel value="health" className="sy-own-tab">
-          <ServerHealth service={service} />
-        </Tabs.Panel>
-        <Tabs.Panel value="keys" className="sy-own-tab">
-          <SigningKeys service={service} />
-        </Tabs.Panel>
+        {tabs.map((each) => {
+          const Content = tabContents[each];
+          return (
+            <Tabs.Panel key={each} value={each} className="sy-own-tab">
+              <Content service={service} />
+            </Tabs.Panel>
+          );
+        })}
       </Tabs>
     </Page>
   );
 }
 
-function Actions({ versioned }: { readonly versioned: VersionedService }) {
+const tabContents = { about: About, uses: ServiceUses, health: ServerHealth, keys: SigningKeys };
+
+function Actions({ versioned }: { readonly versioned: Versioned<Service> }) {
   const t = useTranslate('provider-services');
-  const { service } = versioned;
+  const { body: service } = versioned;
   const [step, setStep] = useState<LifecycleAction | undefined>(undefined);
   const steps = possibleActions(service);
   const others = steps.filter((each) => each !== 'publish');
@@ -169,11 +149,8 @@ function About({ service }: { readonly service: Service }) {
             [t('fields.paymentTypes'), listed(service.paymentTypes)],
             [t('fields.methods'), listed(service.methods)],
             [t('fields.events'), listed(service.events)],
-            [t('updated'), <DateTime key="updated" at={service.updatedAt} />],
-            [
-              t('identifier'),
-              <CopyableText key="id" text={service.serviceId} label={t('identifier')} />,
-            ],
+            timeItem(t('updated'), service.updatedAt),
+            copyItem(t('identifier'), service.serviceId),
           ]}
         />
       </Panel>
@@ -199,7 +176,7 @@ function Schema({ title, value }: { readonly title: string; readonly value: obje
 
 function Releases({ serviceId }: { readonly serviceId: string }) {
   const t = useTranslate('provider-services');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [...ownServicesKey, 'releases', serviceId],
     queryFn: ({ signal }) =>
       api.get<RowsPage<ServiceRelease>>(`${serviceUrl(serviceId)}/releases`, {
@@ -209,15 +186,19 @@ function Releases({ serviceId }: { readonly serviceId: string }) {
   });
   return (
     <Panel title={t('releases')}>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={3} />}
-      {data?.items.length === 0 && <EmptyState icon="book" title={t('neverPublished')} />}
-      <DescriptionList
-        items={(data?.items ?? []).map(({ release, publishedAt }) => [
-          t('release', { release }),
-          <DateTime key={release} at={publishedAt} />,
-        ])}
-      />
+      <QueryContent query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon="book" title={t('neverPublished')} />
+          ) : (
+            <DescriptionList
+              items={items.map(({ release, publishedAt }) =>
+                timeItem(t('release', { release }), publishedAt),
+              )}
+            />
+          )
+        }
+      </QueryContent>
     </Panel>
   );
 }

@@ -1,188 +1,181 @@
 /** The form that declares a service or edits its draft. */
 import { Button } from '@mantine/core';
-import type { Service, ServiceWithSecret } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
-import { errorsByField } from '../../api/api-errors.ts';
+import { defined, type Service, type ServiceWithSecret } from '@switchyard/contract';
+import { useNavigate } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { usePathParam } from '../../app/url-params.ts';
+import { replaceVersioned, type Versioned } from '../../app/versioned-resources.ts';
+import { FieldInput } from '../../components/forms/field-input.tsx';
+import {
+  type CustomInputProps,
+  type Form,
+  FormInputs,
+  useForm,
+} from '../../components/forms/form.tsx';
+import { draftText, parseJsonObject } from '../../components/forms/form-fields.ts';
+import { PageForm } from '../../components/forms/page-form.tsx';
 import { SchemaForm } from '../../components/forms/schema-form.tsx';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { newUuid } from '../../session/random-values.ts';
 import { useSession } from '../../session/use-session.ts';
 import { ServiceLogo } from '../services/service-logo.tsx';
 import { catalogUrl } from '../services/service-queries.ts';
+import { LogoField } from './logo-field.tsx';
 import { NewKeysDialog, type ServiceKeys } from './new-keys-dialog.tsx';
+import { serviceUrl, useOwnService } from './provider-service-queries.ts';
+import type { Logo } from './read-logo.ts';
 import {
-  ownServicesKey,
-  serviceUrl,
-  useOwnService,
-  type VersionedService,
-} from './provider-service-queries.ts';
-import {
-  invalidJsonFields,
+  catalogueFields,
+  jsonExamples,
   jsonFields,
-  parseJsonObject,
-  type ServiceDraft,
-  serviceDraftOf,
-  serviceInput,
-} from './service-draft.ts';
-import { GeneralFields, JsonFields } from './service-fields.tsx';
+  serverFields,
+  serviceFields,
+} from './service-sections.ts';
 import '../services/services.css';
 import './provider-services.css';
 
 export default function EditService() {
   const t = useTranslate('provider-services');
-  const serviceId = usePathParam('serviceId');
-  const { data, error, refetch } = useOwnService(serviceId);
+  const query = useOwnService(usePathParam('serviceId'));
   // A background reload keeps the typed values.
-  const first = useRef(data);
-  first.current ??= data;
+  const first = useRef(query.data);
+  first.current ??= query.data;
   if (first.current !== undefined) return <ServiceForm versioned={first.current} />;
-  return (
-    <Page title={t('edit')} backLink={{ to: '/own-services', label: t('title') }}>
-      {error === null ? (
-        <Loading lines={10} />
-      ) : (
-        <ErrorMessage fault={error} onRetry={() => void refetch()} />
-      )}
-    </Page>
-  );
+  const backLink = { to: '/own-services', label: t('title') };
+  return <PendingPage query={query} title={t('edit')} backLink={backLink} />;
 }
 
 type Saved = { readonly serviceId: string; readonly keys?: ServiceKeys };
 
 async function send(
-  draft: ServiceDraft,
-  versioned: VersionedService | undefined,
-  key: string,
+  body: object,
+  versioned: Versioned<Service> | undefined,
+  idempotencyKey: string,
 ): Promise<Saved> {
-  const body = serviceInput(draft);
-  if (versioned !== undefined) {
-    const headers = { 'if-match': versioned.etag };
-    return api.put<Service>(serviceUrl(versioned.service.serviceId), { body, headers });
-  }
-  const made = await api.post<ServiceWithSecret>(`${catalogUrl}/services`, {
-    body,
-    idempotencyKey: key,
-  });
-  const { serviceId, signingSecret, verificationKey } = made;
+  if (versioned !== undefined)
+    return replaceVersioned(serviceUrl(versioned.body.serviceId), versioned.etag, body);
+  const { serviceId, signingSecret, verificationKey } = await api.post<ServiceWithSecret>(
+    `${catalogUrl}/services`,
+    { body, idempotencyKey },
+  );
   return { serviceId, keys: { signingSecret, verificationKey } };
 }
 
-/** A state update is too late to block the second of two quick clicks. */
-function useSave(versioned: VersionedService | undefined, onSaved: (saved: Saved) => void) {
-  const client = useQueryClient();
-  const isRunning = useRef(false);
-  const [key] = useState(newUuid);
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<unknown>(undefined);
-  async function save(draft: ServiceDraft): Promise<void> {
-    if (isRunning.current) return;
-    isRunning.current = true;
-    setBusy(true);
-    setFault(undefined);
-    try {
-      const saved = await send(draft, versioned, key);
-      await client.invalidateQueries({ queryKey: ownServicesKey });
-      onSaved(saved);
-    } catch (error) {
-      setFault(error);
-      isRunning.current = false;
-    } finally {
-      setBusy(false);
-    }
-  }
-  return { save, isBusy, fault };
-}
-
-export function ServiceForm({ versioned }: { readonly versioned: VersionedService | undefined }) {
+export function ServiceForm({ versioned }: { readonly versioned: Versioned<Service> | undefined }) {
   const t = useTranslate('provider-services');
-  const parts = useTranslate('components');
   const navigate = useNavigate();
-  const [draft, setDraft] = useState(() => serviceDraftOf(versioned?.service));
+  const service = versioned?.body;
+  const form = useForm(() => serviceFields, { before: service, unchanged: {} });
+  const [logo, setLogo] = useState(service?.logo);
   const [saved, setSaved] = useState<Saved | undefined>(undefined);
-  const goOn = (serviceId: string) => void navigate({ to: `/own-services/${serviceId}` });
-  const { save, isBusy, fault } = useSave(versioned, (done) => {
-    showToast(t('saved'));
-    if (done.keys === undefined) goOn(done.serviceId);
-    else setSaved(done);
-  });
+  const open = (serviceId: string) => void navigate({ to: `/own-services/${serviceId}` });
   const backLink =
-    versioned === undefined
+    service === undefined
       ? { to: '/own-services', label: t('title') }
-      : { to: `/own-services/${versioned.service.serviceId}`, label: versioned.service.name };
-  const isIncomplete = draft.name.trim() === '' || draft.domain.trim() === '';
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    void save(draft);
-  }
-  const faults = errorsByField(fault);
+      : { to: `/own-services/${service.serviceId}`, label: service.name };
   return (
     <Page
-      title={t(versioned === undefined ? 'declare' : 'edit')}
+      title={t(service === undefined ? 'declare' : 'edit')}
       lead={t('editLead')}
       backLink={backLink}
     >
-      <form className="sy-declaration" onSubmit={submit} noValidate>
-        <div>
+      <div className="sy-declaration">
+        <PageForm
+          {...form.confirmProps}
+          confirm={t('save')}
+          run={(idempotencyKey) =>
+            send({ ...form.body, ...defined({ logo }) }, versioned, idempotencyKey)
+          }
+          onDone={(done) => {
+            reloadData('own-services');
+            showToast(t('saved'));
+            if (done.keys === undefined) open(done.serviceId);
+            else setSaved(done);
+          }}
+          onClose={() => void navigate({ to: backLink.to })}
+        >
           <Panel title={t('what')}>
-            <GeneralFields draft={draft} faults={faults} onChange={setDraft} />
+            <div className="sy-declaration-fields">
+              <FormInputs form={form} t={t} fields={catalogueFields} />
+              <LogoField
+                name={draftText(form.draft['name'])}
+                logo={logo}
+                error={form.errorOf('logo')}
+                onChange={setLogo}
+              />
+              <FormInputs form={form} t={t} fields={serverFields} hasFocus={false} />
+            </div>
           </Panel>
           <Panel title={t('parameters')}>
-            <JsonFields draft={draft} faults={faults} onChange={setDraft} />
+            <div className="sy-declaration-fields">
+              <FormInputs form={form} t={t} fields={jsonFields} customInputs={jsonInputs} />
+            </div>
           </Panel>
-          {fault !== undefined && (
-            <ErrorMessage fault={fault} inlineErrorFields={inlineErrorFields} />
-          )}
-          <div className="sy-confirm-buttons">
-            <Button component={Link} to={backLink.to} variant="default">
-              {parts('cancel')}
-            </Button>
-            <Button
-              type="submit"
-              loading={isBusy}
-              disabled={isIncomplete || invalidJsonFields(draft).length > 0}
-            >
-              {t('save')}
-            </Button>
-          </div>
-        </div>
-        <Preview draft={draft} />
-      </form>
+        </PageForm>
+        <Preview form={form} logo={logo} />
+      </div>
       {saved?.keys !== undefined && (
-        <NewKeysDialog keys={saved.keys} onClose={() => goOn(saved.serviceId)} />
+        <NewKeysDialog keys={saved.keys} onClose={() => open(saved.serviceId)} />
       )}
     </Page>
   );
 }
 
-const inlineErrorFields = ['name', 'description', 'domain', 'spiUrl', ...jsonFields];
+const jsonInputs = Object.fromEntries(jsonFields.map(({ name }) => [name, JsonInput]));
+
+/** A JSON text, with an example while it is empty. */
+function JsonInput({ form, field }: CustomInputProps) {
+  const t = useTranslate('provider-services');
+  const text = draftText(form.draft[field.name]);
+  const change = (value: string) => form.change({ [field.name]: value });
+  return (
+    <div>
+      <FieldInput
+        field={field}
+        t={t}
+        value={text}
+        error={form.errorOf(field.name)}
+        isEdit={form.isEdit}
+        onChange={(value) => change(draftText(value))}
+      />
+      {text.trim() === '' && (
+        <Button
+          variant="subtle"
+          size="compact-xs"
+          mt={4}
+          aria-label={`${t('example')}: ${t(`fields.${field.name}`)}`}
+          onClick={() => change(JSON.stringify(jsonExamples[field.name], null, 2))}
+        >
+          {t('example')}
+        </Button>
+      )}
+    </div>
+  );
+}
 
 /** A preview of the service in the catalogue. */
-function Preview({ draft }: { readonly draft: ServiceDraft }) {
+function Preview({ form, logo }: { readonly form: Form; readonly logo: Logo }) {
   const t = useTranslate('provider-services');
   const { organizationName } = useSession();
   const [values, setValues] = useState<Readonly<Record<string, unknown>>>({});
-  const schema = parseJsonObject(draft.activationParameters);
+  const text = (name: string) => draftText(form.draft[name]);
+  const schema = parseJsonObject(text('activationParameters'));
   return (
     <div>
       <Panel title={t('preview')}>
         <div className="sy-service-card sy-declaration-preview">
-          <ServiceLogo
-            service={{ name: draft.name || '?', ...(draft.logo && { logo: draft.logo }) }}
-          />
+          <ServiceLogo service={{ name: text('name') || '?', ...(logo && { logo }) }} />
           <div className="sy-service-what">
-            <strong className="sy-broken">{draft.name || t('fields.name')}</strong>
+            <strong className="sy-broken">{text('name') || t('fields.name')}</strong>
             <span className="sy-service-from sy-cut">
-              {[organizationName, draft.domain].filter(Boolean).join(' · ')}
+              {[organizationName, text('domain')].filter(Boolean).join(' · ')}
             </span>
           </div>
-          <p className="sy-service-text sy-broken">{draft.description || t('noDescription')}</p>
+          <p className="sy-service-text sy-broken">{text('description') || t('noDescription')}</p>
         </div>
       </Panel>
       {schema !== undefined && (

@@ -1,12 +1,12 @@
 /** The dialog that publishes, retires or deletes a service. */
 import type { Service } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { callApi } from '../../api/client.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
+import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import type { Versioned } from '../../app/versioned-resources.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { ownServicesKey, serviceUrl, type VersionedService } from './provider-service-queries.ts';
+import { serviceUrl } from './provider-service-queries.ts';
 
 export type LifecycleAction = 'publish' | 'retire' | 'remove';
 
@@ -22,39 +22,34 @@ export function possibleActions({
 
 export function LifecycleDialog({
   action,
-  versioned: { service, etag },
+  versioned: { body: service, etag },
   onClose,
 }: {
   readonly action: LifecycleAction;
-  readonly versioned: VersionedService;
+  readonly versioned: Versioned<Service>;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('provider-services');
-  const client = useQueryClient();
   const navigate = useNavigate();
-  const address = serviceUrl(service.serviceId);
+  const path = serviceUrl(service.serviceId);
   // Another user may have changed the service.
   const headers = { 'if-match': etag };
   return (
-    <ConfirmDialog
-      isOpen
+    <ActionDialog
+      t={t}
+      action={action}
+      values={{ name: service.name }}
       isDangerous={action !== 'publish'}
-      onClose={onClose}
-      title={t(`${action}.title`, { name: service.name })}
-      confirm={t(`${action}.do`)}
       run={() =>
         action === 'remove'
-          ? callApi('DELETE', address, { headers })
-          : callApi('POST', `${address}/${action}`, { headers })
+          ? api.delete(path, { headers })
+          : api.post(`${path}/${action}`, { headers })
       }
+      onClose={onClose}
       onDone={() => {
-        showToast(t(`${action}.done`));
-        onClose();
         if (action === 'remove') void navigate({ to: '/own-services' });
-        void client.invalidateQueries({ queryKey: ownServicesKey });
+        reloadData('own-services');
       }}
-    >
-      <p className="sy-dialogue-text">{t(`${action}.text`)}</p>
-    </ConfirmDialog>
+    />
   );
 }

@@ -27,15 +27,11 @@ export default function OwnServices() {
     </Button>
   );
   return (
-    <Page title={t('title')} lead={t('lead')} {...(mayDeclare ? { actions: declare } : {})}>
+    <Page title={t('title')} lead={t('lead')} actions={mayDeclare && declare}>
       {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {isPending && error === null && <Loading lines={8} />}
       {data !== undefined && services.length === 0 && (
-        <EmptyState
-          icon="services"
-          title={t('empty.title')}
-          {...(mayDeclare ? { action: declare } : {})}
-        >
+        <EmptyState icon="services" title={t('empty.title')} action={mayDeclare && declare}>
           {t('empty.text')}
         </EmptyState>
       )}

@@ -1,72 +1,42 @@
 /** The list of QR payments of the provider's services, newest first. */
 import type { ProviderQrPayment } from '@switchyard/contract';
-import { api } from '../../api/client.ts';
-import { EmptyState, Page } from '../../components/layout/page.tsx';
+import { Page } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime, Money, TruncatedName } from '../../components/values/values.tsx';
+import { Money } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
+import { moneyColumn, textColumn, timeColumn } from '../../table/columns.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { useOwnServices } from './provider-service-queries.ts';
 
-function columnsOf(
+const columnsOf = (
   t: Translate,
   states: Translate,
   names: ReadonlyMap<string, string>,
-): Column<ProviderQrPayment>[] {
-  return [
-    {
-      id: 'created',
-      header: t('payments.created'),
-      width: '10.5rem',
-      cardPosition: 'sub',
-      cell: ({ createdAt }) => <DateTime at={createdAt} />,
-    },
-    {
-      id: 'provider',
-      header: t('payments.own'),
-      cardPosition: 'lead',
-      cell: ({ providerTransactionId, transactionId }) => (
-        <TruncatedName>{providerTransactionId ?? transactionId}</TruncatedName>
-      ),
-    },
-    {
-      id: 'platform',
-      header: t('payments.platform'),
-      cell: ({ transactionId }) => <TruncatedName>{transactionId}</TruncatedName>,
-    },
-    {
-      id: 'service',
-      header: t('service'),
-      cell: ({ serviceId, paymentType }) => (
-        <TruncatedName>{names.get(serviceId) ?? paymentType}</TruncatedName>
-      ),
-    },
-    {
-      id: 'status',
-      header: t('payments.status'),
-      width: '11rem',
-      cardPosition: 'subtrail',
-      cell: ({ status }) => <StateBadge state={status}>{states(`statuses.${status}`)}</StateBadge>,
-    },
-    {
-      id: 'amount',
-      header: t('payments.amount'),
-      width: '9rem',
-      align: 'end',
-      cardPosition: 'trail',
-      cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
-    },
-    {
-      id: 'refunded',
-      header: t('payments.refunded'),
-      width: '9rem',
-      align: 'end',
-      cell: ({ refundedAmount, currency }) =>
-        refundedAmount === 0 ? '–' : <Money amount={refundedAmount} currency={currency} />,
-    },
-  ];
-}
+): Column<ProviderQrPayment>[] => [
+  timeColumn(t('payments.created'), ({ createdAt }) => createdAt, 'sub'),
+  textColumn(
+    t('payments.own'),
+    ({ providerTransactionId, transactionId }) => providerTransactionId ?? transactionId,
+    'lead',
+  ),
+  textColumn(t('payments.platform'), ({ transactionId }) => transactionId),
+  textColumn(t('service'), ({ serviceId, paymentType }) => names.get(serviceId) ?? paymentType),
+  {
+    header: t('payments.status'),
+    width: '11rem',
+    cardPosition: 'subtrail',
+    cell: ({ status }) => <StateBadge state={status}>{states(`statuses.${status}`)}</StateBadge>,
+  },
+  moneyColumn(t('payments.amount'), '9rem', (payment) => payment, 'trail'),
+  {
+    header: t('payments.refunded'),
+    width: '9rem',
+    align: 'end',
+    cell: ({ refundedAmount, currency }) =>
+      refundedAmount === 0 ? '–' : <Money amount={refundedAmount} currency={currency} />,
+  },
+];
 
 export default function OwnPayments() {
   const t = useTranslate('provider-services');
@@ -75,22 +45,13 @@ export default function OwnPayments() {
   const names = new Map(services.map(({ serviceId, name }) => [serviceId, name]));
   return (
     <Page title={t('payments.title')} lead={t('payments.lead')} fill>
-      <DataTable
+      <ResourceList
         label={t('payments.title')}
-        listKey={['own-payments']}
-        read={(cursor, signal) =>
-          api.get<RowsPage<ProviderQrPayment>>('/qrcode-payment/v1/provider-transactions', {
-            query: { cursor, limit: 200 },
-            signal,
-          })
-        }
+        name="own-payments"
+        path="/qrcode-payment/v1/provider-transactions"
         columns={columnsOf(t, states, names)}
         rowKey={({ transactionId }) => transactionId}
-        empty={
-          <EmptyState icon="qr" title={t('payments.empty.title')}>
-            {t('payments.empty.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'qr', title: t('payments.empty.title'), text: t('payments.empty.text') }}
       />
     </Page>
   );

@@ -1,11 +1,12 @@
 /** Queries for the provider's own services: declaration, customers and health. */
 import type { Service, ServiceCalls } from '@switchyard/contract';
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { api, callApi } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
+import { useVersioned } from '../../app/versioned-resources.ts';
 import { useSession } from '../../session/use-session.ts';
 import { catalogUrl, readPages } from '../services/service-queries.ts';
 
-/** The query key to invalidate after a change. */
+/** `reloadData('own-services')` reloads all of these queries. */
 export const ownServicesKey = ['own-services'] as const;
 const lookAgainMs = 15_000;
 /** The list shows the health of at most this number of services. */
@@ -22,17 +23,8 @@ export function useOwnServices() {
   });
 }
 
-export type VersionedService = { readonly service: Service; readonly etag: string };
-
-/** Includes the ETag, which an update must send. */
 export function useOwnService(serviceId: string) {
-  return useQuery({
-    queryKey: [...ownServicesKey, 'one', serviceId],
-    queryFn: async ({ signal }): Promise<VersionedService> => {
-      const { body, headers } = await callApi<Service>('GET', serviceUrl(serviceId), { signal });
-      return { service: body, etag: headers.get('etag') ?? '' };
-    },
-  });
+  return useVersioned<Service>(ownServicesKey[0], serviceUrl(serviceId));
 }
 
 const callsQuery = (serviceId: string) => ({

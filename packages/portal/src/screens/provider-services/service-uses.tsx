@@ -2,22 +2,18 @@
 import { Button } from '@mantine/core';
 import type { Service, ServiceUse } from '@switchyard/contract';
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
-import { EmptyState } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime, ShortId, TruncatedName } from '../../components/values/values.tsx';
-import { FilterBar } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import { ShortId } from '../../components/values/values.tsx';
+import { translatedOptions } from '../../filters/filter-options.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
+import { numberColumn, textColumn, timeColumn } from '../../table/columns.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { ActivationAnswer } from './activation-answer.tsx';
 import { serviceUrl } from './provider-service-queries.ts';
 
-const filterNames = ['level', 'status'] as const;
-const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
-const statuses = ['Requested', 'Pending', 'Active', 'Refused', 'Inactive'] as const;
+const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'];
 const tones = {
   Requested: 'busy',
   Pending: 'warn',
@@ -28,37 +24,20 @@ const tones = {
 
 function columnsOf(t: Translate, onAnswer: ((use: ServiceUse) => void) | undefined) {
   const columns: Column<ServiceUse>[] = [
+    textColumn(
+      t('uses.organization'),
+      ({ organizationName, organizationId }) => organizationName ?? organizationId,
+      'lead',
+    ),
     {
-      id: 'organization',
-      header: t('uses.organization'),
-      cardPosition: 'lead',
-      cell: ({ organizationName, organizationId }) => (
-        <TruncatedName>{organizationName ?? organizationId}</TruncatedName>
-      ),
-    },
-    {
-      id: 'entity',
       header: t('uses.entity'),
       width: '12rem',
       cell: ({ level, entityId, organizationId }) =>
         entityId === organizationId ? t(`levels.${level}`) : <ShortId id={entityId} />,
     },
+    numberColumn(t('uses.release'), '7rem', ({ release }) => release),
+    timeColumn(t('uses.requested'), ({ requestedAt }) => requestedAt, 'sub'),
     {
-      id: 'release',
-      header: t('uses.release'),
-      width: '7rem',
-      align: 'end',
-      cell: ({ release }) => release,
-    },
-    {
-      id: 'requested',
-      header: t('uses.requested'),
-      width: '10.5rem',
-      cardPosition: 'sub',
-      cell: ({ requestedAt }) => <DateTime at={requestedAt} />,
-    },
-    {
-      id: 'status',
       header: t('uses.status'),
       width: '11rem',
       cardPosition: 'trail',
@@ -71,7 +50,6 @@ function columnsOf(t: Translate, onAnswer: ((use: ServiceUse) => void) | undefin
   ];
   if (onAnswer === undefined) return columns;
   const answer: Column<ServiceUse> = {
-    id: 'answer',
     header: t('uses.answer'),
     width: '8rem',
     cardPosition: 'subtrail',
@@ -89,54 +67,32 @@ function columnsOf(t: Translate, onAnswer: ((use: ServiceUse) => void) | undefin
 export function ServiceUses({ service: { serviceId } }: { readonly service: Service }) {
   const t = useTranslate('provider-services');
   const mayAnswer = useHasPermission('svc.write');
-  const [values, change] = useFilters(filterNames);
   const [use, setUse] = useState<ServiceUse | undefined>(undefined);
-  // The table reloads after an answer.
-  const [round, setRound] = useState(0);
   return (
     <div className="sy-own-uses">
-      <FilterBar
-        fields={[
+      <ResourceList
+        label={t('uses.title')}
+        name="service-uses"
+        path={`${serviceUrl(serviceId)}/activations`}
+        filters={[
           {
             kind: 'choice',
             name: 'level',
             label: t('uses.level'),
-            options: levels.map((value) => ({ value, label: t(`levels.${value}`) })),
+            options: translatedOptions(t, 'levels', levels),
           },
           {
             kind: 'choice',
             name: 'status',
             label: t('uses.status'),
-            options: statuses.map((value) => ({ value, label: t(`uses.statuses.${value}`) })),
+            options: translatedOptions(t, 'uses.statuses', Object.keys(tones)),
           },
         ]}
-        values={values}
-        onChange={change}
-      />
-      <DataTable
-        label={t('uses.title')}
-        listKey={['service-uses', serviceId, values, round]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<ServiceUse>>(`${serviceUrl(serviceId)}/activations`, {
-            query: { ...values, cursor, limit: 200 },
-            signal,
-          })
-        }
         columns={columnsOf(t, mayAnswer ? setUse : undefined)}
         rowKey={({ activationId }) => activationId}
-        empty={
-          <EmptyState icon="merchants" title={t('uses.empty.title')}>
-            {t('uses.empty.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'merchants', title: t('uses.empty.title'), text: t('uses.empty.text') }}
       />
-      {use !== undefined && (
-        <ActivationAnswer
-          use={use}
-          onClose={() => setUse(undefined)}
-          onDone={() => setRound(round + 1)}
-        />
-      )}
+      {use !== undefined && <ActivationAnswer use={use} onClose={() => setUse(undefined)} />}
     </div>
   );
 }

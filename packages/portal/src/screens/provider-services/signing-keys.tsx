@@ -21,7 +21,7 @@ export function SigningKeys({ service }: { readonly service: Service }) {
     </Button>
   );
   return (
-    <Panel title={t('keys.title')} {...(mayRenew ? { actions: renew } : {})}>
+    <Panel title={t('keys.title')} actions={mayRenew && renew}>
       <p className="sy-service-text-long">{t('keys.text')}</p>
       <DescriptionList
         items={[

@@ -1,14 +1,12 @@
 /** The dialog for a decision on a difference. */
-import { Radio, Textarea } from '@mantine/core';
 import type { ReconciliationItem } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { FormInputs, useForm } from '../../components/forms/form.tsx';
+import type { Field } from '../../components/forms/form-fields.ts';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 
 export function DecisionDialog({
   id,
@@ -20,53 +18,29 @@ export function DecisionDialog({
   readonly onClose: () => void;
 }) {
   const t = useTranslate('reconciliations');
-  const client = useQueryClient();
-  const [resolution, setResolution] = useState<string>(item.waysToResolve[0] ?? '');
-  const [note, setNote] = useState('');
-  const [fault, setFault] = useState<unknown>(undefined);
-  const address = `/reporting/v1/reconciliations/${id}/items/${item.number}/resolve`;
+  const { number, outcome, waysToResolve } = item;
+  const fields: readonly Field[] = [
+    { name: 'resolution', kind: 'radio', options: waysToResolve, first: waysToResolve[0] ?? '' },
+    { name: 'note', kind: 'paragraph', max: 500 },
+  ];
+  const form = useForm(() => fields);
+  const path = `/reporting/v1/reconciliations/${id}/items/${number}/resolve`;
   return (
     <ConfirmDialog
+      {...form.confirmProps}
       isOpen
       onClose={onClose}
       title={t('decide.title')}
       confirm={t('decide.do')}
-      inlineErrorFields={['note']}
-      onFault={setFault}
-      run={() =>
-        api.post<ReconciliationItem>(address, {
-          body: { resolution, ...(note.trim() === '' ? {} : { note: note.trim() }) },
-        })
-      }
+      run={() => api.post<ReconciliationItem>(path, { body: form.body })}
       onDone={() => {
         onClose();
         showToast(t('decide.done'));
-        discardLists('["reconciliation-items"');
-        void client.invalidateQueries({ queryKey: ['reconciliation', id] });
+        reloadData('reconciliation-items', 'reconciliation');
       }}
     >
-      <p className="sy-dialogue-text">{t(`explained.${item.outcome}`)}</p>
-      <Radio.Group label={t('decision')} value={resolution} onChange={setResolution}>
-        <div className="sy-ways">
-          {item.waysToResolve.map((way) => (
-            <Radio
-              key={way}
-              value={way}
-              label={t(`resolutions.${way}`)}
-              description={t(`ways.${way}`)}
-            />
-          ))}
-        </div>
-      </Radio.Group>
-      <Textarea
-        label={t('decide.note')}
-        maxLength={500}
-        autosize
-        minRows={2}
-        value={note}
-        error={errorsByField(fault)['note']}
-        onChange={({ currentTarget }) => setNote(currentTarget.value)}
-      />
+      <p className="sy-dialogue-text">{t(`explained.${outcome}`)}</p>
+      <FormInputs form={form} t={t} hasFocus={false} />
     </ConfirmDialog>
   );
 }

@@ -1,33 +1,31 @@
 /** The page of a reconciliation: balances, counts and transactions. */
 import { Button } from '@mantine/core';
 import type { ReconciliationDetail, ReconciliationItem } from '@switchyard/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { queryClient } from '../../api/query-client.ts';
 import { usePathParam } from '../../app/url-params.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
-import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
+import { Page } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { FilterBar } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import { translatedOptions } from '../../filters/filter-options.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { discardLists } from '../../table/row-store-cache.ts';
 import { Balances } from './balances.tsx';
 import { DecisionDialog } from './decision-dialog.tsx';
-import { useItemColumns } from './item-columns.tsx';
+import { itemColumns } from './item-columns.tsx';
 import { OutcomeCounts } from './outcome-counts.tsx';
 import './reconciliations.css';
 
 const base = '/reporting/v1/reconciliations';
 const askAgainMs = 1_500;
-const filterNames = ['outcome', 'isOpen'] as const;
 const outcomes = ['Different', 'MissingHere', 'MissingThere', 'Matched'];
 
 function useReconciliation(id: string) {
@@ -42,19 +40,10 @@ function useReconciliation(id: string) {
 export default function ReconciliationPage() {
   const t = useTranslate('reconciliations');
   const reconciliationId = usePathParam('reconciliationId');
-  const { data, error, refetch } = useReconciliation(reconciliationId);
+  const query = useReconciliation(reconciliationId);
+  const { data, error } = query;
   const backLink = { to: '/reconciliations', label: t('title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('one')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={10} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
+  if (data === undefined) return <PendingPage query={query} title={t('one')} backLink={backLink} />;
   return (
     <Page
       title={data.name ?? t('one')}
@@ -81,19 +70,20 @@ export default function ReconciliationPage() {
 function Movements({ reconciliation }: { readonly reconciliation: ReconciliationDetail }) {
   const t = useTranslate('reconciliations');
   const mayDecide = useHasPermission('rep.export');
-  const [values, change] = useFilters(filterNames);
   const [chosen, setChosen] = useState<ReconciliationItem | undefined>(undefined);
-  const columns = useItemColumns(t, mayDecide ? setChosen : undefined);
   const id = reconciliation.reconciliationId;
   return (
     <>
-      <FilterBar
-        fields={[
+      <ResourceList
+        label={t('movements')}
+        name="reconciliation-items"
+        path={`${base}/${id}/items`}
+        filters={[
           {
             kind: 'choice',
             name: 'outcome',
             label: t('outcome'),
-            options: outcomes.map((each) => ({ value: each, label: t(`outcomes.${each}`) })),
+            options: translatedOptions(t, 'outcomes', outcomes),
           },
           {
             kind: 'choice',
@@ -102,25 +92,10 @@ function Movements({ reconciliation }: { readonly reconciliation: Reconciliation
             options: [{ value: 'true', label: t('openOnly') }],
           },
         ]}
-        values={values}
-        onChange={change}
-      />
-      <DataTable
-        label={t('movements')}
-        listKey={['reconciliation-items', id, values, reconciliation.open]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<ReconciliationItem>>(`${base}/${id}/items`, {
-            query: { ...values, cursor, limit: 200 },
-            signal,
-          })
-        }
-        columns={columns}
+        version={reconciliation.open}
+        columns={itemColumns(t, mayDecide ? setChosen : undefined)}
         rowKey={({ number }) => String(number)}
-        empty={
-          <EmptyState icon="check" title={t('nothing.title')}>
-            {t('nothing.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'check', title: t('nothing.title'), text: t('nothing.text') }}
       />
       {chosen !== undefined && (
         <DecisionDialog id={id} item={chosen} onClose={() => setChosen(undefined)} />
@@ -131,7 +106,6 @@ function Movements({ reconciliation }: { readonly reconciliation: Reconciliation
 
 function Delete({ id }: { readonly id: string }) {
   const t = useTranslate('reconciliations');
-  const client = useQueryClient();
   const navigate = useNavigate();
   const mayDelete = useHasPermission('rep.export');
   const [isOpen, setOpen] = useState(false);
@@ -141,22 +115,20 @@ function Delete({ id }: { readonly id: string }) {
       <Button variant="default" onClick={() => setOpen(true)}>
         {t('delete.do')}
       </Button>
-      <ConfirmDialog
-        isOpen={isOpen}
-        isDangerous
-        onClose={() => setOpen(false)}
-        title={t('delete.title')}
-        confirm={t('delete.do')}
-        run={() => api.delete(`${base}/${id}`)}
-        onDone={() => {
-          discardLists('["reconciliations"');
-          client.removeQueries({ queryKey: ['reconciliation', id] });
-          showToast(t('delete.done'));
-          void navigate({ to: '/reconciliations' });
-        }}
-      >
-        <p className="sy-dialogue-text">{t('delete.text')}</p>
-      </ConfirmDialog>
+      {isOpen && (
+        <ActionDialog
+          t={t}
+          action="delete"
+          isDangerous
+          run={() => api.delete(`${base}/${id}`)}
+          onClose={() => setOpen(false)}
+          onDone={() => {
+            discardLists('reconciliations');
+            queryClient.removeQueries({ queryKey: ['reconciliation', id] });
+            void navigate({ to: '/reconciliations' });
+          }}
+        />
+      )}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { Money, TruncatedName } from '../../components/values/values.tsx';
 import type { Translate } from '../../locales/index.ts';
+import { textColumn } from '../../table/columns.tsx';
 import type { Column } from '../../table/data-table.tsx';
 
 const tones: Readonly<Record<ReconciliationItem['outcome'], Tone>> = {
@@ -23,13 +24,12 @@ const money = (side: Side) =>
     <Money amount={side.amount} currency={side.currency} />
   );
 
-export function useItemColumns(
+export function itemColumns(
   t: Translate,
   onDecide: ((item: ReconciliationItem) => void) | undefined,
 ): Column<ReconciliationItem>[] {
   return [
     {
-      id: 'outcome',
       header: t('outcome'),
       width: '10.5rem',
       cardPosition: 'subtrail',
@@ -40,7 +40,6 @@ export function useItemColumns(
       ),
     },
     {
-      id: 'reference',
       header: t('reference'),
       width: '9rem',
       cardPosition: 'lead',
@@ -56,22 +55,16 @@ export function useItemColumns(
       },
     },
     {
-      id: 'terminal',
-      header: t('terminal'),
+      ...textColumn(t('terminal'), ({ theirs, ours }) => theirs?.terminalId ?? ours?.terminalId),
       width: '7rem',
-      cell: ({ theirs, ours }) => (
-        <TruncatedName>{theirs?.terminalId ?? ours?.terminalId}</TruncatedName>
-      ),
     },
     {
-      id: 'type',
       header: t('type'),
       width: '7rem',
       cardPosition: 'sub',
       cell: ({ theirs, ours }) => t(`types.${(theirs ?? ours)?.type ?? 'Capture'}`),
     },
     {
-      id: 'theirs',
       header: t('sides.theirs'),
       width: '9rem',
       align: 'end',
@@ -79,20 +72,17 @@ export function useItemColumns(
       cell: ({ theirs }) => money(theirs),
     },
     {
-      id: 'ours',
       header: t('sides.operations'),
       width: '9rem',
       align: 'end',
       cell: ({ ours }) => money(ours),
     },
     {
-      id: 'differences',
       header: t('differences'),
       cell: ({ differences }) => differences.map((each) => t(`members.${each}`)).join(', '),
     },
     {
-      id: 'decision',
-      header: t('decision'),
+      header: t('fields.resolution'),
       width: '10.5rem',
       cell: (item) => <Decision item={item} t={t} onDecide={onDecide} />,
     },
@@ -112,7 +102,7 @@ function Decision({
   if (resolution !== undefined) {
     return (
       <span title={resolution.note} className="sy-cut">
-        {t(`resolutions.${resolution.resolution}`)}
+        {t(`options.${resolution.resolution}`)}
       </span>
     );
   }

@@ -2,69 +2,45 @@
 import { Button } from '@mantine/core';
 import type { Reconciliation } from '@switchyard/contract';
 import { useState } from 'react';
-import { api } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
-import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
+import { Page } from '../../components/layout/page.tsx';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime, TruncatedName } from '../../components/values/values.tsx';
-import { FilterBar } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import { nameOptions, translatedOptions } from '../../filters/filter-options.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
+import { nameColumn, numberColumn, textColumn, timeColumn } from '../../table/columns.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { OpenCountBadge } from './open-count-badge.tsx';
 import { UploadDialog } from './upload-dialog.tsx';
 
-const base = '/reporting/v1/reconciliations';
-const filterNames = ['acquirerLinkId', 'state'] as const;
 const states = ['Receiving', 'Matching', 'Completed', 'Failed'];
 
 function useColumns(t: Translate): Column<Reconciliation>[] {
   const formats = useFormats();
   return [
+    timeColumn(t('created'), ({ createdAt }) => createdAt, 'sub'),
+    textColumn(t('fields.name'), ({ name }) => name, 'lead'),
+    nameColumn(
+      t('fields.acquirerLinkId'),
+      'acquirer-links',
+      ({ acquirerLinkId }) => acquirerLinkId,
+    ),
     {
-      id: 'created',
-      header: t('created'),
-      width: '10.5rem',
-      cardPosition: 'sub',
-      cell: ({ createdAt }) => <DateTime at={createdAt} />,
-    },
-    {
-      id: 'name',
-      header: t('name'),
-      cardPosition: 'lead',
-      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
-    },
-    {
-      id: 'link',
-      header: t('link'),
-      cell: ({ acquirerLinkId }) => <EntityName kind="acquirer-links" id={acquirerLinkId} />,
-    },
-    {
-      id: 'days',
       header: t('days'),
       width: '13rem',
       cell: ({ from, to }) =>
         from === to ? formats.day(from) : `${formats.day(from)} – ${formats.day(to)}`,
     },
+    numberColumn(t('lines'), '6rem', ({ lines }) => formats.number(lines)),
     {
-      id: 'lines',
-      header: t('lines'),
-      width: '6rem',
-      align: 'end',
-      cell: ({ lines }) => formats.number(lines),
-    },
-    {
-      id: 'state',
       header: t('state'),
       width: '10rem',
       cardPosition: 'subtrail',
       cell: ({ state }) => <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>,
     },
     {
-      id: 'open',
       header: t('open'),
       width: '8rem',
       align: 'end',
@@ -78,51 +54,36 @@ export default function Reconciliations() {
   const t = useTranslate('reconciliations');
   const maySend = useHasPermission('rep.export');
   const links = useEntityNames('acquirer-links').data;
-  const [values, change] = useFilters(filterNames);
   const [isSending, setSending] = useState(false);
-  const columns = useColumns(t);
   const send = (
     <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setSending(true)}>
       {t('send.title')}
     </Button>
   );
   return (
-    <Page title={t('title')} lead={t('lead')} {...(maySend ? { actions: send } : {})} fill>
-      <FilterBar
-        fields={[
+    <Page title={t('title')} lead={t('lead')} actions={maySend && send} fill>
+      <ResourceList
+        label={t('title')}
+        name="reconciliations"
+        path="/reporting/v1/reconciliations"
+        filters={[
           {
             kind: 'choice',
             name: 'acquirerLinkId',
-            label: t('link'),
-            options: [...(links ?? [])].map(([value, label]) => ({ value, label })),
+            label: t('fields.acquirerLinkId'),
+            options: nameOptions(links),
           },
           {
             kind: 'choice',
             name: 'state',
             label: t('state'),
-            options: states.map((state) => ({ value: state, label: t(`states.${state}`) })),
+            options: translatedOptions(t, 'states', states),
           },
         ]}
-        values={values}
-        onChange={change}
-      />
-      <DataTable
-        label={t('title')}
-        listKey={['reconciliations', values]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<Reconciliation>>(base, {
-            query: { ...values, cursor, limit: 200 },
-            signal,
-          })
-        }
-        columns={columns}
+        columns={useColumns(t)}
         rowKey={({ reconciliationId }) => reconciliationId}
         rowTo={({ reconciliationId }) => `/reconciliations/${reconciliationId}`}
-        empty={
-          <EmptyState icon="settlements" title={t('empty.title')}>
-            {t('empty.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'settlements', title: t('empty.title'), text: t('empty.text') }}
       />
       {isSending && <UploadDialog onClose={() => setSending(false)} />}
     </Page>

@@ -1,54 +1,56 @@
 /** The dialog that uploads a settlement file. */
-import { FileInput, Select, TextInput } from '@mantine/core';
+import { FileInput } from '@mantine/core';
 import type { Reconciliation } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { errorsByField } from '../../api/api-errors.ts';
-import { api } from '../../api/client.ts';
+import { api, type Query } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { FormInputs, useForm } from '../../components/forms/form.tsx';
+import type { Field } from '../../components/forms/form-fields.ts';
 import { useEntityNames } from '../../components/values/entity-name.tsx';
+import { nameOptions } from '../../filters/filter-options.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 
 const dayMs = 86_400_000;
 const limitMs = 10 * 60_000;
-const inlineErrorFields = ['acquirerLinkId', 'from', 'to', 'name'];
 
 export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
   const t = useTranslate('reconciliations');
   const navigate = useNavigate();
-  const links = useEntityNames('acquirer-links').data;
   const yesterday = useFormats().dayOf(nowMs() - dayMs);
+  const options = nameOptions(useEntityNames('acquirer-links').data);
   const [file, setFile] = useState<File | null>(null);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const [from, setFrom] = useState(yesterday);
-  const [to, setTo] = useState(yesterday);
-  const [fault, setFault] = useState<unknown>(undefined);
-  const faults = errorsByField(fault);
-  const [first, second] = [...(links?.keys() ?? [])];
-  /** If there is only one link, it is selected. */
-  const link = chosen ?? (second === undefined ? (first ?? null) : null);
+  // If there is only one link, it is selected.
+  const onlyLink = options.length === 1 ? (options[0]?.value ?? '') : '';
+  const fields: readonly Field[] = [
+    { name: 'acquirerLinkId', kind: 'choice', options, first: onlyLink, isAlwaysSet: true },
+    { name: 'from', kind: 'date', first: yesterday },
+    { name: 'to', kind: 'date', first: yesterday },
+  ];
+  const form = useForm(() => fields);
+  const isIncomplete = fields.some(({ name }) => form.body[name] === undefined);
   return (
     <ConfirmDialog
+      {...form.confirmProps}
       isOpen
       onClose={onClose}
       title={t('send.title')}
       confirm={t('send.do')}
-      isDisabled={file === null || link === null || from === '' || to === ''}
-      inlineErrorFields={inlineErrorFields}
-      onFault={setFault}
+      isDisabled={file === null || isIncomplete}
+      inlineErrorFields={[...form.confirmProps.inlineErrorFields, 'name']}
       run={(idempotencyKey) =>
         api.post<Reconciliation>('/reporting/v1/reconciliations', {
           idempotencyKey,
           file: { content: file ?? new Blob(), type: 'text/csv' },
-          query: { acquirerLinkId: link, from, to, name: file?.name.slice(0, 100) },
+          query: { ...(form.body as Query), name: file?.name.slice(0, 100) },
           limitMs,
         })
       }
       onDone={({ reconciliationId }) => {
-        discardLists('["reconciliations"');
+        reloadData('reconciliations');
         onClose();
         void navigate({ to: `/reconciliations/${reconciliationId}` });
       }}
@@ -59,30 +61,10 @@ export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
         accept=".csv,text/csv"
         clearable
         value={file}
-        error={faults['name']}
+        error={form.errorOf('name')}
         onChange={setFile}
       />
-      <Select
-        label={t('link')}
-        data={[...(links ?? [])].map(([value, label]) => ({ value, label }))}
-        value={link}
-        error={faults['acquirerLinkId']}
-        onChange={setChosen}
-      />
-      <TextInput
-        type="date"
-        label={t('send.from')}
-        value={from}
-        error={faults['from']}
-        onChange={({ currentTarget }) => setFrom(currentTarget.value)}
-      />
-      <TextInput
-        type="date"
-        label={t('send.to')}
-        value={to}
-        error={faults['to']}
-        onChange={({ currentTarget }) => setTo(currentTarget.value)}
-      />
+      <FormInputs form={form} t={t} hasFocus={false} />
     </ConfirmDialog>
   );
 }

@@ -1,17 +1,16 @@
 /** The dialog that activates or deactivates a service at one level. */
 import { Checkbox } from '@mantine/core';
 import type { ActivationLevel, Service, ServiceActivation } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { type FormValues, schemaFields } from '../../components/forms/schema-fields.ts';
 import { SchemaForm } from '../../components/forms/schema-form.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
-import { catalogUrl, servicesKey } from './service-queries.ts';
+import { catalogUrl } from './service-queries.ts';
 
 export type ActivationTarget = {
   readonly level: ActivationLevel;
@@ -31,11 +30,9 @@ type Props = {
 
 function useAfterwards({ onClose, onDone }: Pick<Props, 'onClose' | 'onDone'>) {
   const t = useTranslate('services');
-  const client = useQueryClient();
   return (activation: ServiceActivation) => {
     const { status } = activation;
-    discardLists('["service-places"');
-    void client.invalidateQueries({ queryKey: servicesKey });
+    reloadData('service-places', 'services');
     showToast(t(`switch.done.${status}`), status === 'Refused' ? 'bad' : 'good');
     onDone(activation);
     onClose();

@@ -3,15 +3,16 @@ import { Button } from '@mantine/core';
 import type { Service, ServicePlace, ServiceStateList } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, type Query } from '../../api/client.ts';
+import type { Query } from '../../api/client.ts';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { EmptyState, Panel } from '../../components/layout/page.tsx';
+import { Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { TruncatedName } from '../../components/values/values.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useHasPermission, useSession } from '../../session/use-session.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 import { ActivationDialog, type ActivationTarget } from './activation-dialog.tsx';
 import { catalogUrl, useActivationDecision, useServicePlaces } from './service-queries.ts';
 
@@ -64,13 +65,11 @@ function columnsOf(
 ) {
   const columns: Column<ServicePlace>[] = [
     {
-      id: 'name',
       header: t('places.name'),
       cardPosition: 'lead',
       cell: (servicePlace) => <PlaceName servicePlace={servicePlace} to={to} />,
     },
     {
-      id: 'standing',
       header: t('places.standing'),
       width: '15rem',
       cardPosition: 'sub',
@@ -83,7 +82,6 @@ function columnsOf(
   ];
   if (onSwitch === undefined) return columns;
   const action: Column<ServicePlace> = {
-    id: 'action',
     header: t('places.action'),
     width: '9rem',
     cardPosition: 'trail',
@@ -116,10 +114,7 @@ export function ActivationList({
   const { serviceId } = service;
   const [under, query] = useParentScope();
   const [target, setTarget] = useState<ActivationTarget | undefined>(undefined);
-  // The list reloads after a change and after the provider has answered.
-  const [round, setRound] = useState(0);
-  const reloadList = () => setRound((before) => before + 1);
-  const follow = useActivationDecision(reloadList);
+  const follow = useActivationDecision();
   const mayWrite = useHasPermission('sub.write', 'conf.write') && maySwitch;
   const { data, error } = useServicePlaces(serviceId, query);
   const kind = data?.above.length ?? (under.storeId ? 3 : under.merchantId ? 2 : 1);
@@ -135,18 +130,14 @@ export function ActivationList({
       />
       {error !== null && <ErrorMessage fault={error} />}
       <div className="sy-places-table">
-        <DataTable
+        <ResourceList
           label={t(`places.${kinds[kind - 1] ?? 'merchants'}`)}
-          listKey={['service-places', serviceId, under, round]}
-          read={(cursor, signal) =>
-            api.get<ServiceStateList>(`${catalogUrl}/services/${serviceId}/places`, {
-              query: { ...query, cursor, limit: 200 },
-              signal,
-            })
-          }
+          name="service-places"
+          path={`${catalogUrl}/services/${serviceId}/places`}
+          queryFor={() => query}
           columns={columnsOf(t, `/services/${serviceId}`, mayWrite ? onSwitch : undefined)}
           rowKey={({ entityId }) => entityId}
-          empty={<EmptyState icon="store" title={t('places.empty')} />}
+          empty={{ icon: 'store', title: t('places.empty') }}
         />
       </div>
       {target !== undefined && (
@@ -154,10 +145,7 @@ export function ActivationList({
           service={service}
           target={target}
           onClose={() => setTarget(undefined)}
-          onDone={(activation) => {
-            reloadList();
-            follow(activation);
-          }}
+          onDone={follow}
         />
       )}
     </Panel>

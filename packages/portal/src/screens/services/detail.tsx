@@ -4,15 +4,9 @@ import type { Service, ServiceActivation } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { usePathParam } from '../../app/url-params.ts';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import {
-  DescriptionList,
-  EmptyState,
-  Loading,
-  Page,
-  Panel,
-} from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
@@ -40,19 +34,11 @@ const noOffers = { packages: [], subscriptions: [] };
 export default function ServiceDetail() {
   const t = useTranslate('services');
   const serviceId = usePathParam('serviceId');
-  const { data, error, refetch } = useService(serviceId);
+  const query = useService(serviceId);
+  const { data } = query;
   const backLink = { to: '/services', label: t('title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('service')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={8} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
+  if (data === undefined)
+    return <PendingPage query={query} title={t('service')} backLink={backLink} />;
   return <Detail service={data} />;
 }
 
@@ -140,7 +126,7 @@ function About({
   const listed = (words: readonly string[]) =>
     words.length === 0 ? undefined : <CodeList words={words} />;
   return (
-    <Panel title={t('about')} {...(mayConfigure ? { actions: configure } : {})}>
+    <Panel title={t('about')} actions={mayConfigure && configure}>
       <div className="sy-service-lead">
         <ServiceLogo service={service} size={48} />
         <p className="sy-service-text sy-broken">{service.description ?? t('noDescription')}</p>
@@ -153,11 +139,8 @@ function About({
           [t('state'), t(`states.${service.status}`)],
           [t('paymentTypes'), listed(service.paymentTypes)],
           [t('methods'), listed(service.methods)],
-          [t('updated'), <DateTime key="updated" at={service.updatedAt} />],
-          [
-            t('identifier'),
-            <CopyableText key="id" text={service.serviceId} label={t('identifier')} />,
-          ],
+          timeItem(t('updated'), service.updatedAt),
+          copyItem(t('identifier'), service.serviceId),
         ]}
       />
     </Panel>

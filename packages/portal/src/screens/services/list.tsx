@@ -98,7 +98,7 @@ export default function Services() {
     <Page
       title={t('title')}
       lead={t('lead')}
-      {...(mayOffer && entityType === 'tenant' ? { actions: packages } : {})}
+      actions={mayOffer && entityType === 'tenant' && packages}
     >
       <FilterBar
         fields={[

@@ -1,11 +1,10 @@
 /** The dialog for one action on a package: subscribe, unsubscribe, enable, disable or delete. */
 import type { ServicePackage, Subscription } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { catalogUrl, servicesKey } from './service-queries.ts';
+import { catalogUrl } from './service-queries.ts';
 
 export type PackageAction = 'subscribe' | 'end' | 'enable' | 'disable' | 'remove';
 
@@ -21,7 +20,6 @@ export function PackageActionDialog({
   readonly onClose: () => void;
 }) {
   const t = useTranslate('services');
-  const client = useQueryClient();
   const { packageId, name } = servicePackage;
   const address = `${catalogUrl}/packages/${packageId}`;
   const put = (status: ServicePackage['status']) =>
@@ -35,20 +33,14 @@ export function PackageActionDialog({
     remove: () => api.delete(address),
   };
   return (
-    <ConfirmDialog
-      isOpen
+    <ActionDialog
+      t={(key, values) => t(`packages.${key}`, values)}
+      action={verb}
+      values={{ name }}
       isDangerous={verb === 'end' || verb === 'remove'}
-      onClose={onClose}
-      title={t(`packages.${verb}.title`, { name })}
-      confirm={t(`packages.${verb}.do`)}
       run={changes[verb]}
-      onDone={() => {
-        void client.invalidateQueries({ queryKey: servicesKey });
-        showToast(t(`packages.${verb}.done`));
-        onClose();
-      }}
-    >
-      <p className="sy-dialogue-text">{t(`packages.${verb}.text`)}</p>
-    </ConfirmDialog>
+      onClose={onClose}
+      onDone={() => reloadData('services')}
+    />
   );
 }

@@ -50,7 +50,7 @@ export default function ServicePackages() {
       title={t('packages.title')}
       lead={t('packages.lead')}
       backLink={{ to: '/services', label: t('title') }}
-      {...(mayWrite ? { actions: add } : {})}
+      actions={mayWrite && add}
     >
       {fault !== null && (
         <ErrorMessage

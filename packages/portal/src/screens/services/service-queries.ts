@@ -7,15 +7,16 @@ import type {
   ServiceStateList,
   Subscription,
 } from '@switchyard/contract';
-import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, type Query } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { useHasPermission, useSession } from '../../session/use-session.ts';
 import type { RowsPage } from '../../table/row-store.ts';
 
 export const catalogUrl = '/service-catalog/v1';
-/** The query key to invalidate after a change. */
-export const servicesKey = ['services'] as const;
+/** `reloadData('services')` reloads all of these queries. */
+const servicesKey = ['services'] as const;
 
 const pageLimit = 200;
 /** The catalogue is small; filters find services beyond these pages. */
@@ -130,10 +131,7 @@ export function useMerchantServicePlaces(
 }
 
 /** Polls a requested activation until the provider has answered. */
-export function useActivationDecision(
-  onDecided: () => void,
-): (activation: ServiceActivation) => void {
-  const client = useQueryClient();
+export function useActivationDecision(): (activation: ServiceActivation) => void {
   const [pending, setPending] = useState<ServiceActivation | undefined>(undefined);
   const { data } = useQuery({
     queryKey: ['service-activation', pending?.activationId, pending?.requestedAt],
@@ -147,12 +145,10 @@ export function useActivationDecision(
       state.data === undefined || state.data.status === 'Requested' ? decidedSoonMs : false,
   });
   const isDecided = pending !== undefined && data !== undefined && data.status !== 'Requested';
-  // biome-ignore lint/correctness/useExhaustiveDependencies: told once, when it is so
   useEffect(() => {
     if (!isDecided) return;
     setPending(undefined);
-    onDecided();
-    void client.invalidateQueries({ queryKey: servicesKey });
+    reloadData('service-places', 'services');
   }, [isDecided]);
   return (activation) => setPending(activation.status === 'Requested' ? activation : undefined);
 }

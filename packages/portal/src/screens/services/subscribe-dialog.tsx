@@ -1,13 +1,13 @@
 /** The dialog that subscribes to a package, or to a new package with this service. */
 import { Select } from '@mantine/core';
 import type { Service, ServicePackage, Subscription } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { catalogUrl, type PackageOffers, servicesKey } from './service-queries.ts';
+import { catalogUrl, type PackageOffers } from './service-queries.ts';
 
 const newPackage = 'own';
 
@@ -28,7 +28,6 @@ export function SubscribeDialog({
   readonly onClose: () => void;
 }) {
   const t = useTranslate('services');
-  const client = useQueryClient();
   const choices = choicesOf(offers, service.serviceId);
   const [chosen, setChosen] = useState(choices[0]?.packageId ?? newPackage);
   /** The package of an earlier attempt that failed after its creation. */
@@ -59,7 +58,7 @@ export function SubscribeDialog({
         })
       }
       onDone={() => {
-        void client.invalidateQueries({ queryKey: servicesKey });
+        reloadData('services');
         showToast(t('subscribe.done'));
         onClose();
       }}

@@ -7,11 +7,12 @@ import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
 import { KeyFigures } from '../../charts/key-figures.tsx';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { nameItem, timeItem } from '../../components/values/description-items.tsx';
+import { useEntityName } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime, Money } from '../../components/values/values.tsx';
+import { Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 
@@ -19,36 +20,24 @@ export default function SettlementPage() {
   const t = useTranslate('settlements');
   const formats = useFormats();
   const settlementId = usePathParam('settlementId');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['settlement', settlementId],
     queryFn: () =>
       api.get<SettlementDetail>(`/reporting/v1/settlements/${encodeURIComponent(settlementId)}`),
   });
+  const { data } = query;
   const merchant = useEntityName('merchants', data?.merchantId);
   const backLink = { to: '/settlements', label: t('title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('one')} backLink={backLink}>
-        {error === null ? (
-          <Loading />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
+  if (data === undefined) return <PendingPage query={query} title={t('one')} backLink={backLink} />;
   return (
     <Page title={`${formats.day(data.day)} · ${data.currency}`} lead={merchant} backLink={backLink}>
       <SettlementSums settlement={data} />
       <Panel title={t('facts')}>
         <DescriptionList
           items={[
-            [t('merchant'), <EntityName key="merchant" kind="merchants" id={data.merchantId} />],
-            [
-              t('acquirer'),
-              <EntityName key="link" kind="acquirer-links" id={data.acquirerLinkId} />,
-            ],
-            [t('updated'), <DateTime key="updated" at={data.updatedAt} />],
+            nameItem(t('merchant'), 'merchants', data.merchantId),
+            nameItem(t('acquirer'), 'acquirer-links', data.acquirerLinkId),
+            timeItem(t('updated'), data.updatedAt),
             [
               t('fees'),
               data.fees === null ? (

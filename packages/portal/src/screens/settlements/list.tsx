@@ -1,17 +1,16 @@
 /** The list of settlements by acquirer, merchant and day. */
 import type { Settlement } from '@switchyard/contract';
-import { api } from '../../api/client.ts';
-import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
+import { Page } from '../../components/layout/page.tsx';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { Money } from '../../components/values/values.tsx';
-import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
-import { useFilters } from '../../filters/use-filters.ts';
+import type { FilterField } from '../../filters/filter-bar.tsx';
+import { nameOptions, plainOptions } from '../../filters/filter-options.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { RowsPage } from '../../table/row-store.ts';
+import { nameColumn } from '../../table/columns.tsx';
+import type { Column } from '../../table/data-table.tsx';
+import { ResourceList } from '../../table/resource-list.tsx';
 
-const names = ['from', 'to', 'merchantId', 'acquirerLinkId', 'currency'] as const;
 const currencies = ['EUR', 'USD', 'GBP', 'CHF', 'JPY', 'INR', 'KWD'];
 
 function columnsOf(
@@ -19,9 +18,8 @@ function columnsOf(
   day: (day: string) => string,
   hasLinks: boolean,
 ): Column<Settlement>[] {
-  const sum = (id: 'captures' | 'refunds' | 'pending', header: string): Column<Settlement> => ({
-    id,
-    header,
+  const sum = (id: 'captures' | 'refunds' | 'pending'): Column<Settlement> => ({
+    header: t(id),
     align: 'end',
     cell: ({ currency, [id]: { amount, count } }) => (
       <span title={t('count', { count })}>
@@ -29,31 +27,24 @@ function columnsOf(
       </span>
     ),
   });
-  const link: Column<Settlement> = {
-    id: 'link',
-    header: t('acquirer'),
-    cell: ({ acquirerLinkId }) => <EntityName kind="acquirer-links" id={acquirerLinkId} />,
-  };
+  const link = nameColumn<Settlement>(
+    t('acquirer'),
+    'acquirer-links',
+    ({ acquirerLinkId }) => acquirerLinkId,
+  );
   return [
     {
-      id: 'day',
       header: t('day'),
       width: '8.5rem',
       cardPosition: 'lead',
       cell: (settlement) => day(settlement.day),
     },
-    {
-      id: 'merchant',
-      header: t('merchant'),
-      cardPosition: 'sub',
-      cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
-    },
+    nameColumn(t('merchant'), 'merchants', ({ merchantId }) => merchantId, 'sub'),
     ...(hasLinks ? [link] : []),
-    sum('captures', t('captures')),
-    sum('refunds', t('refunds')),
-    sum('pending', t('pending')),
+    sum('captures'),
+    sum('refunds'),
+    sum('pending'),
     {
-      id: 'net',
       header: t('net'),
       align: 'end',
       cardPosition: 'trail',
@@ -69,55 +60,34 @@ function columnsOf(
 export default function Settlements() {
   const t = useTranslate('settlements');
   const formats = useFormats();
-  const { merchantId } = useSession();
-  const [values, change] = useFilters(names);
-  const merchants = useEntityNames('merchants', merchantId === undefined).data;
+  const isOfOrganization = useSession().merchantId === undefined;
+  const merchants = useEntityNames('merchants', isOfOrganization).data;
   const links = useEntityNames('acquirer-links').data;
-  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
-    [...(names ?? [])].map(([value, label]) => ({ value, label }));
-  const merchant = {
-    kind: 'choice',
-    name: 'merchantId',
-    label: t('merchant'),
-    options: toOptions(merchants),
-  } as const;
-  const link = {
-    kind: 'choice',
-    name: 'acquirerLinkId',
-    label: t('acquirer'),
-    options: toOptions(links),
-  } as const;
-  const fields: FilterField<(typeof names)[number]>[] = [
-    { kind: 'period', from: 'from', to: 'to', label: t('period') },
-    ...(merchantId === undefined ? [merchant] : []),
-    ...(merchantId === undefined ? [link] : []),
-    {
-      kind: 'choice',
-      name: 'currency',
-      label: t('currency'),
-      options: currencies.map((value) => ({ value, label: value })),
-    },
+  const owners: FilterField<string>[] = [
+    { kind: 'choice', name: 'merchantId', label: t('merchant'), options: nameOptions(merchants) },
+    { kind: 'choice', name: 'acquirerLinkId', label: t('acquirer'), options: nameOptions(links) },
   ];
   return (
     <Page title={t('title')} lead={t('lead')} fill>
-      <FilterBar fields={fields} values={values} onChange={change} views="settlements" />
-      <DataTable
+      <ResourceList
         label={t('title')}
-        listKey={['settlements', values]}
-        read={(cursor, signal) =>
-          api.get<RowsPage<Settlement>>('/reporting/v1/settlements', {
-            query: { ...values, cursor, limit: 200 },
-            signal,
-          })
-        }
-        columns={columnsOf(t, formats.day, merchantId === undefined)}
+        name="settlements"
+        path="/reporting/v1/settlements"
+        filters={[
+          { kind: 'period', from: 'from', to: 'to', label: t('period') },
+          ...(isOfOrganization ? owners : []),
+          {
+            kind: 'choice',
+            name: 'currency',
+            label: t('currency'),
+            options: plainOptions(currencies),
+          },
+        ]}
+        views="settlements"
+        columns={columnsOf(t, formats.day, isOfOrganization)}
         rowKey={({ settlementId }) => settlementId}
         rowTo={({ settlementId }) => `/settlements/${settlementId}`}
-        empty={
-          <EmptyState icon="settlements" title={t('empty.title')}>
-            {t('empty.text')}
-          </EmptyState>
-        }
+        empty={{ icon: 'settlements', title: t('empty.title'), text: t('empty.text') }}
       />
     </Page>
   );

@@ -3,6 +3,7 @@ import type { Store } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
@@ -11,7 +12,6 @@ import { DeviceList } from '../devices/device-list.tsx';
 import {
   LabelList,
   PageTabs,
-  PendingPage,
   PostalAddress,
   StatusBadge,
   type Tab,
@@ -20,9 +20,9 @@ import {
 } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/estate-data.ts';
 import { NewButton } from '../estate/new-button.tsx';
 import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
-import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { PointOfSaleList } from '../points-of-sale/point-of-sale-list.tsx';
 import { LogicalDeviceList } from './logical-device-list.tsx';
 

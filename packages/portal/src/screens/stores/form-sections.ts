@@ -1,5 +1,5 @@
 /** The form sections of a store. */
-import { addressSection, labelsSection, type Section } from '../estate/form-fields.ts';
+import { addressSection, labelsSection, type Section } from '../../components/forms/form-fields.ts';
 
 const storeFields: Section['fields'] = [
   { name: 'name', kind: 'text', max: 100, isRequired: true },

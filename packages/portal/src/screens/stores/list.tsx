@@ -11,7 +11,7 @@ export default function Stores() {
   return (
     <Page
       title={t('kinds.store.many')}
-      {...(mayMake ? { actions: <NewButton kind="store" to="/stores/new" /> } : {})}
+      actions={mayMake && <NewButton kind="store" to="/stores/new" />}
       fill
     >
       <StoreList />

@@ -43,7 +43,7 @@ export default function TestCards() {
     </Button>
   );
   return (
-    <Page title={t('title')} lead={t('lead')} {...(mayPay ? { actions: terminal } : {})}>
+    <Page title={t('title')} lead={t('lead')} actions={mayPay && terminal}>
       <Cards />
       <div className="sy-test-columns">
         {amountGroups.map((group) => (

@@ -1,5 +1,6 @@
 /** The steps of the tour; screens without permission are omitted. */
 import type { PortalName } from '../../app/current-portal.ts';
+import type { Screen } from '../../app/screen.ts';
 import { navigationFor } from '../../navigation.ts';
 import type { Session } from '../../session/signed-in-user.ts';
 
@@ -36,9 +37,12 @@ const order: Readonly<Record<PortalName, readonly TourStep[]>> = {
 };
 
 export function tourStepsFor(
+  screens: readonly Screen[],
   session: Pick<Session, 'permissions' | 'environment' | 'merchantId' | 'isOperator'>,
   entry: PortalName,
 ): readonly TourStep[] {
-  const open = navigationFor(session, entry).flatMap(({ items }) => items.map(({ to }) => to));
+  const open = navigationFor(screens, session, entry).flatMap(({ items }) =>
+    items.map(({ to }) => to),
+  );
   return order[entry].filter(({ to }) => open.includes(to));
 }

@@ -3,6 +3,7 @@ import { ActionIcon, Button } from '@mantine/core';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useRef } from 'react';
 import { currentPortal } from '../../app/current-portal.ts';
+import { useScreens } from '../../app/use-screens.ts';
 import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
@@ -13,7 +14,7 @@ import './tour.css';
 export default function Tour() {
   const session = useSession();
   const state = useTour();
-  const steps = tourStepsFor(session, currentPortal);
+  const steps = tourStepsFor(useScreens(), session, currentPortal);
   if (state.is !== 'running' || steps.length === 0) return null;
   const at = Math.min(state.at, steps.length - 1);
   const step = steps[at];

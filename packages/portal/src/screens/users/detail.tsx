@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { UserActions } from './user-actions.tsx';
@@ -21,29 +21,21 @@ export default function UserDetail() {
   const userId = usePathParam('userId');
   const address = `${useUsersUrl()}/${userId}`;
   const mayWrite = useHasPermission('um.write');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['user', userId],
     queryFn: ({ signal }) => api.get<UserView>(address, { signal }),
   });
+  const { data, error } = query;
   const backLink = { to: '/users', label: t('title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('user')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={8} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
+  if (data === undefined)
+    return <PendingPage query={query} title={t('user')} backLink={backLink} />;
   return (
     <Page
       title={data.username}
       aside={<StateBadge state={data.status}>{t(`statuses.${data.status}`)}</StateBadge>}
       lead={userName(data)}
       backLink={backLink}
-      {...(mayWrite ? { actions: <UserActions user={data} /> } : {})}
+      actions={mayWrite && <UserActions user={data} />}
     >
       {error !== null && <ErrorMessage fault={error} />}
       <div className="sy-user-columns">
@@ -60,19 +52,19 @@ function Profile({ user }: { readonly user: UserView }) {
     <Panel title={t('facts')}>
       <DescriptionList
         items={[
-          [t('email'), user.email],
+          [t('fields.email'), user.email],
           [t('emailState'), t(user.emailVerified ? 'verified' : 'unverified')],
           [t('pendingEmail'), user.pendingEmail],
           [t('phone'), user.phoneNumber],
           [
-            t('groups'),
+            t('fields.groups'),
             user.groups.map((group) => t(`groupNames.${groupRoleOf(group)}`)).join(', '),
           ],
           [t('secondFactor'), t(`factors.${user.secondFactor}`)],
           [t('locale'), user.locale],
           [t('zone'), user.zoneinfo],
-          [t('created'), <DateTime key="created" at={user.createdAt} />],
-          [t('identifier'), <CopyableText key="id" text={user.userId} label={t('identifier')} />],
+          timeItem(t('created'), user.createdAt),
+          copyItem(t('identifier'), user.userId),
         ]}
       />
     </Panel>

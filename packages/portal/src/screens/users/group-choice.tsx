@@ -30,12 +30,12 @@ export function GroupChoice({
   if (groups.data === undefined) return <Loading lines={4} />;
   return (
     <Checkbox.Group
-      label={t('groups')}
+      label={t('fields.groups')}
       value={[...value]}
       error={error}
       onChange={(next) => onChange(next)}
     >
-      <div className="sy-group-choice">
+      <div className="sy-field-options">
         {groups.data.items.map(({ name, group }) => (
           <Checkbox
             key={name}

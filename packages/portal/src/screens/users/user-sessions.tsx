@@ -1,13 +1,13 @@
 /** The sessions of a user, and their end. */
 import { Button, Table } from '@mantine/core';
 import type { UserSession } from '@switchyard/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
+import { EmptyState, Panel } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
@@ -15,48 +15,40 @@ import { useUsersUrl } from './users-url.ts';
 
 export function UserSessions({ userId }: { readonly userId: string }) {
   const t = useTranslate('users');
-  const client = useQueryClient();
   const mayEnd = useHasPermission('um.write');
   const address = `${useUsersUrl()}/${userId}/sessions`;
   const [isEnding, setEnding] = useState(false);
-  const queryKey = ['user-sessions', userId];
-  const { data, error, refetch } = useQuery({
-    queryKey,
+  const query = useQuery({
+    queryKey: ['user-sessions', userId],
     queryFn: ({ signal }) => api.get<{ items: UserSession[] }>(address, { signal }),
   });
   const end = (
     <Button variant="default" size="compact-sm" onClick={() => setEnding(true)}>
-      {t('sessions.end')}
+      {t('endSessions.do')}
     </Button>
   );
-  const items = data?.items ?? [];
+  const hasSessions = (query.data?.items.length ?? 0) > 0;
   return (
-    <Panel
-      title={t('sessions.title')}
-      {...(mayEnd && items.length > 0 ? { actions: end } : {})}
-      flush
-    >
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={3} />}
-      {data !== undefined && items.length === 0 && (
-        <EmptyState icon="key" title={t('sessions.none')} />
+    <Panel title={t('sessions.title')} actions={mayEnd && hasSessions && end} flush>
+      <QueryContent query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon="key" title={t('sessions.none')} />
+          ) : (
+            <SessionTable sessions={items} />
+          )
+        }
+      </QueryContent>
+      {isEnding && (
+        <ActionDialog
+          t={t}
+          action="endSessions"
+          isDangerous
+          run={() => api.delete(address)}
+          onClose={() => setEnding(false)}
+          onDone={() => reloadData('user-sessions')}
+        />
       )}
-      {items.length > 0 && <SessionTable sessions={items} />}
-      <ConfirmDialog
-        isOpen={isEnding}
-        isDangerous
-        onClose={() => setEnding(false)}
-        title={t('sessions.endTitle')}
-        confirm={t('sessions.end')}
-        run={() => api.delete(address)}
-        onDone={() => {
-          setEnding(false);
-          showToast(t('sessions.ended'));
-          void client.invalidateQueries({ queryKey });
-        }}
-      >
-        <p className="sy-dialogue-text">{t('sessions.endText')}</p>
-      </ConfirmDialog>
     </Panel>
   );
 }

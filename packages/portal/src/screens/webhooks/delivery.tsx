@@ -1,28 +1,22 @@
 /** The page of a delivery: request, attempts and resend. */
 import { Button } from '@mantine/core';
 import type { WebhookDeliveryDetail } from '@switchyard/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { usePathParam } from '../../app/url-params.ts';
-import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import {
-  DescriptionList,
-  EmptyState,
-  Loading,
-  Page,
-  Panel,
-} from '../../components/layout/page.tsx';
-import { showToast } from '../../components/toasts/toast-store.ts';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
 import { CodeBlock, indentJson } from '../../components/values/code-block.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
+import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 import { AttemptText, type DeliveryAttempt, DeliveryBadge } from './delivery-badges.tsx';
 import { deliveriesUrl, useEndpoints } from './webhook-queries.ts';
 import './webhooks.css';
@@ -33,7 +27,7 @@ export default function Delivery() {
   const t = useTranslate('webhooks');
   const deliveryId = usePathParam('deliveryId');
   const mayWrite = useHasPermission('hook.write');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['delivery', deliveryId],
     queryFn: ({ signal }) =>
       api.get<WebhookDeliveryDetail>(`${deliveriesUrl}/${deliveryId}`, {
@@ -42,24 +36,16 @@ export default function Delivery() {
       }),
     refetchInterval: ({ state }) => (state.data?.status === 'Pending' ? askAgainMs : false),
   });
+  const { data, error } = query;
   const backLink = { to: '/webhooks/deliveries', label: t('deliveries.title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('delivery')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={8} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
+  if (data === undefined)
+    return <PendingPage query={query} title={t('delivery')} backLink={backLink} />;
   return (
     <Page
       title={data.type}
       aside={<DeliveryBadge status={data.status} />}
       backLink={backLink}
-      {...(mayWrite ? { actions: <Resend delivery={data} /> } : {})}
+      actions={mayWrite && <Resend delivery={data} />}
     >
       {error !== null && <ErrorMessage fault={error} />}
       <About delivery={data} />
@@ -85,22 +71,17 @@ function About({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
               {url ?? endpointId}
             </Link>,
           ],
-          [
-            t('event'),
-            position === undefined ? (
-              <CopyableText key="event" text={eventId} label={t('event')} />
-            ) : (
-              <Link key="event" to={`/events/${position}`} className="sy-hook-link sy-broken">
-                {eventId}
-              </Link>
-            ),
-          ],
-          [t('created'), <DateTime key="created" at={createdAt} />],
-          [
-            t('next'),
-            nextAttemptAt === undefined ? undefined : <DateTime key="n" at={nextAttemptAt} />,
-          ],
-          [t('identifier'), <CopyableText key="id" text={deliveryId} label={t('identifier')} />],
+          position === undefined
+            ? copyItem(t('event'), eventId)
+            : [
+                t('event'),
+                <Link key="event" to={`/events/${position}`} className="sy-hook-link sy-broken">
+                  {eventId}
+                </Link>,
+              ],
+          timeItem(t('created'), createdAt),
+          timeItem(t('next'), nextAttemptAt),
+          copyItem(t('identifier'), deliveryId),
         ]}
       />
     </Panel>
@@ -161,31 +142,24 @@ function Attempts({ log }: { readonly log: readonly DeliveryAttempt[] }) {
 
 function Resend({ delivery: { deliveryId, type } }: { readonly delivery: WebhookDeliveryDetail }) {
   const t = useTranslate('webhooks');
-  const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
   return (
     <>
       <Button leftSection={<Icon name="refresh" size={15} />} onClick={() => setAsking(true)}>
         {t('resend.do')}
       </Button>
-      <ConfirmDialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={t('resend.title')}
-        confirm={t('resend.do')}
-        run={(idempotencyKey) =>
-          api.post(`${deliveriesUrl}/${deliveryId}/resend`, { body: {}, idempotencyKey })
-        }
-        onDone={() => {
-          setAsking(false);
-          showToast(t('resend.done'));
-          discardLists('["deliveries"');
-          void client.invalidateQueries({ queryKey: ['delivery', deliveryId] });
-          void client.invalidateQueries({ queryKey: ['recent-deliveries'] });
-        }}
-      >
-        <p className="sy-dialogue-text">{t('resend.text', { type })}</p>
-      </ConfirmDialog>
+      {isAsking && (
+        <ActionDialog
+          t={t}
+          action="resend"
+          values={{ type }}
+          run={(idempotencyKey) =>
+            api.post(`${deliveriesUrl}/${deliveryId}/resend`, { body: {}, idempotencyKey })
+          }
+          onClose={() => setAsking(false)}
+          onDone={() => reloadData('deliveries', 'delivery', 'recent-deliveries')}
+        />
+      )}
     </>
   );
 }

@@ -3,9 +3,9 @@ import type { WebhookEndpoint } from '@switchyard/contract';
 import { usePathParam } from '../../app/url-params.ts';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
-import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyableText } from '../../components/values/copy-text.tsx';
-import { EntityName } from '../../components/values/entity-name.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { PendingPage } from '../../components/layout/query-content.tsx';
+import { copyItem, nameItem, timeItem } from '../../components/values/description-items.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
@@ -21,27 +21,19 @@ export default function EndpointDetail() {
   const t = useTranslate('webhooks');
   const endpointId = usePathParam('endpointId');
   const mayWrite = useHasPermission('hook.write');
-  const { data, error, refetch } = useEndpoint(endpointId);
+  const query = useEndpoint(endpointId);
+  const { data, error } = query;
   const backLink = { to: '/webhooks', label: t('title') };
-  if (data === undefined) {
-    return (
-      <Page title={t('endpoint')} backLink={backLink}>
-        {error === null ? (
-          <Loading lines={8} />
-        ) : (
-          <ErrorMessage fault={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
-  const { endpoint } = data;
+  if (data === undefined)
+    return <PendingPage query={query} title={t('endpoint')} backLink={backLink} />;
+  const { body: endpoint } = data;
   return (
     <Page
       title={endpoint.url}
       aside={<EndpointBadge endpoint={endpoint} />}
       lead={endpoint.description}
       backLink={backLink}
-      {...(mayWrite ? { actions: <EndpointActions loaded={data} /> } : {})}
+      actions={mayWrite && <EndpointActions loaded={data} />}
     >
       {error !== null && <ErrorMessage fault={error} />}
       <StatusNote endpoint={endpoint} />
@@ -85,19 +77,14 @@ function About({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
     <Panel title={t('panels.about')}>
       <DescriptionList
         items={[
-          [t('events'), eventTypesText(eventTypes, t)],
-          [
-            t('merchant'),
-            merchantId === undefined ? (
-              t('allMerchants')
-            ) : (
-              <EntityName key="merchant" kind="merchants" id={merchantId} />
-            ),
-          ],
+          [t('fields.eventTypes'), eventTypesText(eventTypes, t)],
+          merchantId === undefined
+            ? [t('fields.merchantId'), t('allMerchants')]
+            : nameItem(t('fields.merchantId'), 'merchants', merchantId),
           [t('succeeded'), <DateTime key="succeeded" at={health?.succeededAt} />],
           [t('failures'), formats.number(health?.failures ?? 0)],
-          [t('created'), <DateTime key="created" at={createdAt} />],
-          [t('identifier'), <CopyableText key="id" text={endpointId} label={t('identifier')} />],
+          timeItem(t('created'), createdAt),
+          copyItem(t('identifier'), endpointId),
         ]}
       />
     </Panel>
@@ -111,21 +98,10 @@ function Keys({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
     <Panel title={t('panels.keys')}>
       <DescriptionList
         items={[
-          [t('publicKey'), <CopyableText key="key" text={publicKey} label={t('publicKey')} />],
-          [
-            t('previousKey'),
-            previousPublicKey === undefined ? undefined : (
-              <CopyableText key="previous" text={previousPublicKey} label={t('previousKey')} />
-            ),
-          ],
-          [
-            t('previousUntil'),
-            previousUntil === undefined ? undefined : <DateTime key="until" at={previousUntil} />,
-          ],
-          [
-            t('verified'),
-            verifiedAt === undefined ? undefined : <DateTime key="verified" at={verifiedAt} />,
-          ],
+          copyItem(t('publicKey'), publicKey),
+          copyItem(t('previousKey'), previousPublicKey),
+          timeItem(t('previousUntil'), previousUntil),
+          timeItem(t('verified'), verifiedAt),
         ]}
       />
       <p className="sy-hook-hint">{t('keysHint')}</p>

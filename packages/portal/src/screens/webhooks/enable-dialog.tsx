@@ -1,44 +1,33 @@
 /** The dialog that enables an endpoint and optionally replays missed events. */
-
 import { Checkbox } from '@mantine/core';
-import { defined } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
+import type { WebhookEndpoint } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { replaceVersioned, type Versioned } from '../../app/versioned-resources.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
-import { endpointsUrl, type LoadedEndpoint } from './webhook-queries.ts';
+import { endpointsUrl, statusUpdate } from './webhook-queries.ts';
 
 export function EnableDialog({
-  loaded: { endpoint, etag },
+  loaded: { body: endpoint, etag },
   onClose,
 }: {
-  readonly loaded: LoadedEndpoint;
+  readonly loaded: Versioned<WebhookEndpoint>;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('webhooks');
-  const client = useQueryClient();
   const [catchesUp, setCatchesUp] = useState(endpoint.missedEvents === true);
-  const { endpointId, url, eventTypes, merchantId, description } = endpoint;
-  const address = `${endpointsUrl}/${endpointId}`;
+  const path = `${endpointsUrl}/${endpoint.endpointId}`;
   const [isEnabled, setEnabled] = useState(false);
   async function enable(idempotencyKey: string): Promise<void> {
     // If only the replay failed, only the replay is repeated.
     if (!isEnabled) {
-      await api.put(address, {
-        body: {
-          url,
-          eventTypes,
-          status: 'Enabled',
-          ...defined({ merchantId, description }),
-        },
-        headers: { 'if-match': etag },
-      });
+      await replaceVersioned(path, etag, statusUpdate(endpoint, 'Enabled'));
       setEnabled(true);
     }
-    if (catchesUp) await api.post(`${address}/replay`, { body: {}, idempotencyKey });
+    if (catchesUp) await api.post(`${path}/replay`, { body: {}, idempotencyKey });
   }
   return (
     <ConfirmDialog
@@ -48,11 +37,7 @@ export function EnableDialog({
       confirm={t('enable.do')}
       run={enable}
       onDone={() => {
-        discardLists('["endpoints"');
-        discardLists('["deliveries"');
-        void client.invalidateQueries({ queryKey: ['endpoints'] });
-        void client.invalidateQueries({ queryKey: ['endpoint', endpointId] });
-        void client.invalidateQueries({ queryKey: ['recent-deliveries', endpointId] });
+        reloadData('endpoints', 'endpoint', 'deliveries', 'recent-deliveries');
         showToast(t('enable.done'));
         onClose();
       }}

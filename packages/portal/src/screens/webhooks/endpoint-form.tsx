@@ -1,87 +1,115 @@
 /** The form of an endpoint: URL and event types. */
-import { Checkbox, MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '@switchyard/contract';
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { replaceVersioned, type Versioned } from '../../app/versioned-resources.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { FormInputs, useForm } from '../../components/forms/form.tsx';
+import {
+  type Body,
+  type Draft,
+  draftList,
+  type Field,
+} from '../../components/forms/form-fields.ts';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
+import { nameOptions } from '../../filters/filter-options.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 import { patternGroups, removeCoveredTypes } from './event-patterns.ts';
-import { endpointsUrl, type LoadedEndpoint, useEventTypes } from './webhook-queries.ts';
+import { endpointsUrl, useEventTypes } from './webhook-queries.ts';
 
-type Draft = {
-  readonly url: string;
-  readonly description: string;
-  readonly isAll: boolean;
-  readonly patterns: readonly string[];
-  readonly merchantId: string;
-  readonly challenge: boolean;
-};
-
-const inlineErrorFields = ['url', 'description', 'eventTypes', 'merchantId'];
-
-function draftOf(endpoint: WebhookEndpoint | undefined): Draft {
-  const { url = '', description = '', eventTypes = ['*'], merchantId = '' } = endpoint ?? {};
-  const isAll = eventTypes.includes('*');
-  return {
-    url,
-    description,
-    merchantId,
-    challenge: false,
-    isAll,
-    patterns: isAll ? [] : eventTypes,
+function useFields(isNew: boolean): (draft: Draft) => readonly Field[] {
+  const t = useTranslate('webhooks');
+  const isOfOrganization = useSession().merchantId === undefined;
+  const merchants = useEntityNames('merchants', isOfOrganization).data;
+  const types = useEventTypes().data?.items.map(({ type }) => type) ?? [];
+  const merchant: Field = {
+    name: 'merchantId',
+    kind: 'choice',
+    options: nameOptions(merchants),
+    isSearchable: true,
+    placeholder: t('allMerchants'),
+    hasHint: true,
+    isHidden: !isOfOrganization || merchants === undefined,
   };
+  const challenge: Field = { name: 'challenge', kind: 'checkbox', hasHint: true };
+  return ({ isAll }) => [
+    {
+      name: 'url',
+      kind: 'url',
+      max: 2000,
+      placeholder: 'https://shop.example/webhooks',
+      isRequired: true,
+      hasHint: true,
+    },
+    { name: 'isAll', kind: 'checkbox', first: true, hasHint: true },
+    {
+      name: 'eventTypes',
+      kind: 'choices',
+      options: patternGroups(types),
+      isSearchable: true,
+      isRequired: isAll !== true,
+      hasHint: true,
+      isHidden: isAll === true,
+    },
+    merchant,
+    { name: 'description', kind: 'paragraph', max: 500, rows: 1 },
+    ...(isNew ? [challenge] : []),
+  ];
 }
 
-const bodyOf = ({ url, description, isAll, patterns, merchantId }: Draft) => ({
-  url: url.trim(),
-  eventTypes: isAll ? ['*'] : [...patterns],
-  ...(merchantId === '' ? {} : { merchantId }),
-  ...(description.trim() === '' ? {} : { description: description.trim() }),
-});
+/** The endpoint as the form shows it: the pattern of all events is a checkbox. */
+function formValues({ eventTypes, ...endpoint }: WebhookEndpoint): Body {
+  const isAll = eventTypes.includes('*');
+  return { ...endpoint, isAll, eventTypes: isAll ? [] : eventTypes };
+}
+
+function requestOf({ isAll, eventTypes, challenge, ...body }: Body): Body {
+  return {
+    ...body,
+    eventTypes: isAll === true ? ['*'] : eventTypes,
+    ...(challenge === true && { challenge }),
+  };
+}
 
 export function EndpointForm({
   loaded,
   onClose,
 }: {
   /** If omitted, the form creates an endpoint. */
-  readonly loaded?: LoadedEndpoint | undefined;
+  readonly loaded?: Versioned<WebhookEndpoint> | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('webhooks');
-  const client = useQueryClient();
   const navigate = useNavigate();
   const [base] = useState(loaded);
-  const [draft, setDraft] = useState(() => draftOf(base?.endpoint));
-  const [fault, setFault] = useState<unknown>(undefined);
   const [made, setMade] = useState<CreatedWebhookEndpoint | undefined>(undefined);
-  const change = (next: Partial<Draft>) => setDraft((was) => ({ ...was, ...next }));
+  const form = useForm(useFields(base === undefined), {
+    before: base && formValues(base.body),
+    unchanged: base && { status: base.body.status },
+  });
   const verb = base === undefined ? 'create' : 'edit';
-  const send = (idempotencyKey: string): Promise<unknown> =>
-    base === undefined
-      ? api.post<CreatedWebhookEndpoint>(endpointsUrl, {
-          body: { ...bodyOf(draft), ...(draft.challenge ? { challenge: true } : {}) },
-          idempotencyKey,
-        })
-      : api.put<WebhookEndpoint>(`${endpointsUrl}/${base.endpoint.endpointId}`, {
-          body: { ...bodyOf(draft), status: base.endpoint.status },
-          headers: { 'if-match': base.etag },
-        });
-  function done(result: unknown): void {
-    discardLists('["endpoints"');
-    void client.invalidateQueries({ queryKey: ['endpoints'] });
-    if (base === undefined) {
-      setMade(result as CreatedWebhookEndpoint);
-      return;
-    }
-    void client.invalidateQueries({ queryKey: ['endpoint', base.endpoint.endpointId] });
+  /** A group pattern replaces the types of its group. */
+  const change = (values: Draft) =>
+    form.change(
+      'eventTypes' in values
+        ? { eventTypes: removeCoveredTypes(draftList(values['eventTypes'])) }
+        : values,
+    );
+  const send = async (idempotencyKey: string): Promise<CreatedWebhookEndpoint | undefined> => {
+    const body = requestOf(form.body);
+    if (base === undefined) return api.post(endpointsUrl, { body, idempotencyKey });
+    await replaceVersioned(`${endpointsUrl}/${base.body.endpointId}`, base.etag, body);
+    return undefined;
+  };
+  function done(created: CreatedWebhookEndpoint | undefined): void {
+    reloadData('endpoints', 'endpoint');
+    setMade(created);
+    if (created !== undefined) return;
     showToast(t('edit.done'));
     onClose();
   }
@@ -104,125 +132,16 @@ export function EndpointForm({
   }
   return (
     <ConfirmDialog
+      {...form.confirmProps}
       isOpen
       size="lg"
       onClose={onClose}
       title={t(`${verb}.title`)}
       confirm={t(`${verb}.do`)}
-      isDisabled={draft.url.trim() === '' || (!draft.isAll && draft.patterns.length === 0)}
-      inlineErrorFields={[
-        ...inlineErrorFields,
-        ...draft.patterns.map((_, at) => `eventTypes.${at}`),
-      ]}
-      onFault={setFault}
       run={send}
       onDone={done}
     >
-      <Fields draft={draft} fault={fault} onChange={change} isNew={base === undefined} />
+      <FormInputs form={{ ...form, change }} t={t} />
     </ConfirmDialog>
-  );
-}
-
-function Fields({
-  draft,
-  fault,
-  onChange,
-  isNew,
-}: {
-  readonly draft: Draft;
-  readonly fault: unknown;
-  readonly onChange: (change: Partial<Draft>) => void;
-  readonly isNew: boolean;
-}) {
-  const t = useTranslate('webhooks');
-  const faults = errorsByField(fault);
-  const isOfOrganization = useSession().merchantId === undefined;
-  const merchants = useEntityNames('merchants', isOfOrganization).data;
-  return (
-    <>
-      <TextInput
-        label={t('url')}
-        description={t('urlHint')}
-        placeholder="https://shop.example/webhooks"
-        required
-        type="url"
-        maxLength={2000}
-        autoComplete="off"
-        data-autofocus
-        value={draft.url}
-        error={faults['url']}
-        onChange={({ currentTarget: { value } }) => onChange({ url: value })}
-      />
-      <EventChoice draft={draft} faults={faults} onChange={onChange} />
-      {isOfOrganization && merchants !== undefined && (
-        <Select
-          label={t('merchant')}
-          description={t('merchantHint')}
-          placeholder={t('allMerchants')}
-          searchable
-          clearable
-          data={[...merchants].map(([value, label]) => ({ value, label }))}
-          value={draft.merchantId === '' ? null : draft.merchantId}
-          error={faults['merchantId']}
-          onChange={(value) => onChange({ merchantId: value ?? '' })}
-        />
-      )}
-      <Textarea
-        label={t('description')}
-        autosize
-        minRows={1}
-        maxRows={4}
-        maxLength={500}
-        value={draft.description}
-        error={faults['description']}
-        onChange={({ currentTarget: { value } }) => onChange({ description: value })}
-      />
-      {isNew && (
-        <Checkbox
-          label={t('challenge')}
-          description={t('challengeHint')}
-          checked={draft.challenge}
-          onChange={({ currentTarget: { checked } }) => onChange({ challenge: checked })}
-        />
-      )}
-    </>
-  );
-}
-
-function EventChoice({
-  draft,
-  faults,
-  onChange,
-}: {
-  readonly draft: Draft;
-  readonly faults: Readonly<Record<string, string>>;
-  readonly onChange: (change: Partial<Draft>) => void;
-}) {
-  const t = useTranslate('webhooks');
-  const types = useEventTypes().data?.items.map(({ type }) => type) ?? [];
-  const fault = Object.entries(faults).find(([name]) => name.startsWith('eventTypes'))?.[1];
-  return (
-    <>
-      <Checkbox
-        label={t('allEvents')}
-        description={t('allEventsHint')}
-        checked={draft.isAll}
-        onChange={({ currentTarget: { checked } }) => onChange({ isAll: checked })}
-      />
-      {!draft.isAll && (
-        <MultiSelect
-          label={t('events')}
-          description={t('eventsHint')}
-          searchable
-          required
-          hidePickedOptions
-          maxDropdownHeight={260}
-          data={patternGroups(types).map(({ group, items }) => ({ group, items: [...items] }))}
-          value={[...draft.patterns]}
-          error={fault}
-          onChange={(patterns) => onChange({ patterns: removeCoveredTypes(patterns) })}
-        />
-      )}
-    </>
   );
 }

@@ -4,8 +4,8 @@ import type { WebhookDelivery } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { ErrorMessage } from '../../components/layout/error-message.tsx';
-import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
+import { EmptyState, Panel } from '../../components/layout/page.tsx';
+import { QueryContent } from '../../components/layout/query-content.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { AttemptText, DeliveryBadge } from './delivery-badges.tsx';
@@ -16,7 +16,7 @@ const askAgainMs = 3_000;
 
 export function RecentDeliveries({ endpointId }: { readonly endpointId: string }) {
   const t = useTranslate('webhooks');
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['recent-deliveries', endpointId],
     queryFn: ({ signal }) =>
       api.get<{ items: WebhookDelivery[] }>(deliveriesUrl, {
@@ -38,17 +38,19 @@ export function RecentDeliveries({ endpointId }: { readonly endpointId: string }
       {t('deliveries.all')}
     </Button>
   );
-  const items = data?.items ?? [];
   return (
     <Panel title={t('deliveries.recent')} flush actions={all}>
-      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Loading lines={4} />}
-      {data !== undefined && items.length === 0 && (
-        <EmptyState icon="webhooks" title={t('deliveries.none')}>
-          {t('deliveries.noneText')}
-        </EmptyState>
-      )}
-      {items.length > 0 && <DeliveryTable deliveries={items} />}
+      <QueryContent query={query} lines={4}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon="webhooks" title={t('deliveries.none')}>
+              {t('deliveries.noneText')}
+            </EmptyState>
+          ) : (
+            <DeliveryTable deliveries={items} />
+          )
+        }
+      </QueryContent>
     </Panel>
   );
 }

@@ -1,15 +1,14 @@
 /** The dialog that replays missed events, or all events of a period. */
 import { Radio, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { subtractDays } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 import { endpointsUrl } from './webhook-queries.ts';
 
 export function ReplayDialog({
@@ -21,7 +20,6 @@ export function ReplayDialog({
 }) {
   const t = useTranslate('webhooks');
   const formats = useFormats();
-  const client = useQueryClient();
   const [range, setWhat] = useState('missed');
   const [days, setDays] = useState({ from: '', to: '' });
   const [fault, setFault] = useState<unknown>(undefined);
@@ -47,8 +45,7 @@ export function ReplayDialog({
         api.post(`${endpointsUrl}/${endpointId}/replay`, { body, idempotencyKey })
       }
       onDone={() => {
-        discardLists('["deliveries"');
-        void client.invalidateQueries({ queryKey: ['recent-deliveries', endpointId] });
+        reloadData('deliveries', 'recent-deliveries');
         showToast(t('replay.done'));
         onClose();
       }}

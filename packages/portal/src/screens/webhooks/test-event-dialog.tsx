@@ -4,11 +4,11 @@ import type { WebhookDelivery } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { CodeBlock } from '../../components/values/code-block.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { discardLists } from '../../table/row-store-cache.ts';
 import { endpointsUrl, useEventTypes } from './webhook-queries.ts';
 
 const plainTest = 'endpoint.test';
@@ -39,7 +39,7 @@ export function TestEventDialog({
         })
       }
       onDone={({ deliveryId }) => {
-        discardLists('["deliveries"');
+        reloadData('deliveries');
         showToast(t('test.done'));
         onClose();
         void navigate({ to: `/webhooks/deliveries/${deliveryId}` });

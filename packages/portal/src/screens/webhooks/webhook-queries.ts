@@ -1,7 +1,8 @@
 /** Queries of webhook endpoints and event types. */
 import type { EventTypeList, WebhookEndpoint } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { api, callApi } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
+import { useVersioned } from '../../app/versioned-resources.ts';
 
 export const endpointsUrl = '/webhooks/v1/endpoints';
 export const deliveriesUrl = '/webhooks/v1/deliveries';
@@ -28,18 +29,12 @@ export function useEndpoints() {
   });
 }
 
-export type LoadedEndpoint = { readonly endpoint: WebhookEndpoint; readonly etag: string };
-
 export function useEndpoint(endpointId: string) {
-  return useQuery({
-    queryKey: ['endpoint', endpointId],
-    queryFn: async ({ signal }): Promise<LoadedEndpoint> => {
-      const { body, headers } = await callApi<WebhookEndpoint>(
-        'GET',
-        `${endpointsUrl}/${endpointId}`,
-        { signal },
-      );
-      return { endpoint: body, etag: headers.get('etag') ?? '*' };
-    },
-  });
+  return useVersioned<WebhookEndpoint>('endpoint', `${endpointsUrl}/${endpointId}`);
+}
+
+/** The update that changes only the status. */
+export function statusUpdate(endpoint: WebhookEndpoint, status: WebhookEndpoint['status']) {
+  const { url, eventTypes, merchantId, description } = endpoint;
+  return { url, eventTypes, merchantId, description, status };
 }

@@ -2,21 +2,40 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { createStaticAsset, type StaticAsset } from '../responses/static-assets.ts';
+import { portalSessionScript } from './portal-session-script.ts';
 
 const cacheOneHour = 'public, max-age=3600';
 
 const script = 'text/javascript; charset=utf-8';
 const style = 'text/css; charset=utf-8';
 
-/** Starts Swagger UI without external requests, in the colour scheme of the system. */
+/**
+ * Starts Swagger UI without external requests, in the colour scheme of the system. The portal opens
+ * the page with `?portal`.
+ */
 const startScript = `'use strict';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);
 follow();
-addEventListener('DOMContentLoaded', () => {
+/** The operations that contain all words, in any order. */
+const findOperations = (tags, phrase) => {
+  const words = phrase.toLowerCase().split(/\\s+/);
+  const matches = (entry) => {
+    const operation = entry.get('operation');
+    const names = ['operationId', 'summary', 'description', 'tags'].map((name) => operation.get(name, ''));
+    const text = [entry.get('method'), entry.get('path'), ...names].join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  return tags
+    .map((tag) => tag.update('operations', (operations) => operations.filter(matches)))
+    .filter((tag) => tag.get('operations').size > 0);
+};
+addEventListener('DOMContentLoaded', async () => {
+  const isOfPortal = new URLSearchParams(location.search).has('portal');
+  const { plugins = [], ...options } = isOfPortal ? await openPortalSession() : { url: 'openapi.json' };
   SwaggerUIBundle({
-    url: 'openapi.json',
+    ...options,
     dom_id: '#reference',
     deepLinking: true,
     filter: true,
@@ -27,6 +46,7 @@ addEventListener('DOMContentLoaded', () => {
     persistAuthorization: false,
     queryConfigEnabled: false,
     validatorUrl: null,
+    plugins: [{ fn: { opsFilter: findOperations } }, ...plugins],
   });
 });
 `;
@@ -56,6 +76,11 @@ th { color: var(--soft); font-size: .9rem; }
 td:first-child { width: 20rem; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: .2rem; } dd { margin-bottom: .9rem; } }
 .reference main { max-width: none; padding: 0; }
+.session { display: flex; flex-wrap: wrap; gap: .75rem 2rem; align-items: center; padding: .75rem 1.5rem; background: var(--wash); border-bottom: 1px solid var(--line); }
+.session[hidden] { display: none; }
+.session p { margin: 0; max-width: 46rem; }
+.session label { display: flex; gap: .75rem; align-items: center; }
+.session textarea { width: 20rem; max-width: 100%; background: var(--paper); color: var(--ink); border: 1px solid var(--line); border-radius: 4px; padding: .4em; font: .95em ui-monospace, monospace; }
 .dark-mode .swagger-ui { color-scheme: dark; }
 `;
 
@@ -78,6 +103,7 @@ function fromFile(type: string, url: string): StaticAsset {
 export function createDocumentationAssets(): Readonly<Record<string, StaticAsset>> {
   return {
     'pages.css': fromText(style, pageStyle),
+    'portal-session.js': fromText(script, portalSessionScript),
     'start.js': fromText(script, startScript),
     'mark.svg': fromText('image/svg+xml', logo),
     'swagger-ui.css': fromFile(style, import.meta.resolve('swagger-ui-dist/swagger-ui.css')),

@@ -18,12 +18,17 @@ const referencePage = html`<!doctype html>
 <link rel="icon" href="docs/assets/mark.svg" type="image/svg+xml">
 <link rel="stylesheet" href="docs/assets/swagger-ui.css">
 <link rel="stylesheet" href="docs/assets/pages.css">
+<script src="docs/assets/portal-session.js"></script>
 <script src="docs/assets/start.js"></script>
 <script src="docs/assets/swagger-ui.js" defer></script>
 </head>
 <body class="reference">
 <header><a class="brand" href="docs">Switchyard</a>
 <nav><a href="docs">API reference</a> <a href="docs/errors">Error codes</a> <a href="openapi.json">OpenAPI</a> <a href="asyncapi.json">AsyncAPI</a></nav></header>
+<section id="session" class="session" aria-label="Portal session" hidden>
+<p>You are signed in to the portal as <strong></strong>. “Try it out” uses this session and your permissions, and needs no token. The page asks before each request that can change data.</p>
+<label>More headers <textarea rows="1" spellcheck="false" placeholder='If-Match: "3"'></textarea></label>
+</section>
 <main id="reference"><noscript>The reference needs JavaScript; <a href="openapi.json">openapi.json</a> has the same content.</noscript></main>
 </body>
 </html>
