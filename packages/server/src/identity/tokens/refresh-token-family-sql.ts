@@ -159,7 +159,7 @@ export function createTokenFamilyStore(database: Database) {
          made AS (
            INSERT INTO token_families (${columns})
            SELECT ${familyValues} FROM used RETURNING family_id)
-         SELECT EXISTS (SELECT FROM made) AS made, EXISTS (SELECT FROM own) AS there`,
+         SELECT EXISTS (SELECT FROM made) AS made, EXISTS (SELECT FROM own) AS "hasSession"`,
         [...valuesOf(family), codeId],
       );
       if (row?.made === true) return 'made';
