@@ -4,42 +4,28 @@ import {
   type AuditKey,
   type AuditRecord,
   auditGenesis,
+  defined,
 } from '@switchyard/contract';
-import { type Database, isoTime, publicSigningKey, type Queries } from '../platform/index.ts';
+import {
+  type Database,
+  isoTime,
+  publicSigningKey,
+  type Queries,
+  toRecords,
+} from '../platform/index.ts';
 import type { AuditOutboxRow } from './audit-events.ts';
 import type { ChainHead } from './hash-chain.ts';
 
-type CheckpointRow = {
-  sequence: number;
-  hash: string;
-  at: Date;
-  key_id: string;
-  signature: string;
-};
-type RecordRow = {
-  organization_id: string;
-  sequence: number;
-  at: Date;
-  actor_subject: string;
-  actor_client_id: string;
-  actor_kind: AuditRecord['actor']['kind'];
-  actor_organization_id: string | null;
-  action: string;
-  entity_type: string;
-  entity_id: string;
-  merchant_id: string | null;
-  before_change: Record<string, unknown> | null;
-  after_change: Record<string, unknown> | null;
-  request_id: string | null;
-  previous_hash: string;
-  hash: string;
-};
-type HeadRow = {
-  sequence: number;
-  hash: string;
-  at: Date;
-  checkpoint_sequence: number;
-  skipped: number;
+type StoredCheckpoint = Omit<AuditCheckpoint, 'organizationId' | 'at'> & { at: number };
+type StoredRecord = Omit<AuditRecord, 'at' | 'actor' | 'entity'> & {
+  at: number;
+  actorSubject: string;
+  actorClientId: string;
+  actorKind: AuditRecord['actor']['kind'];
+  actorOrganizationId?: string;
+  entityType: string;
+  entityId: string;
+  merchantId?: string;
 };
 
 const headText = `SELECT sequence, hash, at, checkpoint_sequence, skipped FROM audit_heads
@@ -47,19 +33,19 @@ const headText = `SELECT sequence, hash, at, checkpoint_sequence, skipped FROM a
 
 /** Until the transaction ends, no other transaction adds to this chain. */
 export async function lockHead(trx: Queries, organizationId: string): Promise<ChainHead> {
-  let [row] = await trx.query<HeadRow>(headText, [organizationId]);
-  if (row === undefined) {
+  const readHead = async () => toRecords<ChainHead>(await trx.query(headText, [organizationId]))[0];
+  let head = await readHead();
+  if (head === undefined) {
     await trx.query(
       `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
        VALUES ($1, 0, $2, $3, 0) ON CONFLICT (organization_id) DO NOTHING`,
       [organizationId, auditGenesis, isoTime(0)],
     );
-    [row] = await trx.query<HeadRow>(headText, [organizationId]);
+    head = await readHead();
   }
-  if (row === undefined)
+  if (head === undefined)
     throw new Error('the head of an audit chain was not found after its creation');
-  const { sequence, hash, at, checkpoint_sequence, skipped } = row;
-  return { sequence, hash, at: at.getTime(), checkpointSequence: checkpoint_sequence, skipped };
+  return head;
 }
 
 /** One statement adds any number of records, given as a JSON array. */
@@ -128,18 +114,15 @@ export async function listCheckpoints(
   limit: number,
   after = '0',
 ): Promise<AuditCheckpoint[]> {
-  const rows = await database.query<CheckpointRow>(
+  const rows = await database.query(
     `SELECT sequence, hash, at, key_id, signature FROM audit_checkpoints
      WHERE organization_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`,
     [organizationId, after, limit],
   );
-  return rows.map(({ sequence, hash, at, key_id: keyId, signature }) => ({
+  return toRecords<StoredCheckpoint>(rows).map(({ at, ...checkpoint }) => ({
     organizationId,
-    sequence,
-    hash,
-    at: isoTime(at.getTime()),
-    keyId,
-    signature,
+    ...checkpoint,
+    at: isoTime(at),
   }));
 }
 
@@ -147,12 +130,12 @@ export async function listCheckpoints(
 const maxKeys = 99;
 
 export async function listKeys(database: Database, exceptKeyId: string): Promise<AuditKey[]> {
-  const rows = await database.query<{ public_key: string }>(
-    `SELECT public_key FROM audit_keys WHERE key_id <> $1
+  const rows = await database.query<{ key: string }>(
+    `SELECT public_key AS key FROM audit_keys WHERE key_id <> $1
      ORDER BY created_at DESC, key_id LIMIT ${maxKeys}`,
     [exceptKeyId],
   );
-  return rows.map(({ public_key: x }) => publicSigningKey(x));
+  return rows.map(({ key }) => publicSigningKey(key));
 }
 
 export async function lastSequence(database: Database, organizationId: string): Promise<number> {
@@ -183,7 +166,7 @@ type SequenceRange = {
 };
 
 const recordColumns = `organization_id, sequence, at, actor_subject, actor_client_id, actor_kind,
-  actor_organization_id, action, entity_type, entity_id, merchant_id, before_change, after_change,
+  actor_organization_id, action, entity_type, entity_id, merchant_id, before_change AS before, after_change AS after,
   request_id, previous_hash, hash`;
 
 /** Time does not go backwards in a chain, so a time range is a range of sequences. */
@@ -226,12 +209,12 @@ export async function listRecords(
   if (after !== undefined) {
     conditions.push(`sequence ${isAscending ? '>' : '<'} $${values.push(after)}`);
   }
-  const rows = await database.query<RecordRow>(
+  const rows = await database.query(
     `SELECT ${recordColumns} FROM audit_records WHERE ${conditions.join(' AND ')}
      ORDER BY sequence ${isAscending ? '' : 'DESC'} LIMIT $${values.push(limit)}`,
     values,
   );
-  return rows.map(recordOf);
+  return toRecords<StoredRecord>(rows).map(recordOf);
 }
 
 export async function findRecord(
@@ -245,29 +228,18 @@ export async function findRecord(
 }
 
 /** The record as it was hashed: absent members stay absent. */
-function recordOf(row: RecordRow): AuditRecord {
-  const { merchant_id: merchantId, before_change, after_change, request_id } = row;
-  const { actor_organization_id: actorOrganization } = row;
+function recordOf(stored: StoredRecord): AuditRecord {
+  const { at, actorSubject, actorClientId, actorKind, actorOrganizationId, ...others } = stored;
+  const { entityType, entityId, merchantId, ...record } = others;
   return {
-    organizationId: row.organization_id,
-    sequence: row.sequence,
-    at: isoTime(row.at.getTime()),
+    ...record,
+    at: isoTime(at),
     actor: {
-      subject: row.actor_subject,
-      clientId: row.actor_client_id,
-      kind: row.actor_kind,
-      ...(actorOrganization === null ? {} : { organizationId: actorOrganization }),
+      subject: actorSubject,
+      clientId: actorClientId,
+      kind: actorKind,
+      ...defined({ organizationId: actorOrganizationId }),
     },
-    action: row.action,
-    entity: {
-      type: row.entity_type,
-      id: row.entity_id,
-      ...(merchantId === null ? {} : { merchantId }),
-    },
-    ...(before_change === null ? {} : { before: before_change }),
-    ...(after_change === null ? {} : { after: after_change }),
-    ...(request_id === null ? {} : { requestId: request_id }),
-    previousHash: row.previous_hash,
-    hash: row.hash,
+    entity: { type: entityType, id: entityId, ...defined({ merchantId }) },
   };
 }

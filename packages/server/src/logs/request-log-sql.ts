@@ -1,27 +1,9 @@
 // The SQL of the request log: adds lines in batches and deletes the oldest ones.
 import type { LoggedRequest, RequestSource } from '@switchyard/contract';
-import { isoTime, type Queries } from '../platform/index.ts';
+import { isoTime, type Queries, toRecords } from '../platform/index.ts';
 import type { RequestLogLine } from './request-log-line.ts';
 
-type LineRow = {
-  organization_id: string;
-  sequence: number;
-  at: Date;
-  request_id: string;
-  method: string;
-  path: string;
-  operation_id: string;
-  status: number;
-  code: string | null;
-  errors: { pointer: string; code: string }[] | null;
-  duration_ms: number;
-  client_id: string;
-  user_id: string | null;
-  actor_organization_id: string | null;
-  merchant_id: string | null;
-  store_id: string | null;
-  device_id: string | null;
-};
+type StoredLine = Omit<LoggedRequest, 'at' | 'source'> & { at: number };
 
 const columns = `request_id, method, path, operation_id, status, code, errors, duration_ms, client_id,
   user_id, actor_organization_id, merchant_id, store_id, device_id`;
@@ -127,31 +109,14 @@ function conditionsOf(
   return all.join(' AND ');
 }
 
-const optionalMember = <Value>(name: string, value: Value | null) =>
-  value === null ? {} : { [name]: value };
-
-function requestOf(row: LineRow, { portalClientId }: PortalClient): LoggedRequest {
-  return {
-    organizationId: row.organization_id,
-    sequence: row.sequence,
-    at: isoTime(row.at.getTime()),
-    requestId: row.request_id,
-    method: row.method,
-    path: row.path,
-    operationId: row.operation_id,
-    status: row.status,
-    ...optionalMember('code', row.code),
-    ...optionalMember('errors', row.errors),
-    durationMs: row.duration_ms,
-    clientId: row.client_id,
-    source: row.client_id === portalClientId ? 'Portal' : 'Api',
-    ...optionalMember('userId', row.user_id),
-    ...optionalMember('actorOrganizationId', row.actor_organization_id),
-    ...optionalMember('merchantId', row.merchant_id),
-    ...optionalMember('storeId', row.store_id),
-    ...optionalMember('deviceId', row.device_id),
-  };
-}
+const toLoggedRequest = (
+  { at, ...line }: StoredLine,
+  { portalClientId }: PortalClient,
+): LoggedRequest => ({
+  ...line,
+  at: isoTime(at),
+  source: line.clientId === portalClientId ? 'Portal' : 'Api',
+});
 
 export type RequestLogStore = ReturnType<typeof createRequestLogStore>;
 
@@ -172,13 +137,13 @@ export function createRequestLogStore(database: Queries, portal: PortalClient) {
     async list(filters: RequestLogFilters, cut: LineRange): Promise<LoggedRequest[]> {
       const values: unknown[] = [];
       const addParameter: AddParameter = (value) => `$${values.push(value)}`;
-      const rows = await database.query<LineRow>(
+      const rows = await database.query(
         `SELECT organization_id, sequence, at, ${columns} FROM request_log
          WHERE ${conditionsOf(filters, cut, { ...portal, place: addParameter })}
          ORDER BY sequence ${cut.isAscending ? '' : 'DESC'} LIMIT ${addParameter(cut.limit)}`,
         values,
       );
-      return rows.map((row) => requestOf(row, portal));
+      return toRecords<StoredLine>(rows).map((line) => toLoggedRequest(line, portal));
     },
 
     /** How far the logs of these organisations have come; one without a line is left out. */

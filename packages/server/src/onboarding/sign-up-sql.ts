@@ -1,5 +1,5 @@
 // SQL of sign-ups: insert with limits, list, lock, update the status, delete.
-import { type Database, isoTime, type Queries } from '../platform/index.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../platform/index.ts';
 
 export type SignUpStatus = 'Pending' | 'Approving' | 'Approved' | 'Rejected';
 
@@ -24,44 +24,11 @@ export type NewSignUp = Omit<
   'status' | 'userDomainId' | 'version' | 'createdAt' | 'updatedAt'
 >;
 
-type SignUpRow = {
-  organization_id: string;
-  organization_name: string;
-  persona: SignUpRecord['persona'];
-  email: string;
-  given_name: string;
-  family_name: string;
-  country: string;
-  language: string | null;
-  status: SignUpStatus;
-  user_domain_id: string | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-};
-
 const columns = `organization_id, organization_name, persona, email, given_name, family_name, country,
   language, status, user_domain_id, version, created_at, updated_at`;
 
-const recordFromRow = (row: SignUpRow): SignUpRecord => ({
-  organizationId: row.organization_id,
-  organizationName: row.organization_name,
-  persona: row.persona,
-  email: row.email,
-  givenName: row.given_name,
-  familyName: row.family_name,
-  country: row.country,
-  language: row.language ?? undefined,
-  status: row.status,
-  userDomainId: row.user_domain_id ?? undefined,
-  version: row.version,
-  createdAt: row.created_at.getTime(),
-  updatedAt: row.updated_at.getTime(),
-});
-
-async function queryOne(trx: Queries, text: string, values: readonly unknown[]) {
-  const rows = await trx.query<SignUpRow>(text, values);
-  return rows[0] === undefined ? undefined : recordFromRow(rows[0]);
+async function queryOne(queries: Queries, text: string, values: readonly unknown[]) {
+  return toRecords<SignUpRecord>(await queries.query(text, values))[0];
 }
 
 const lockRecipientSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
@@ -136,23 +103,21 @@ export function createSignUpStore(database: Database) {
       return rows.length > 0;
     },
 
-    async find(organizationId: string): Promise<SignUpRecord | undefined> {
-      const [row] = await database.query<SignUpRow>(findSignUpSql, [organizationId]);
-      return row === undefined ? undefined : recordFromRow(row);
-    },
+    find: (organizationId: string): Promise<SignUpRecord | undefined> =>
+      queryOne(database, findSignUpSql, [organizationId]),
 
     /** In the order of their arrival. */
     async list(
       status: SignUpStatus | undefined,
       page: { readonly limit: number; readonly after?: string },
     ): Promise<SignUpRecord[]> {
-      const rows = await database.query<SignUpRow>(
+      const rows = await database.query(
         `SELECT ${columns} FROM sign_ups
          WHERE ($1::text IS NULL OR status = $1) AND ($2::uuid IS NULL OR organization_id > $2)
          ORDER BY organization_id LIMIT $3`,
         [status ?? null, page.after ?? null, page.limit],
       );
-      return rows.map(recordFromRow);
+      return toRecords(rows);
     },
 
     lock: (trx: Queries, organizationId: string): Promise<SignUpRecord | undefined> =>

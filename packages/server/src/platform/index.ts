@@ -55,6 +55,7 @@ export {
   explainSchemaMismatch,
   SchemaMismatchError,
 } from './database/migrations/schema-mismatch.ts';
+export { toRecords } from './database/records.ts';
 export {
   createDatabaseTimeline,
   type DatabaseTimeline,

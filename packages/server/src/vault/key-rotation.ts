@@ -1,5 +1,13 @@
 // Orders key rotations and lists the keys, without a running vault and without clear keys.
-import { type Clock, type Database, isoTime, type Jobs, type Queries } from '../platform/index.ts';
+import { defined } from '@switchyard/contract';
+import {
+  type Clock,
+  type Database,
+  isoTime,
+  type Jobs,
+  type Queries,
+  toRecords,
+} from '../platform/index.ts';
 import type { RecordAudit } from './re-encryption-run.ts';
 import { reEncryptionJobKind, vaultJobId } from './vault-jobs.ts';
 import { changeKeyState, type KeyState, type VaultKey } from './vault-key-sql.ts';
@@ -14,24 +22,12 @@ export type VaultKeyView = Pick<VaultKey, 'organizationId' | 'keyId' | 'purpose'
   readonly round?: { readonly startedAt: string; readonly resealed: number };
 };
 
-type Row = {
-  organization_id: string;
-  key_id: string;
-  purpose: VaultKey['purpose'];
-  state: KeyState;
-  wrapped_by: string;
-  created_at: Date;
-  changed_at: Date;
-  started_at: Date | null;
-  tally: { resealed: number } | null;
-};
-
 /** Lists the keys oldest first, of one organisation or of all. */
 export async function listVaultKeys(
   database: Queries,
   organizationId?: string,
 ): Promise<VaultKeyView[]> {
-  const rows = await database.query<Row>(
+  const rows = await database.query(
     `SELECT k.organization_id, k.key_id, k.purpose, k.state, k.wrapped_by, k.created_at, k.changed_at,
       r.started_at, r.tally
     FROM vault_keys k LEFT JOIN vault_rounds r ON r.organization_id = k.organization_id
@@ -39,22 +35,22 @@ export async function listVaultKeys(
     ORDER BY k.organization_id, k.created_at LIMIT $2`,
     [organizationId ?? null, listedMax],
   );
-  return rows.map((row) => ({
-    organizationId: row.organization_id,
-    keyId: row.key_id,
-    purpose: row.purpose,
-    state: row.state,
-    wrappedBy: row.wrapped_by,
-    createdAt: isoTime(row.created_at.getTime()),
-    changedAt: isoTime(row.changed_at.getTime()),
-    ...(row.started_at === null
-      ? {}
-      : {
-          round: {
-            startedAt: isoTime(row.started_at.getTime()),
-            resealed: row.tally?.resealed ?? 0,
-          },
-        }),
+  type StoredKey = Omit<VaultKeyView, 'createdAt' | 'changedAt' | 'round'> & {
+    createdAt: number;
+    changedAt: number;
+    startedAt?: number;
+    tally?: { resealed: number };
+  };
+  return toRecords<StoredKey>(rows).map(({ createdAt, changedAt, startedAt, tally, ...key }) => ({
+    ...key,
+    createdAt: isoTime(createdAt),
+    changedAt: isoTime(changedAt),
+    ...defined({
+      round:
+        startedAt === undefined
+          ? undefined
+          : { startedAt: isoTime(startedAt), resealed: tally?.resealed ?? 0 },
+    }),
   }));
 }
 
@@ -65,13 +61,15 @@ type RotationDeps = {
   recordAudit: RecordAudit;
 };
 
-type ActiveKey = { organization_id: string; key_id: string };
+type ActiveKey = Pick<VaultKey, 'organizationId' | 'keyId'>;
 
 /** Retires the key and orders its round, in one transaction with the audit record. */
-async function replaceKey(deps: RotationDeps, activeKey: ActiveKey): Promise<boolean> {
+async function replaceKey(
+  deps: RotationDeps,
+  { organizationId, keyId }: ActiveKey,
+): Promise<boolean> {
   const { database, clock, jobs, recordAudit } = deps;
-  const { organization_id: organizationId, key_id: keyId } = activeKey;
-  return database.transaction(async (trx: Queries) => {
+  return database.transaction(async (trx) => {
     const key = { organizationId, keyId, state: 'Active' } as const;
     if (!(await changeKeyState(trx, key, 'Retiring', clock.now()))) return false;
     const jobId = vaultJobId(reEncryptionJobKind, organizationId);
@@ -97,14 +95,14 @@ export async function requestKeyRotation(
   deps: RotationDeps,
   organizationId: string | undefined,
 ): Promise<string[]> {
-  const activeKeys = await deps.database.query<ActiveKey>(
+  const rows = await deps.database.query(
     `SELECT organization_id, key_id FROM vault_keys
     WHERE purpose = 'Data' AND state = 'Active' AND ($1::uuid IS NULL OR organization_id = $1)`,
     [organizationId ?? null],
   );
   const rotated: string[] = [];
-  for (const activeKey of activeKeys) {
-    if (await replaceKey(deps, activeKey)) rotated.push(activeKey.organization_id);
+  for (const activeKey of toRecords<ActiveKey>(rows)) {
+    if (await replaceKey(deps, activeKey)) rotated.push(activeKey.organizationId);
   }
   return rotated;
 }

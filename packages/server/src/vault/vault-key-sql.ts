@@ -1,5 +1,5 @@
 // Stores the wrapped keys of the vault and changes their states by SQL.
-import { type Database, isoTime, type Queries } from '../platform/index.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../platform/index.ts';
 import type { KeyIdentity } from './key-providers/open-key-provider.ts';
 
 /** The owner of the index key and of the upkeep job, which belong to no organisation. */
@@ -11,22 +11,10 @@ export type VaultKey = KeyIdentity & {
   readonly state: KeyState;
   readonly wrappedBy: string;
   /** Undefined after the key is destroyed. */
-  readonly wrapped: Buffer | undefined;
+  readonly wrapped?: Buffer | undefined;
   readonly checkValue: string;
   readonly createdAt: number;
   readonly changedAt: number;
-};
-
-type Row = {
-  organization_id: string;
-  key_id: string;
-  purpose: VaultKey['purpose'];
-  state: KeyState;
-  wrapped_by: string;
-  wrapped: Buffer | null;
-  check_value: string;
-  created_at: Date;
-  changed_at: Date;
 };
 
 const columns = `organization_id, key_id, purpose, state, wrapped_by, wrapped, check_value, created_at,
@@ -36,9 +24,7 @@ export type VaultKeyStore = ReturnType<typeof createVaultKeyStore>;
 
 export function createVaultKeyStore(database: Database) {
   const select = async (where: string, values: readonly unknown[]): Promise<VaultKey[]> =>
-    (await database.query<Row>(`SELECT ${columns} FROM vault_keys WHERE ${where}`, values)).map(
-      toVaultKey,
-    );
+    toRecords(await database.query(`SELECT ${columns} FROM vault_keys WHERE ${where}`, values));
 
   return {
     async find(organizationId: string, keyId: string): Promise<VaultKey | undefined> {
@@ -92,23 +78,23 @@ export function createVaultKeyStore(database: Database) {
      * Retires active keys from before a time; the next card of each organisation creates a new key.
      */
     async retireKeysCreatedBefore(madeBefore: number, at: number): Promise<string[]> {
-      const rows = await database.query<{ organization_id: string }>(
+      const rows = await database.query<{ id: string }>(
         `UPDATE vault_keys SET state = 'Retiring', changed_at = $2
-        WHERE purpose = 'Data' AND state = 'Active' AND created_at < $1 RETURNING organization_id`,
+        WHERE purpose = 'Data' AND state = 'Active' AND created_at < $1 RETURNING organization_id AS id`,
         [isoTime(madeBefore), isoTime(at)],
       );
-      return rows.map(({ organization_id: id }) => id);
+      return rows.map(({ id }) => id);
     },
     /** Organisations with keys, or with cards from the time before keys. */
     async listOrganizations(after: string, limit: number): Promise<string[]> {
-      const rows = await database.query<{ organization_id: string }>(
-        `SELECT organization_id FROM vault_keys
+      const rows = await database.query<{ id: string }>(
+        `SELECT organization_id AS id FROM vault_keys
           WHERE organization_id > $1 AND purpose = 'Data' AND state <> 'Destroyed'
         UNION SELECT organization_id FROM vault_cards WHERE key_id IS NULL AND organization_id > $1
-        ORDER BY organization_id LIMIT $2`,
+        ORDER BY id LIMIT $2`,
         [after, limit],
       );
-      return rows.map(({ organization_id: id }) => id);
+      return rows.map(({ id }) => id);
     },
     async hasLegacyCards(): Promise<boolean> {
       const rows = await database.query('SELECT 1 FROM vault_cards WHERE key_id IS NULL LIMIT 1');
@@ -132,18 +118,4 @@ export async function changeKeyState(
     [key.organizationId, key.keyId, key.state, to, isoTime(at)],
   );
   return rows.length === 1;
-}
-
-function toVaultKey(row: Row): VaultKey {
-  return {
-    organizationId: row.organization_id,
-    keyId: row.key_id,
-    purpose: row.purpose,
-    state: row.state,
-    wrappedBy: row.wrapped_by,
-    wrapped: row.wrapped ?? undefined,
-    checkValue: row.check_value,
-    createdAt: row.created_at.getTime(),
-    changedAt: row.changed_at.getTime(),
-  };
 }

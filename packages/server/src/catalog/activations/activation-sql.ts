@@ -81,12 +81,12 @@ export async function lockActivationOfEntity(
   entityId: string,
   serviceId: string,
 ): Promise<ActivationRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<ActivationRow>(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
     [organizationId, entityId, serviceId],
   );
-  return row as ActivationRow | undefined;
+  return row;
 }
 
 export async function findActivation(
@@ -95,13 +95,13 @@ export async function findActivation(
   activationId: string,
   lock = '',
 ): Promise<ActivationRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<ActivationRow>(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND activation_id = $2
        AND ($3::uuid IS NULL OR merchant_id = $3) ${lock}`,
     [organizationId, activationId, merchantId ?? null],
   );
-  return row as ActivationRow | undefined;
+  return row;
 }
 
 export type ActivationQuery = {
@@ -118,7 +118,7 @@ export async function listActivations(
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ActivationRow[]> {
   const { serviceId = null, level = null, entityId = null, status = null } = query;
-  const rows = await queries.query(
+  return queries.query<ActivationRow>(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
        AND ($3::uuid IS NULL OR service_id = $3) AND ($4::text IS NULL OR level = $4)
@@ -136,7 +136,6 @@ export async function listActivations(
       page.limit,
     ],
   );
-  return rows as ActivationRow[];
 }
 
 /** Writes the new values of a locked row. */
@@ -145,7 +144,7 @@ export async function updateActivation(
   row: ActivationRow,
   now: string,
 ): Promise<ActivationRow> {
-  const [written] = await queries.query(
+  const [written] = await queries.query<ActivationRow>(
     `UPDATE service_activations SET status = $3, release = $4, handshake_id = $5,
        includes_existing = $6, covers_at = $7, parameters = $8, provider_parameters = $9,
        reason = $10, requested_at = $11, decided_at = $12, updated_at = $13,
@@ -170,7 +169,7 @@ export async function updateActivation(
     ],
   );
   if (written === undefined) throw new Error('a locked activation no longer exists');
-  return written as ActivationRow;
+  return written;
 }
 
 type LevelColumns<Head extends string> = {
@@ -253,13 +252,12 @@ export async function readServiceAtDevices(
   devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
   { name, domain }: { readonly name: string; readonly domain: string },
 ): Promise<DeviceActivationRow[]> {
-  const rows = await queries.query(serviceAtDevicesSql, [
+  return queries.query<DeviceActivationRow>(serviceAtDevicesSql, [
     devices.map(({ organizationId }) => organizationId),
     devices.map(({ logicalDeviceId }) => logicalDeviceId),
     name,
     domain,
   ]);
-  return rows as DeviceActivationRow[];
 }
 
 export async function readDeviceServices(
@@ -267,6 +265,5 @@ export async function readDeviceServices(
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<DeviceServiceRow[]> {
-  const rows = await queries.query(deviceServicesSql, [organizationId, logicalDeviceId]);
-  return rows as DeviceServiceRow[];
+  return queries.query<DeviceServiceRow>(deviceServicesSql, [organizationId, logicalDeviceId]);
 }

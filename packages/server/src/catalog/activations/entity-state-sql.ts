@@ -43,7 +43,7 @@ export async function listEntityStates(
   page: { readonly limit: number; readonly after?: string },
 ): Promise<EntityStateRow[]> {
   const { table, id, parentColumn } = entityTables[level];
-  const rows = await queries.query(
+  return queries.query<EntityStateRow>(
     `SELECT e.${id} AS id, e.name, e.created_at AS made_at, ${activationColumns}
      FROM ${table} e
      LEFT JOIN service_activations a ON a.organization_id = $1 AND a.entity_id = e.${id}
@@ -53,7 +53,6 @@ export async function listEntityStates(
      ORDER BY e.${id} LIMIT $6`,
     [organizationId, serviceId, parentId, onlyId ?? null, page.after ?? null, page.limit],
   );
-  return rows as EntityStateRow[];
 }
 
 export type EntityActivationRow = Omit<EntityStateRow, 'id' | 'name' | 'made_at'> & {
@@ -67,10 +66,9 @@ export async function readActivationsOfEntities(
   serviceId: string,
   entityIds: readonly string[],
 ): Promise<EntityActivationRow[]> {
-  const rows = await queries.query(
+  return queries.query<EntityActivationRow>(
     `SELECT a.entity_id, ${activationColumns} FROM service_activations a
      WHERE a.organization_id = $1 AND a.service_id = $2 AND a.entity_id = ANY ($3::uuid[])`,
     [organizationId, serviceId, `{${entityIds.join(',')}}`],
   );
-  return rows as EntityActivationRow[];
 }

@@ -63,8 +63,10 @@ export async function readConfigurationsOfDevice(
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<ConfigurationRow[]> {
-  const rows = await queries.query(deviceConfigurationsSql, [organizationId, logicalDeviceId]);
-  return rows as ConfigurationRow[];
+  return queries.query<ConfigurationRow>(deviceConfigurationsSql, [
+    organizationId,
+    logicalDeviceId,
+  ]);
 }
 
 export type LevelVersion = Pick<ConfigurationRow, 'service_id' | 'entity_id' | 'version'>;
@@ -75,8 +77,7 @@ export async function readVersionsOfDevice(
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<LevelVersion[]> {
-  const rows = await queries.query(deviceVersionsSql, [organizationId, logicalDeviceId]);
-  return rows as LevelVersion[];
+  return queries.query<LevelVersion>(deviceVersionsSql, [organizationId, logicalDeviceId]);
 }
 
 const entityConfigurationsSql = `WITH RECURSIVE ${ancestorsSql}, places AS (
@@ -105,12 +106,11 @@ export async function readConfigurationsOfEntity(
   entity: EntityPath,
   serviceId: string,
 ): Promise<ConfigurationRow[]> {
-  const rows = await queries.query(entityConfigurationsSql, [
+  return queries.query<ConfigurationRow>(entityConfigurationsSql, [
     organizationId,
     listEntityIds(entity),
     serviceId,
   ]);
-  return rows as ConfigurationRow[];
 }
 
 /** Locks the row of an entity; first inserts a row of version 0 if none exists. */
@@ -126,13 +126,13 @@ export async function lockConfiguration(
      VALUES ($1, $2, $3, $4, 0, 0, $5) ON CONFLICT DO NOTHING`,
     [organizationId, entityId, serviceId, level, now],
   );
-  const [row] = await queries.query(
+  const [row] = await queries.query<ConfigurationRow>(
     `SELECT ${columns} FROM service_configurations c
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
     [organizationId, entityId, serviceId],
   );
   if (row === undefined) throw new Error('a configuration was deleted between two statements');
-  return row as ConfigurationRow;
+  return row;
 }
 
 /** Writes a locked row, and adds it as the next version. */
@@ -173,14 +173,13 @@ export async function listConfigurationVersions(
   key: { organizationId: string; entityId: string; serviceId: string },
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ConfigurationVersionRow[]> {
-  const rows = await queries.query(
+  return queries.query<ConfigurationVersionRow>(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3
        AND ($4::int IS NULL OR version < $4)
      ORDER BY version DESC LIMIT $5`,
     [key.organizationId, key.entityId, key.serviceId, page.after ?? null, page.limit],
   );
-  return rows as ConfigurationVersionRow[];
 }
 
 export async function findConfigurationVersion(
@@ -188,12 +187,12 @@ export async function findConfigurationVersion(
   key: { organizationId: string; entityId: string; serviceId: string },
   version: number,
 ): Promise<ConfigurationVersionRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<ConfigurationVersionRow>(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 AND version = $4`,
     [key.organizationId, key.entityId, key.serviceId, version],
   );
-  return row as ConfigurationVersionRow | undefined;
+  return row;
 }
 
 export type ReleaseInForceRow = { service_id: string; release: number; is_subscribed: boolean };
@@ -204,7 +203,7 @@ export async function findReleaseInForce(
   organizationId: string,
   serviceId: string,
 ): Promise<ReleaseInForceRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<ReleaseInForceRow>(
     `SELECT c.service_id, c.release, EXISTS (
        SELECT 1 FROM service_package_items i JOIN service_subscriptions s
          ON s.organization_id = i.organization_id AND s.package_id = i.package_id
@@ -213,7 +212,7 @@ export async function findReleaseInForce(
      WHERE c.service_id = $2 AND (c.organization_id = $1 OR c.status <> 'Draft')`,
     [organizationId, serviceId],
   );
-  return row as ReleaseInForceRow | undefined;
+  return row;
 }
 
 export type ConfigurableServiceRow = {
@@ -235,7 +234,7 @@ export async function listConfigurableServices(
   entityId: string,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ConfigurableServiceRow[]> {
-  const rows = await queries.query(
+  return queries.query<ConfigurableServiceRow>(
     `SELECT c.service_id, c.name, c.domain, c.release, coalesce(v.version, 0) AS version,
        v.own_values IS NOT NULL AS is_set, v.updated_at
      FROM catalogue_services c
@@ -249,5 +248,4 @@ export async function listConfigurableServices(
      ORDER BY c.service_id LIMIT $4`,
     [organizationId, entityId, page.after ?? null, page.limit],
   );
-  return rows as ConfigurableServiceRow[];
 }

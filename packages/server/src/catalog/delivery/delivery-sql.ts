@@ -56,12 +56,12 @@ export async function findDelivery(
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<DeliveryRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<DeliveryRow>(
     `SELECT ${columns} FROM device_configurations d
      WHERE organization_id = $1 AND logical_device_id = $2`,
     [organizationId, logicalDeviceId],
   );
-  return row as DeliveryRow | undefined;
+  return row;
 }
 
 /** The last acknowledgement counts; a repeated one changes nothing, so its first time stays. */

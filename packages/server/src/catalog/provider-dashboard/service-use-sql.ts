@@ -28,7 +28,7 @@ export async function listServiceUses(
   { level = 'Organization', status }: ServiceUseQuery,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ServiceUseRow[]> {
-  const rows = await queries.query(
+  return queries.query<ServiceUseRow>(
     `SELECT a.organization_id, a.activation_id, a.handshake_id, a.service_id, a.release, a.level,
        a.entity_id, a.merchant_id, a.store_id, a.status, a.reason, a.requested_at, a.decided_at,
        o.name AS organization_name
@@ -39,5 +39,4 @@ export async function listServiceUses(
      ORDER BY a.activation_id DESC LIMIT $5`,
     [serviceId, level, status ?? null, page.after ?? null, page.limit],
   );
-  return rows as ServiceUseRow[];
 }

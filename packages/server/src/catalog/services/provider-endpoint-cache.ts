@@ -54,7 +54,7 @@ export function createProviderEndpointCache(
   >(lruCacheOptions(cachedEndpointsMax));
 
   async function loadEndpoint(serviceId: string): Promise<ProviderEndpoint | undefined> {
-    const [row] = (await queries.query(endpointSql, [serviceId])) as EndpointRow[];
+    const [row] = await queries.query<EndpointRow>(endpointSql, [serviceId]);
     if (row === undefined) return undefined;
     const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
     // The server decrypts the keys once per cache entry; an older key may expire within that time.

@@ -48,14 +48,14 @@ export async function insertService(
 ): Promise<ServiceRow | undefined> {
   const { serviceId, organizationId, declaration, sealed, now } = row;
   const { name, domain } = declaration;
-  const [made] = await queries.query(
+  const [made] = await queries.query<ServiceRow>(
     `INSERT INTO catalogue_services (service_id, organization_id, name, domain, status, release,
        draft, secret_sealed, version, created_at, updated_at)
      VALUES ($1, $2, $3, $4, 'Draft', 0, $5, $6, 1, $7, $7)
      ON CONFLICT (service_id) DO NOTHING RETURNING ${columns}`,
     [serviceId, organizationId, name, domain, JSON.stringify(declaration), sealed, now],
   );
-  return made as ServiceRow | undefined;
+  return made;
 }
 
 /** The provider sees every service of its own; other organisations see it once it is published. */
@@ -65,12 +65,12 @@ export async function findService(
   serviceId: string,
   lock = '',
 ): Promise<ServiceRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<ServiceRow>(
     `SELECT ${columns} FROM catalogue_services
      WHERE service_id = $2 AND (organization_id = $1 OR status <> 'Draft') ${lock}`,
     [organizationId, serviceId],
   );
-  return row as ServiceRow | undefined;
+  return row;
 }
 
 export type ServiceQuery = {
@@ -86,7 +86,7 @@ export async function listServices(
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ServiceRow[]> {
   const { domain = null, status = null, providerId = null } = query;
-  const rows = await queries.query(
+  return queries.query<ServiceRow>(
     `SELECT ${columns} FROM catalogue_services
      WHERE (organization_id = $1 OR status <> 'Draft')
        AND ($2::text IS NULL OR domain = $2) AND ($3::text IS NULL OR status = $3)
@@ -94,7 +94,6 @@ export async function listServices(
      ORDER BY service_id LIMIT $6`,
     [organizationId, domain, status, providerId, page.after ?? null, page.limit],
   );
-  return rows as ServiceRow[];
 }
 
 /** The row is locked; omitted members keep their values. */
@@ -104,7 +103,7 @@ export async function updateService(
   change: { draft?: ServiceDeclaration; status?: ServiceStatus; publishes?: true },
   now: string,
 ): Promise<ServiceRow> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<ServiceRow>(
     `UPDATE catalogue_services SET
        draft = coalesce($2::jsonb, draft), status = coalesce($3, status),
        release = release + CASE WHEN $4 THEN 1 ELSE 0 END,
@@ -123,7 +122,7 @@ export async function updateService(
     ],
   );
   if (row === undefined) throw new Error('a locked service no longer exists');
-  return row as ServiceRow;
+  return row;
 }
 
 export async function insertRelease(queries: Queries, row: ServiceRow, now: string): Promise<void> {
@@ -140,13 +139,12 @@ export async function listReleases(
   serviceId: string,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ServiceReleaseRow[]> {
-  const rows = await queries.query(
+  return queries.query<ServiceReleaseRow>(
     `SELECT release, declaration, published_at FROM catalogue_releases
      WHERE service_id = $1 AND ($2::int IS NULL OR release < $2)
      ORDER BY release DESC LIMIT $3`,
     [serviceId, page.after ?? null, page.limit],
   );
-  return rows as ServiceReleaseRow[];
 }
 
 export async function deleteService(queries: Queries, serviceId: string): Promise<void> {
@@ -157,12 +155,12 @@ export async function readSigningSecret(
   queries: Queries,
   serviceId: string,
 ): Promise<SigningSecretRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<SigningSecretRow>(
     `SELECT secret_sealed, previous_sealed, previous_until, older_keys FROM catalogue_services
      WHERE service_id = $1`,
     [serviceId],
   );
-  return row as SigningSecretRow | undefined;
+  return row;
 }
 
 /** The row is locked. */

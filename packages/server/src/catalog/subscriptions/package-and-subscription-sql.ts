@@ -1,25 +1,17 @@
 // SQL for packages and subscriptions, each of which belongs to one organisation.
-import type { Queries } from '../../platform/index.ts';
-export type PackageRow = {
-  package_id: string;
-  organization_id: string;
-  name: string;
-  description: string | null;
-  status: 'Enabled' | 'Disabled';
-  service_ids: string[];
-  version: number;
-  created_at: Date;
-  updated_at: Date;
+import type { ServicePackage, Subscription } from '@switchyard/contract';
+import { type Queries, toRecords } from '../../platform/index.ts';
+
+/** Times in epoch milliseconds. */
+export type PackageRecord = Omit<ServicePackage, 'createdAt' | 'updatedAt'> & {
+  readonly version: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
 };
 
-export type SubscriptionRow = {
-  subscription_id: string;
-  organization_id: string;
-  package_id: string;
-  created_at: Date;
-};
+export type SubscriptionRecord = Omit<Subscription, 'createdAt'> & { readonly createdAt: number };
 
-export type DependentActivation = { activation_id: string; name: string };
+export type DependentActivation = { readonly activationId: string; readonly name: string };
 
 type Page = { readonly limit: number; readonly after?: string };
 
@@ -49,27 +41,27 @@ export async function findPackage(
   organizationId: string,
   packageId: string,
   lock = '',
-): Promise<PackageRow | undefined> {
-  const [row] = await queries.query(
+): Promise<PackageRecord | undefined> {
+  const rows = await queries.query(
     `SELECT ${packageColumns} FROM service_packages p
      WHERE p.organization_id = $1 AND p.package_id = $2 ${lock}`,
     [organizationId, packageId],
   );
-  return row as PackageRow | undefined;
+  return toRecords<PackageRecord>(rows)[0];
 }
 
 export async function listPackages(
   queries: Queries,
   organizationId: string,
   page: Page,
-): Promise<PackageRow[]> {
+): Promise<PackageRecord[]> {
   const rows = await queries.query(
     `SELECT ${packageColumns} FROM service_packages p
      WHERE p.organization_id = $1 AND ($2::uuid IS NULL OR p.package_id > $2)
      ORDER BY p.package_id LIMIT $3`,
     [organizationId, page.after ?? null, page.limit],
   );
-  return rows as PackageRow[];
+  return toRecords(rows);
 }
 
 /** The row is locked. Afterwards the package holds exactly the given services. */
@@ -114,56 +106,56 @@ export async function findPublishedServices(
   queries: Queries,
   serviceIds: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await queries.query(
-    `SELECT service_id FROM catalogue_services
+  const rows = await queries.query<{ id: string }>(
+    `SELECT service_id AS id FROM catalogue_services
      WHERE service_id = ANY($1::uuid[]) AND status = 'Published'`,
     [serviceIds],
   );
-  return new Set(rows.map((row) => String(row['service_id'])));
+  return new Set(rows.map(({ id }) => id));
 }
 
 export async function insertSubscription(
   queries: Queries,
   row: { organizationId: string; subscriptionId: string; packageId: string; now: string },
-): Promise<SubscriptionRow | undefined> {
-  const [made] = await queries.query(
+): Promise<SubscriptionRecord | undefined> {
+  const rows = await queries.query(
     `INSERT INTO service_subscriptions (organization_id, subscription_id, package_id, created_at)
      VALUES ($1, $2, $3, $4) ON CONFLICT (organization_id, package_id) DO NOTHING
      RETURNING organization_id, subscription_id, package_id, created_at`,
     [row.organizationId, row.subscriptionId, row.packageId, row.now],
   );
-  return made as SubscriptionRow | undefined;
+  return toRecords<SubscriptionRecord>(rows)[0];
 }
 
 export async function findSubscription(
   queries: Queries,
   organizationId: string,
   selector: { readonly subscriptionId: string } | { readonly packageId: string },
-): Promise<SubscriptionRow | undefined> {
+): Promise<SubscriptionRecord | undefined> {
   const [column, id] =
     'packageId' in selector
       ? ['package_id', selector.packageId]
       : ['subscription_id', selector.subscriptionId];
-  const [row] = await queries.query(
+  const rows = await queries.query(
     `SELECT organization_id, subscription_id, package_id, created_at FROM service_subscriptions
      WHERE organization_id = $1 AND ${column} = $2`,
     [organizationId, id],
   );
-  return row as SubscriptionRow | undefined;
+  return toRecords<SubscriptionRecord>(rows)[0];
 }
 
 export async function listSubscriptions(
   queries: Queries,
   organizationId: string,
   page: Page,
-): Promise<SubscriptionRow[]> {
+): Promise<SubscriptionRecord[]> {
   const rows = await queries.query(
     `SELECT organization_id, subscription_id, package_id, created_at FROM service_subscriptions
      WHERE organization_id = $1 AND ($2::uuid IS NULL OR subscription_id > $2)
      ORDER BY subscription_id LIMIT $3`,
     [organizationId, page.after ?? null, page.limit],
   );
-  return rows as SubscriptionRow[];
+  return toRecords(rows);
 }
 
 export async function deleteSubscription(
@@ -198,7 +190,7 @@ export async function listDependentActivations(
      ORDER BY a.activation_id`,
     [organizationId, packageId, serviceIds],
   );
-  return rows as DependentActivation[];
+  return toRecords(rows);
 }
 
 /** Checks that the organisation has the service, and locks the subscription for the transaction. */

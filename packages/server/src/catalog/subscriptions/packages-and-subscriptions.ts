@@ -27,8 +27,8 @@ import {
   listDependentActivations,
   listPackages,
   listSubscriptions,
-  type PackageRow,
-  type SubscriptionRow,
+  type PackageRecord,
+  type SubscriptionRecord,
   writePackage,
 } from './package-and-subscription-sql.ts';
 
@@ -59,25 +59,17 @@ export type PackagesAndSubscriptions = {
   unsubscribe(scope: AuthoredScope, subscriptionId: string): Promise<void>;
 };
 
-const toPackageView = (row: PackageRow): ServicePackage => ({
-  packageId: row.package_id,
-  organizationId: row.organization_id,
-  name: row.name,
-  ...(row.description === null ? {} : { description: row.description }),
-  serviceIds: row.service_ids,
-  status: row.status,
-  createdAt: isoTime(row.created_at.getTime()),
-  updatedAt: isoTime(row.updated_at.getTime()),
+const toPackageView = (record: PackageRecord): ServicePackage => {
+  const { version: _version, createdAt, updatedAt, ...servicePackage } = record;
+  return { ...servicePackage, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+};
+
+const toSubscriptionView = ({ createdAt, ...subscription }: SubscriptionRecord): Subscription => ({
+  ...subscription,
+  createdAt: isoTime(createdAt),
 });
 
-const toSubscriptionView = (row: SubscriptionRow): Subscription => ({
-  subscriptionId: row.subscription_id,
-  organizationId: row.organization_id,
-  packageId: row.package_id,
-  createdAt: isoTime(row.created_at.getTime()),
-});
-
-const toVersionedPackage = (row: PackageRow): VersionedPackage => ({
+const toVersionedPackage = (row: PackageRecord): VersionedPackage => ({
   view: toPackageView(row),
   version: row.version,
 });
@@ -126,7 +118,7 @@ async function requireNoActiveServices(
     packageId,
     serviceIds,
   );
-  const dependants = activations.map(({ activation_id, name }) => ({ id: activation_id, name }));
+  const dependants = activations.map(({ activationId: id, name }) => ({ id, name }));
   requireNoDependants('Activation', dependants);
 }
 
@@ -150,7 +142,7 @@ async function lockPackage(
   queries: Queries,
   scope: CallerScope,
   packageId: string,
-): Promise<PackageRow> {
+): Promise<PackageRecord> {
   requireOrganizationScope(scope, 'manage packages');
   const row = isUuid(packageId)
     ? await findPackage(queries, scope.organizationId, packageId, 'FOR UPDATE OF p')
@@ -168,7 +160,7 @@ function createPackages({
     queries: Queries,
     key: { organizationId: string; packageId: string },
     { name, description, status = 'Enabled', serviceIds }: ServicePackageInput,
-  ): Promise<PackageRow> {
+  ): Promise<PackageRecord> {
     const described = defined({ description });
     const now = isoTime(clock.now());
     await writePackage(queries, key, { name, ...described, status, serviceIds }, now);
@@ -214,11 +206,11 @@ function createPackages({
       requireVersion(ifMatch, before.version);
       const { createdAt, updatedAt } = toPackageView(before);
       requireUnchangedMembers(input, { packageId, organizationId, createdAt, updatedAt });
-      const previousIds = new Set(before.service_ids);
+      const previousIds = new Set(before.serviceIds);
       // A service that was retired later stays in the packages that contain it.
       const addedIds = input.serviceIds.filter((serviceId) => !previousIds.has(serviceId));
       await requirePublishedServices(trx, addedIds);
-      const removedIds = before.service_ids.filter(
+      const removedIds = before.serviceIds.filter(
         (serviceId) => !input.serviceIds.includes(serviceId),
       );
       await requireNoActiveServices(trx, organizationId, packageId, removedIds);
@@ -241,7 +233,7 @@ function createPackages({
       requireVersion(ifMatch, row.version);
       const subscription = await findSubscription(trx, organizationId, { packageId });
       if (subscription !== undefined) {
-        requireNoDependants('Subscription', [{ id: subscription.subscription_id, name: row.name }]);
+        requireNoDependants('Subscription', [{ id: subscription.subscriptionId, name: row.name }]);
       }
       await deletePackage(trx, organizationId, packageId);
       await audit.record(trx, {
@@ -262,7 +254,7 @@ function createPackages({
       const read = { ...page, limit: page.limit + 1 };
       const rows = await listPackages(database, organizationId, read);
       const pageRows = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? pageRows.at(-1)?.package_id : undefined;
+      const next = rows.length > page.limit ? pageRows.at(-1)?.packageId : undefined;
       return { items: pageRows.map(toPackageView), next };
     },
 
@@ -322,13 +314,8 @@ function createSubscriptions({
         ? await findSubscription(trx, organizationId, { subscriptionId })
         : undefined;
       if (row === undefined) return throwNotFound('subscription');
-      const servicePackage = await lockPackage(trx, scope, row.package_id);
-      await requireNoActiveServices(
-        trx,
-        organizationId,
-        row.package_id,
-        servicePackage.service_ids,
-      );
+      const servicePackage = await lockPackage(trx, scope, row.packageId);
+      await requireNoActiveServices(trx, organizationId, row.packageId, servicePackage.serviceIds);
       await deleteSubscription(trx, organizationId, subscriptionId);
       await audit.record(trx, {
         organizationId,
@@ -348,7 +335,7 @@ function createSubscriptions({
       const read = { ...page, limit: page.limit + 1 };
       const rows = await listSubscriptions(database, organizationId, read);
       const pageRows = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? pageRows.at(-1)?.subscription_id : undefined;
+      const next = rows.length > page.limit ? pageRows.at(-1)?.subscriptionId : undefined;
       return { items: pageRows.map(toSubscriptionView), next };
     },
 

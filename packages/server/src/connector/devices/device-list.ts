@@ -1,13 +1,20 @@
 // Lists the devices of an organisation with their connection status, page by page.
-import type {
-  ConnectedDevice,
-  ConnectionStatus,
-  DeviceAttention,
-  DeviceConnection,
-  DeviceCounts,
+import {
+  type ConnectedDevice,
+  type ConnectionStatus,
+  type DeviceAttention,
+  type DeviceConnection,
+  type DeviceCounts,
+  defined,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, parseTimestamp } from '../../http/index.ts';
-import { type Clock, createPreparedQueries, type Database, isoTime } from '../../platform/index.ts';
+import {
+  type Clock,
+  createPreparedQueries,
+  type Database,
+  isoTime,
+  toRecords,
+} from '../../platform/index.ts';
 import { formatTsn } from '../../provisioning/index.ts';
 import { type Backplane, BackplaneError } from '../nodes/backplane.ts';
 import { deviceKeyOf } from './connector-devices.ts';
@@ -41,22 +48,23 @@ export type DeviceList = {
   ): Promise<DeviceCounts>;
 };
 
-type Row = {
-  readonly physical_device_id: string;
+/** A device and its presence, as `selectText` reads them. */
+type StoredDevice = {
+  readonly physicalDeviceId: string;
   readonly make: string;
   readonly model: string;
-  readonly serial_number: string;
+  readonly serialNumber: string;
   readonly family: string;
-  readonly name: string | null;
-  readonly logical_device_id: string | null;
-  readonly store_id: string | null;
-  readonly merchant_id: string | null;
-  readonly online_until: Date | null;
-  readonly since: Date | null;
-  readonly last_seen_at: Date | null;
-  readonly node: string | null;
+  readonly name?: string;
+  readonly deviceId?: string;
+  readonly storeId?: string;
+  readonly merchantId?: string;
+  readonly onlineUntil?: number;
+  readonly since?: number;
+  readonly lastSeenAt?: number;
+  readonly node?: string;
   readonly enabled: boolean;
-  readonly certificate_until: Date | null;
+  readonly certificateUntil?: number;
 };
 
 /** A device without an assignment has no store or merchant that could disable it. */
@@ -85,7 +93,7 @@ const fromClause = (presence: 'JOIN' | 'LEFT JOIN') => `FROM physical_devices h
 const selectText = (
   presence: 'JOIN' | 'LEFT JOIN',
 ) => `SELECT h.physical_device_id, h.make, h.model,
-    h.serial_number, h.family, d.name, d.logical_device_id, d.store_id,
+    h.serial_number, h.family, d.name, d.logical_device_id AS device_id, d.store_id,
     coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
     p.online_until, p.since, p.last_seen_at, p.node, ${isEnabledText} AS enabled,
     ${certificateExpiry} AS certificate_until
@@ -140,28 +148,18 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 const certificateRenewalMs = 30 * 86_400_000;
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const optionalTime = (name: string, at: Date | number | null) =>
-  at === null ? {} : { [name]: isoTime(typeof at === 'number' ? at : at.getTime()) };
+const toTime = (at: number | undefined) => (at === undefined ? undefined : isoTime(at));
 
 /** An expired lease means that the node of the device died at that time. */
 export function connectionOf(
-  row: Pick<Row, 'online_until' | 'since' | 'last_seen_at' | 'node'>,
+  device: Pick<StoredDevice, 'onlineUntil' | 'since' | 'lastSeenAt' | 'node'>,
   now: number,
 ): DeviceConnection {
-  const onlineUntil = row.online_until?.getTime();
-  if (onlineUntil !== undefined && onlineUntil > now) {
-    return {
-      status: 'Online',
-      ...optionalTime('since', row.since),
-      ...optionalTime('lastSeenAt', row.last_seen_at),
-      ...(row.node === null ? {} : { node: row.node }),
-    };
-  }
-  return {
-    status: 'Offline',
-    ...optionalTime('since', onlineUntil ?? row.since),
-    ...optionalTime('lastSeenAt', row.last_seen_at),
-  };
+  const { onlineUntil, since, node } = device;
+  const lastSeenAt = toTime(device.lastSeenAt);
+  return onlineUntil !== undefined && onlineUntil > now
+    ? { status: 'Online', ...defined({ since: toTime(since), lastSeenAt, node }) }
+    : { status: 'Offline', ...defined({ since: toTime(onlineUntil ?? since), lastSeenAt }) };
 }
 
 type Deps = {
@@ -189,20 +187,22 @@ export function createDeviceList({ database, clock, backplane }: Deps): DeviceLi
     }
   }
 
-  async function toConnectedDevice(organizationId: string, row: Row): Promise<ConnectedDevice> {
-    const { make, model, serial_number: serialNumber, physical_device_id: id } = row;
-    const connection = connectionOf(row, clock.now());
-    const session = connection.status === 'Online' ? await findSession(organizationId, id) : {};
+  async function toConnectedDevice(
+    organizationId: string,
+    device: StoredDevice,
+  ): Promise<ConnectedDevice> {
+    const { physicalDeviceId, make, model, serialNumber, family, enabled } = device;
+    const { name, deviceId, storeId, merchantId } = device;
+    const connection = connectionOf(device, clock.now());
+    const session =
+      connection.status === 'Online' ? await findSession(organizationId, physicalDeviceId) : {};
     return {
-      physicalDeviceId: id,
+      physicalDeviceId,
       tsn: formatTsn({ make, model, serialNumber }),
-      family: row.family,
-      ...(row.name === null ? {} : { name: row.name }),
-      ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),
-      ...(row.store_id === null ? {} : { storeId: row.store_id }),
-      ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
-      enabled: row.enabled,
-      ...optionalTime('certificateExpiresAt', row.certificate_until),
+      family,
+      ...defined({ name, deviceId, storeId, merchantId }),
+      enabled,
+      ...defined({ certificateExpiresAt: toTime(device.certificateUntil) }),
       connection: { ...connection, ...session },
     };
   }
@@ -219,7 +219,7 @@ export function createDeviceList({ database, clock, backplane }: Deps): DeviceLi
     async list(scope, filter, { limit, after = firstId }) {
       const { status, storeId, merchantId, attention, q } = filter;
       const since = filter.changedSince && parseTimestamp(filter.changedSince, '?changedSince');
-      const rows = (await queries.query(listTextByStatus[status ?? 'Any'], [
+      const rows = await queries.query(listTextByStatus[status ?? 'Any'], [
         ...scopeValues(scope),
         merchantId ?? null,
         storeId ?? null,
@@ -230,38 +230,31 @@ export function createDeviceList({ database, clock, backplane }: Deps): DeviceLi
         q ?? null,
         since ?? null,
         certificateLimit(),
-      ])) as unknown as Row[];
-      const pageRows = rows.slice(0, limit);
+      ]);
+      const devices = toRecords<StoredDevice>(rows.slice(0, limit));
       const items = await Promise.all(
-        pageRows.map((row) => toConnectedDevice(scope.organizationId, row)),
+        devices.map((device) => toConnectedDevice(scope.organizationId, device)),
       );
       return { items, next: rows.length > limit ? items.at(-1)?.physicalDeviceId : undefined };
     },
     async find(scope, physicalDeviceId) {
       if (!uuidForm.test(physicalDeviceId)) return undefined;
-      const [row] = await queries.query(findText, [...scopeValues(scope), physicalDeviceId]);
-      return row === undefined
-        ? undefined
-        : toConnectedDevice(scope.organizationId, row as unknown as Row);
+      const rows = await queries.query(findText, [...scopeValues(scope), physicalDeviceId]);
+      const [device] = toRecords<StoredDevice>(rows);
+      return device && toConnectedDevice(scope.organizationId, device);
     },
     async count(scope, { merchantId, storeId }) {
       const at = isoTime(clock.now());
-      const [row] = await queries.query(countText, [
+      const rows = await queries.query(countText, [
         ...scopeValues(scope),
         merchantId ?? null,
         storeId ?? null,
         at,
         certificateLimit(),
       ]);
-      return {
-        at,
-        devices: Number(row?.['devices']),
-        online: Number(row?.['online']),
-        neverConnected: Number(row?.['never_connected']),
-        disabled: Number(row?.['disabled']),
-        inStock: Number(row?.['in_stock']),
-        certificateEnding: Number(row?.['certificate_ending']),
-      };
+      const [counts] = toRecords<Omit<DeviceCounts, 'at'>>(rows);
+      if (counts === undefined) throw new Error('the count of devices has no row');
+      return { at, ...counts };
     },
   };
 }

@@ -1,4 +1,5 @@
 // Publishes events for devices that have connected or disconnected for a minimum time.
+import { defined } from '@switchyard/contract';
 import {
   type Clock,
   createPoller,
@@ -8,6 +9,7 @@ import {
   type OutboxEventData,
   type OutboxEventMapper,
   type Poller,
+  toRecords,
 } from '../../platform/index.ts';
 import { formatTsn } from '../../provisioning/index.ts';
 import type { ConnectorTimes } from '../runtime/connector-settings.ts';
@@ -91,21 +93,21 @@ export function createPresencePublisher({ database, clock, log, times }: Deps): 
   });
 }
 
-type Row = {
-  outbox_id: string;
-  merchant_id: string | null;
-  store_id: string | null;
-  logical_device_id: string | null;
-  physical_device_id: string;
+type EventRecord = {
+  outboxId: string;
+  merchantId?: string;
+  storeId?: string;
+  deviceId?: string;
+  physicalDeviceId: string;
   make: string;
   model: string;
-  serial_number: string;
-  told_since: Date | null;
+  serialNumber: string;
+  since?: number;
 };
 
 const readEventDataText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
-    d.store_id, d.logical_device_id, h.physical_device_id, h.make, h.model, h.serial_number,
-    p.told_since
+    d.store_id, d.logical_device_id AS device_id, h.physical_device_id, h.make, h.model, h.serial_number,
+    p.told_since AS since
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, physical_device_id, outbox_id)
   JOIN physical_devices h ON h.organization_id = r.organization_id
     AND h.physical_device_id = r.physical_device_id
@@ -114,16 +116,14 @@ const readEventDataText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchan
   LEFT JOIN device_presence p ON p.organization_id = h.organization_id
     AND p.physical_device_id = h.physical_device_id`;
 
-function eventDataOf(row: Row): OutboxEventData {
-  const { make, model, serial_number: serialNumber } = row;
+function eventDataOf(event: Omit<EventRecord, 'outboxId'>): OutboxEventData {
+  const { merchantId, make, model, serialNumber, since, ...data } = event;
   return {
-    merchantId: row.merchant_id,
+    merchantId: merchantId ?? null,
     data: {
-      ...(row.store_id === null ? {} : { storeId: row.store_id }),
-      ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),
-      physicalDeviceId: row.physical_device_id,
+      ...data,
       tsn: formatTsn({ make, model, serialNumber }),
-      ...(row.told_since === null ? {} : { since: isoTime(row.told_since.getTime()) }),
+      ...defined({ since: since === undefined ? undefined : isoTime(since) }),
     },
   };
 }
@@ -137,7 +137,7 @@ export const presenceEvents: OutboxEventMapper = {
       rows.map((row) => row.subjectId),
       rows.map((row) => row.outboxId),
     ];
-    const result = await trx.query<Row>(readEventDataText, values);
-    return new Map(result.map((row) => [row.outbox_id, eventDataOf(row)]));
+    const events = toRecords<EventRecord>(await trx.query(readEventDataText, values));
+    return new Map(events.map(({ outboxId, ...event }) => [outboxId, eventDataOf(event)]));
   },
 };

@@ -1,10 +1,5 @@
 // Contains the SQL of terminal messages, which the server stores for 48 hours.
-import {
-  defined,
-  type ErrorCode,
-  type RetailMessage,
-  type retailMessageStatuses,
-} from '@switchyard/contract';
+import { defined, type ErrorCode, type RetailMessage } from '@switchyard/contract';
 import { serviceIdRetentionMs } from '@switchyard/nexo';
 import {
   type Clock,
@@ -14,6 +9,7 @@ import {
   encryptBytes,
   type Ids,
   isoTime,
+  toRecords,
 } from '../../platform/index.ts';
 import type { AssignedTerminal } from '../devices/connector-devices.ts';
 
@@ -40,19 +36,14 @@ export type MessageOutcome =
   | { readonly text: string; readonly result?: string; readonly errorCondition?: string }
   | { readonly fault: ErrorCode };
 
-type Row = {
-  message_id: string;
-  service_id: string;
-  sale_id: string;
-  category: string;
-  status: (typeof retailMessageStatuses)[number];
-  result: string | null;
-  error_condition: string | null;
-  fault: string | null;
-  response: Buffer | null;
-  created_at: Date;
-  due_at: Date;
-  settled_at: Date | null;
+type StoredMessage = Omit<
+  RetailMessage,
+  'tsn' | 'response' | 'createdAt' | 'dueAt' | 'settledAt'
+> & {
+  response?: Buffer;
+  createdAt: number;
+  dueAt: number;
+  settledAt?: number;
 };
 
 /** Returns no row if a recent message has the same SaleID and ServiceID. */
@@ -129,28 +120,22 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
   const now = () => isoTime(clock.now());
   const oldest = () => isoTime(clock.now() - serviceIdRetentionMs);
 
-  function toRetailMessage(messageKey: MessageKey, tsn: string, row: Row): RetailMessage {
-    const encrypted = row.response;
+  function toRetailMessage(
+    messageKey: MessageKey,
+    tsn: string,
+    { response, createdAt, dueAt, settledAt, ...message }: StoredMessage,
+  ): RetailMessage {
     const text =
-      encrypted === null
-        ? undefined
-        : decryptBytes(key, encrypted, encryptionContextOf(messageKey)).toString();
+      response && decryptBytes(key, response, encryptionContextOf(messageKey)).toString();
     return {
-      messageId: row.message_id,
+      ...message,
       tsn,
-      saleId: row.sale_id,
-      serviceId: row.service_id,
-      category: row.category,
-      status: row.status,
-      ...(row.result === null ? {} : { result: row.result }),
-      ...(row.error_condition === null ? {} : { errorCondition: row.error_condition }),
-      ...(row.fault === null ? {} : { fault: row.fault }),
       ...defined({
         response: text === undefined ? undefined : (JSON.parse(text) as Record<string, unknown>),
       }),
-      createdAt: isoTime(row.created_at.getTime()),
-      dueAt: isoTime(row.due_at.getTime()),
-      ...(row.settled_at === null ? {} : { settledAt: isoTime(row.settled_at.getTime()) }),
+      createdAt: isoTime(createdAt),
+      dueAt: isoTime(dueAt),
+      ...defined({ settledAt: settledAt === undefined ? undefined : isoTime(settledAt) }),
     };
   }
 
@@ -223,24 +208,18 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
         merchantId ?? null,
         storeId ?? null,
       ];
-      const [row] = await database.query<Row>(findText, values);
-      if (row === undefined) return undefined;
-      return toRetailMessage({ organizationId, messageId: row.message_id }, tsn, row);
+      const [message] = toRecords<StoredMessage>(await database.query(findText, values));
+      if (message === undefined) return undefined;
+      return toRetailMessage({ organizationId, messageId: message.messageId }, tsn, message);
     },
 
     /** Returns those messages that have reached their final state. */
     async findCompleted(messageKeys: readonly MessageKey[]): Promise<readonly MessageKey[]> {
-      const rows = await database.query<{ organization_id: string; message_id: string }>(
-        findCompletedText,
-        [
-          messageKeys.map(({ messageId }) => messageId),
-          messageKeys.map((one) => one.organizationId),
-        ],
-      );
-      return rows.map((row) => ({
-        organizationId: row.organization_id,
-        messageId: row.message_id,
-      }));
+      const rows = await database.query(findCompletedText, [
+        messageKeys.map(({ messageId }) => messageId),
+        messageKeys.map(({ organizationId }) => organizationId),
+      ]);
+      return toRecords(rows);
     },
 
     /**

@@ -3,7 +3,7 @@ import { type Database, isoTime, type Queries } from '../../platform/index.ts';
 import type { Status } from '../realms-and-keys/realm-types.ts';
 import type { UserKey } from './second-factors/one-time-passwords.ts';
 import type { SecondFactorStatus, User, UserProfile } from './types.ts';
-import { type UserRow, userColumnsSql, userFromRow } from './users/user-sql.ts';
+import { toUsers, userColumnsSql } from './users/user-sql.ts';
 
 export type UserFilters = {
   readonly entityId?: string | undefined;
@@ -35,8 +35,7 @@ function filterConditions(filters: UserFilters, values: unknown[]): string[] {
 }
 
 async function queryUser(trx: Queries, text: string, values: readonly unknown[]) {
-  const rows = await trx.query<UserRow>(text, values);
-  return rows[0] === undefined ? undefined : userFromRow(rows[0]);
+  return toUsers(await trx.query(text, values))[0];
 }
 
 export function createUserAdministrationStore(database: Database) {
@@ -46,12 +45,12 @@ export function createUserAdministrationStore(database: Database) {
       const values: unknown[] = [organizationId];
       const clauses = ['u.organization_id = $1', ...filterConditions(filters, values)];
       if (page.after !== undefined) clauses.push(`u.username_key > $${values.push(page.after)}`);
-      const rows = await database.query<UserRow>(
+      const rows = await database.query(
         `SELECT ${userColumnsSql} FROM users AS u WHERE ${clauses.join(' AND ')}
          ORDER BY u.username_key LIMIT $${values.push(page.limit)}`,
         values,
       );
-      return rows.map(userFromRow);
+      return toUsers(rows);
     },
 
     /** Other transactions cannot change the user until this one ends. */

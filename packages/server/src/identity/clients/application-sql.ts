@@ -1,16 +1,12 @@
 // The SQL of applications.
 import { type RoleName, roleNamed } from '@switchyard/contract';
-import { type Database, isoTime, type Queries } from '../../platform/index.ts';
-import type { EntityType, SigningAlgorithm } from '../realms-and-keys/realm-types.ts';
+import { type Database, isoTime, type Queries, type Row, toRecords } from '../../platform/index.ts';
 import type { RecordApplicationChange } from './application-audit.ts';
 import type {
-  AccessTokenType,
   Application,
   ApplicationRecord,
   ApplicationStatus,
   ApplicationType,
-  CallbackErrorFormat,
-  SecurityFlow,
 } from './application-types.ts';
 import { permissionsOfRoles } from './permissions.ts';
 
@@ -24,66 +20,15 @@ export type ApplicationFilters = {
   readonly status?: ApplicationStatus | undefined;
 };
 
-type ApplicationRow = {
-  organization_id: string;
-  client_id: string;
-  service_account_id: string;
-  name: string;
-  description: string | null;
-  type: ApplicationType;
-  entity_type: EntityType;
-  entity_id: string;
-  store_id: string | null;
-  roles: string[];
-  services: string[];
-  security_flows: SecurityFlow[];
-  redirect_uris: string[];
-  web_origins: string[];
-  callback_error: CallbackErrorFormat;
-  access_token_seconds: number | null;
-  access_token_algorithm: SigningAlgorithm | null;
-  access_token_type: AccessTokenType;
-  secret_hash: Buffer | null;
-  secret_changed_at: Date | null;
-  status: ApplicationStatus;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-};
-
 const columns = `organization_id, client_id, service_account_id, name, description, type, entity_type,
   entity_id, store_id, roles, services, security_flows, redirect_uris, web_origins, callback_error,
   access_token_seconds, access_token_algorithm, access_token_type, secret_hash, secret_changed_at, status, version, created_at, updated_at`;
 
-function recordFromRow(row: ApplicationRow): ApplicationRecord {
-  const roles = row.roles.map(roleNamed).filter((role): role is RoleName => role !== undefined);
-  return {
-    organizationId: row.organization_id,
-    clientId: row.client_id,
-    serviceAccountId: row.service_account_id,
-    name: row.name,
-    type: row.type,
-    entityType: row.entity_type,
-    entityId: row.entity_id,
-    roles,
-    permissions: permissionsOfRoles(roles),
-    securityFlows: row.security_flows,
-    redirectUris: row.redirect_uris,
-    webOrigins: row.web_origins,
-    services: row.services,
-    callbackError: row.callback_error,
-    status: row.status,
-    description: row.description ?? undefined,
-    storeId: row.store_id ?? undefined,
-    accessTokenSeconds: row.access_token_seconds ?? undefined,
-    accessTokenAlgorithm: row.access_token_algorithm ?? undefined,
-    accessTokenType: row.access_token_type,
-    secretHash: row.secret_hash ?? undefined,
-    secretChangedAt: row.secret_changed_at?.getTime(),
-    version: row.version,
-    createdAt: row.created_at.getTime(),
-    updatedAt: row.updated_at.getTime(),
-  };
+function toApplications(rows: readonly Row[]): ApplicationRecord[] {
+  return toRecords<Omit<ApplicationRecord, 'permissions'>>(rows).map((application) => {
+    const roles = application.roles.map(roleNamed).filter((role) => role !== undefined);
+    return { ...application, roles, permissions: permissionsOfRoles(roles) };
+  });
 }
 
 /** The columns that an update can change. */
@@ -150,8 +95,7 @@ function filterClauses(filters: ApplicationFilters, values: unknown[]): string[]
 }
 
 async function queryRecord(trx: Queries, text: string, values: readonly unknown[]) {
-  const rows = await trx.query<ApplicationRow>(text, values);
-  return rows[0] === undefined ? undefined : recordFromRow(rows[0]);
+  return toApplications(await trx.query(text, values))[0];
 }
 
 type ApplicationKey = { readonly organizationId: string; readonly clientId: string };
@@ -215,8 +159,7 @@ export async function removeApplication(
 export function createApplicationStore(database: Database) {
   return {
     async find(organizationId: string, clientId: string): Promise<ApplicationRecord | undefined> {
-      const [row] = await database.query<ApplicationRow>(findText, [organizationId, clientId]);
-      return row === undefined ? undefined : recordFromRow(row);
+      return toApplications(await database.query(findText, [organizationId, clientId]))[0];
     },
 
     /**
@@ -247,13 +190,13 @@ export function createApplicationStore(database: Database) {
       const values: unknown[] = [organizationId];
       const clauses = filterClauses(filters, values);
       if (page.after !== undefined) clauses.push(`client_id > $${values.push(page.after)}`);
-      const rows = await database.query<ApplicationRow>(
+      const rows = await database.query(
         `SELECT ${columns} FROM applications
          WHERE ${['organization_id = $1', 'removed_at IS NULL', ...clauses].join(' AND ')}
          ORDER BY client_id LIMIT $${values.push(page.limit)}`,
         values,
       );
-      return rows.map(recordFromRow);
+      return toApplications(rows);
     },
 
     insert: (

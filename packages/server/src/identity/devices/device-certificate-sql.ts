@@ -1,25 +1,8 @@
 // The SQL of device certificates and of the certificate authority.
-import { type ClaimMethod, defined } from '@switchyard/contract';
-import { type Database, isoTime, type Queries } from '../../platform/index.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../../platform/index.ts';
 import type { RegisteredCertificate, RevocationReason, StoredCertificate } from './types.ts';
 
 type SealedAuthority = { readonly certificate: string; readonly privateSealed: Buffer };
-type AuthorityRow = { certificate: string; private_sealed: Buffer };
-type CertificateRow = {
-  organization_id: string;
-  thumbprint: string;
-  physical_device_id: string;
-  serial_number: string;
-  certificate_serial: string;
-  certificate: string;
-  not_before: Date;
-  not_after: Date;
-  created_at: Date;
-  revoked_at: Date | null;
-  revocation_reason: RevocationReason | null;
-};
-type RegisteredRow = CertificateRow & { claim_method: ClaimMethod | null };
-
 const columns = `organization_id, thumbprint, physical_device_id, serial_number,
   certificate_serial, certificate, not_before, not_after, created_at, revoked_at,
   revocation_reason`;
@@ -33,22 +16,6 @@ const findRegisteredText = `SELECT c.*, t.method AS claim_method
   WHERE o.thumbprint = $1
   ORDER BY t.method IS NULL, c.created_at LIMIT 1`;
 
-function certificateFromRow(row: CertificateRow): StoredCertificate {
-  return {
-    organizationId: row.organization_id,
-    thumbprint: row.thumbprint,
-    physicalDeviceId: row.physical_device_id,
-    serialNumber: row.serial_number,
-    certificateSerial: row.certificate_serial,
-    certificate: row.certificate,
-    notBefore: row.not_before.getTime(),
-    notAfter: row.not_after.getTime(),
-    createdAt: row.created_at.getTime(),
-    revokedAt: row.revoked_at?.getTime(),
-    revocationReason: row.revocation_reason ?? undefined,
-  };
-}
-
 /** Runs as the last statement of the same transaction. */
 type RecordChange = (trx: Queries) => Promise<void>;
 
@@ -59,23 +26,23 @@ export type CertificateCursor = { readonly createdAt: number; readonly thumbprin
 
 export function createDeviceCertificateStore(database: Database) {
   async function findAuthority(authorityId: string): Promise<SealedAuthority | undefined> {
-    const [row] = await database.query<AuthorityRow>(
+    const rows = await database.query(
       'SELECT certificate, private_sealed FROM device_authorities WHERE authority_id = $1',
       [authorityId],
     );
-    return row && { certificate: row.certificate, privateSealed: row.private_sealed };
+    return toRecords<SealedAuthority>(rows)[0];
   }
 
   async function find(
     organizationId: string,
     thumbprint: string,
   ): Promise<StoredCertificate | undefined> {
-    const [row] = await database.query<CertificateRow>(
+    const rows = await database.query(
       `SELECT ${columns} FROM device_certificates
        WHERE organization_id = $1 AND thumbprint = $2`,
       [organizationId, thumbprint],
     );
-    return row && certificateFromRow(row);
+    return toRecords<StoredCertificate>(rows)[0];
   }
 
   return {
@@ -116,12 +83,8 @@ export function createDeviceCertificateStore(database: Database) {
      * the oldest.
      */
     async findRegistered(thumbprint: string): Promise<RegisteredCertificate | undefined> {
-      const [row] = await database.query<RegisteredRow>(findRegisteredText, [thumbprint]);
-      if (row === undefined) return undefined;
-      return {
-        ...certificateFromRow(row),
-        ...defined({ claimMethod: row.claim_method ?? undefined }),
-      };
+      const rows = await database.query(findRegisteredText, [thumbprint]);
+      return toRecords<RegisteredCertificate>(rows)[0];
     },
 
     async findOrganization(userDomainId: string): Promise<string | undefined> {
@@ -187,7 +150,7 @@ export function createDeviceCertificateStore(database: Database) {
       limit: number,
       after: CertificateCursor | undefined,
     ): Promise<StoredCertificate[]> {
-      const rows = await database.query<CertificateRow>(
+      const rows = await database.query(
         `SELECT ${columns} FROM device_certificates
          WHERE organization_id = $1 AND physical_device_id = $2
            AND (created_at, thumbprint) > ($4::timestamptz, $5)
@@ -200,7 +163,7 @@ export function createDeviceCertificateStore(database: Database) {
           after?.thumbprint ?? '',
         ],
       );
-      return rows.map(certificateFromRow);
+      return toRecords(rows);
     },
 
     /** A second revocation changes nothing. Also deletes the secrets bound to the certificate. */
@@ -212,7 +175,7 @@ export function createDeviceCertificateStore(database: Database) {
       recordChange: (trx: Queries, revoked: StoredCertificate) => Promise<void>,
     ): Promise<void> {
       await database.transaction(async (trx) => {
-        const rows = await trx.query<CertificateRow>(
+        const rows = await trx.query(
           `WITH deleted AS ( DELETE FROM device_secrets
             WHERE organization_id = $1 AND thumbprint = $2 ) UPDATE device_certificates
           SET revoked_at = $3, revocation_reason = $4
@@ -220,7 +183,8 @@ export function createDeviceCertificateStore(database: Database) {
           RETURNING ${columns}`,
           [organizationId, thumbprint, isoTime(now), reason],
         );
-        if (rows[0] !== undefined) await recordChange(trx, certificateFromRow(rows[0]));
+        const [revoked] = toRecords<StoredCertificate>(rows);
+        if (revoked !== undefined) await recordChange(trx, revoked);
       });
     },
   };

@@ -1,5 +1,5 @@
 // The SQL of the table oidc_entities: authorization codes, sessions, login requests, revocations.
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, isoTime, toRecords } from '../../platform/index.ts';
 
 /** A list holds at most this many ids of one model and realm; the rest is looked up one by one. */
 export const maxListedIds = 10_000;
@@ -38,19 +38,6 @@ export type StoredEntity = {
   readonly expiresAt?: number;
 };
 export type OidcEntityStore = ReturnType<typeof createOidcEntityStore>;
-
-type EntityRow = { payload: object; consumed_at: Date | null; expires_at: Date | null };
-type ExpiredRow = { organization_id: string; model: string; entity_id: string };
-
-function entityFromRow(row: EntityRow | undefined): StoredEntity | undefined {
-  if (row === undefined) return undefined;
-  const { payload, consumed_at, expires_at } = row;
-  return {
-    payload,
-    ...(consumed_at === null ? {} : { consumedAt: consumed_at.getTime() }),
-    ...(expires_at === null ? {} : { expiresAt: expires_at.getTime() }),
-  };
-}
 
 /**
  * The row of an ended session stays for a while, so that a late save does not restore the session.
@@ -109,13 +96,13 @@ export function createOidcEntityStore(database: Database) {
       entityId: string,
       now: number,
     ): Promise<StoredEntity | undefined> {
-      const [row] = await database.query<EntityRow>(
+      const rows = await database.query(
         `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND model = $2 AND entity_id = $3
            AND (expires_at IS NULL OR expires_at > $4)`,
         [organizationId, model, entityId, isoTime(now)],
       );
-      return entityFromRow(row);
+      return toRecords<StoredEntity>(rows)[0];
     },
 
     async findBy(
@@ -125,13 +112,13 @@ export function createOidcEntityStore(database: Database) {
       value: string,
       now: number,
     ): Promise<StoredEntity | undefined> {
-      const [row] = await database.query<EntityRow>(
+      const rows = await database.query(
         `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND ${column} = $2 AND model = $3
            AND (expires_at IS NULL OR expires_at > $4) LIMIT 1`,
         [organizationId, value, model, isoTime(now)],
       );
-      return entityFromRow(row);
+      return toRecords<StoredEntity>(rows)[0];
     },
 
     /** True for exactly one of all concurrent callers, in all processes. */
@@ -222,13 +209,13 @@ export function createOidcEntityStore(database: Database) {
       accountId: string,
       now: number,
     ): Promise<StoredEntity[]> {
-      const rows = await database.query<EntityRow>(
+      const rows = await database.query(
         `SELECT payload, consumed_at, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND account_id = $2 AND model = $3 AND expires_at > $4
          ORDER BY created_at DESC, entity_id LIMIT ${maxListedSessions}`,
         [organizationId, accountId, model, isoTime(now)],
       );
-      return rows.map((row) => entityFromRow(row) as StoredEntity);
+      return toRecords(rows);
     },
 
     /** Extends a session after a request. `minExtensionMs` avoids a write for every click. */
@@ -256,16 +243,13 @@ export function createOidcEntityStore(database: Database) {
       model: string,
       now: number,
     ): Promise<{ entityId: string; expiresAt: number }[]> {
-      const rows = await database.query<{ entity_id: string; expires_at: Date }>(
+      const rows = await database.query(
         `SELECT entity_id, expires_at FROM oidc_entities
          WHERE organization_id = $1 AND model = $2 AND expires_at > $3
          ORDER BY expires_at DESC LIMIT ${maxListedIds}`,
         [organizationId, model, isoTime(now)],
       );
-      return rows.map((row) => ({
-        entityId: row.entity_id,
-        expiresAt: row.expires_at.getTime(),
-      }));
+      return toRecords(rows);
     },
 
     /**
@@ -273,6 +257,7 @@ export function createOidcEntityStore(database: Database) {
      * Other processes may delete the same rows, and more may follow.
      */
     async deleteExpired(now: number, limit: number): Promise<number> {
+      type ExpiredRow = { organization_id: string; model: string; entity_id: string };
       const rows = await database.query<ExpiredRow>(
         `SELECT organization_id, model, entity_id FROM oidc_entities
          WHERE expires_at < $1 ORDER BY expires_at LIMIT $2`,

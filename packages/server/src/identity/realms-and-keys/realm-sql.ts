@@ -1,6 +1,6 @@
 // The SQL of user domains and signing keys.
-import { type Database, isoTime, type Queries } from '../../platform/index.ts';
-import type { SealedKey, SigningAlgorithm, Status, UserDomain } from './realm-types.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../../platform/index.ts';
+import type { SealedKey, UserDomain } from './realm-types.ts';
 
 /** Rotation adds two keys at a time, so this limit covers years. */
 const maxListedKeys = 32;
@@ -16,32 +16,6 @@ export type KeyReplacement = {
 };
 
 export type RealmStore = ReturnType<typeof createRealmStore>;
-
-type DomainRow = { user_domain_id: string; organization_id: string; status: Status };
-type KeyRow = {
-  key_id: string;
-  algorithm: SigningAlgorithm;
-  private_sealed: Buffer;
-  active_from: Date;
-  retire_at: Date | null;
-};
-function domainFromRow(row: DomainRow): UserDomain {
-  return {
-    userDomainId: row.user_domain_id,
-    organizationId: row.organization_id,
-    status: row.status,
-  };
-}
-
-function keyFromRow(row: KeyRow): SealedKey {
-  return {
-    keyId: row.key_id,
-    algorithm: row.algorithm,
-    privateSealed: row.private_sealed,
-    activeFrom: row.active_from.getTime(),
-    ...(row.retire_at === null ? {} : { retireAt: row.retire_at.getTime() }),
-  };
-}
 
 export function createRealmStore(database: Database) {
   const insertKeys = async (
@@ -75,28 +49,29 @@ export function createRealmStore(database: Database) {
     ): Promise<UserDomain | undefined> {
       const text =
         'SELECT user_domain_id, organization_id, status FROM user_domains WHERE user_domain_id = $1';
-      const [row] = await queries.query<DomainRow>(text, [userDomainId]);
-      return row === undefined ? undefined : domainFromRow(row);
+      return toRecords<UserDomain>(await queries.query(text, [userDomainId]))[0];
     },
 
     async findDomainOfOrganization(
       organizationId: string,
       queries: Queries = database,
     ): Promise<string | undefined> {
-      const text = 'SELECT user_domain_id FROM user_domains WHERE organization_id = $1';
-      const [row] = await queries.query<DomainRow>(text, [organizationId]);
-      return row?.user_domain_id;
+      const text = 'SELECT user_domain_id AS id FROM user_domains WHERE organization_id = $1';
+      const [domain] = await queries.query<{ id: string }>(text, [organizationId]);
+      return domain?.id;
     },
 
     /** By organisation; organisations without a user domain are missing. */
     async findDomainsOfOrganizations(
       organizationIds: readonly string[],
     ): Promise<ReadonlyMap<string, string>> {
-      const rows = await database.query<DomainRow>(
+      const rows = await database.query(
         'SELECT organization_id, user_domain_id FROM user_domains WHERE organization_id = ANY($1)',
         [organizationIds],
       );
-      return new Map(rows.map((row) => [row.organization_id, row.user_domain_id]));
+      return new Map(
+        toRecords<UserDomain>(rows).map((domain) => [domain.organizationId, domain.userDomainId]),
+      );
     },
 
     /** False, and nothing written, if the name or the organisation already has a domain. */
@@ -123,22 +98,22 @@ export function createRealmStore(database: Database) {
 
     /** Returns the name of the closed user domain, if there was one. */
     async closeDomain(organizationId: string, trx: Queries): Promise<string | undefined> {
-      const closed = await trx.query<DomainRow>(
+      const closed = await trx.query<{ id: string }>(
         `UPDATE user_domains SET status = 'Disabled'
-        WHERE organization_id = $1 RETURNING user_domain_id`,
+        WHERE organization_id = $1 RETURNING user_domain_id AS id`,
         [organizationId],
       );
-      return closed[0]?.user_domain_id;
+      return closed[0]?.id;
     },
 
     async listKeys(organizationId: string, now: number): Promise<SealedKey[]> {
-      const rows = await database.query<KeyRow>(
+      const rows = await database.query(
         `SELECT key_id, algorithm, private_sealed, active_from, retire_at FROM realm_keys
          WHERE organization_id = $1 AND (retire_at IS NULL OR retire_at > $2)
          ORDER BY active_from DESC, key_id LIMIT ${maxListedKeys}`,
         [organizationId, isoTime(now)],
       );
-      return rows.map(keyFromRow);
+      return toRecords(rows);
     },
 
     /**

@@ -1,5 +1,6 @@
 // Tests authorization codes and refresh tokens: redeemed once, and revoked as a family after a second use.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import {
@@ -9,6 +10,7 @@ import {
   type TokenResponse,
 } from '../../../test/support/browser/oauth-test-realm.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { createTokenFamilyStore, type TokenFamily } from './refresh-token-family-sql.ts';
 
 const rounds = 5;
 const callers = 12;
@@ -43,6 +45,44 @@ describe('a code', () => {
       assert.equal((await flow.refresh(tokens.refresh_token)).body['error'], 'invalid_grant');
       assert.equal(await isGood(tokens.access_token), false);
     }
+  });
+
+  test('that was redeemed before is reported as used while its session exists', async () => {
+    const database = await testDatabase();
+    const [organizationId, sessionId, codeId] = [randomUUID(), randomUUID(), randomUUID()];
+    for (const [model, id] of [
+      ['Session', sessionId],
+      ['AuthorizationCode', codeId],
+    ]) {
+      await database.query(
+        `INSERT INTO oidc_entities (organization_id, model, entity_id, payload, uid, created_at)
+         VALUES ($1, $2, $3, '{}', $3, now())`,
+        [organizationId, model, id],
+      );
+    }
+    const now = flow.clock.now();
+    const family: TokenFamily = {
+      organizationId,
+      familyId: randomUUID(),
+      userId: randomUUID(),
+      clientId: 'shop',
+      sessionId,
+      kind: 'AuthorizationCode',
+      tokenId: randomUUID(),
+      context: { scope: 'openid', methods: ['pwd'], authenticatedAt: now },
+      createdAt: now,
+      refreshedAt: now,
+      accessExpiresAt: now,
+      expiresAt: now,
+      endsAt: now,
+      idleMs: 1,
+      accessMs: 1,
+    };
+    const store = createTokenFamilyStore(database);
+    assert.equal(await store.insertFromCode(family, codeId), 'made');
+    assert.equal(await store.insertFromCode(family, codeId), 'used');
+    const other = { ...family, sessionId: randomUUID() };
+    assert.equal(await store.insertFromCode(other, codeId), 'over');
   });
 
   test('that is redeemed again later ends the whole family', async () => {

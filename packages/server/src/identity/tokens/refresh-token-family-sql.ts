@@ -4,6 +4,7 @@ import {
   isoTime,
   type PreparedStatement,
   type Queries,
+  toRecords,
 } from '../../platform/index.ts';
 import type { AuthenticationMethod } from '../accounts/types.ts';
 import { sessionModel } from '../infrastructure/oidc-entity-sql.ts';
@@ -62,26 +63,9 @@ type Rotation = Pick<TokenFamily, 'organizationId' | 'familyId' | 'clientId' | '
 
 export type TokenFamilyStore = ReturnType<typeof createTokenFamilyStore>;
 
-type FamilyRow = {
-  organization_id: string;
-  family_id: string;
-  user_id: string;
-  client_id: string;
-  session_id: string | null;
-  kind: TokenFamilyKind;
-  token_id: string;
-  facts: TokenFamilyContext;
-  created_at: Date;
-  refreshed_at: Date;
-  access_expires_at: Date;
-  expires_at: Date;
-  ends_at: Date;
-  idle_ms: number;
-  access_ms: number;
-};
-
 const columns = `organization_id, family_id, user_id, client_id, session_id, kind, token_id, facts,
   created_at, refreshed_at, access_expires_at, expires_at, ends_at, idle_ms, access_ms`;
+const selectedColumns = columns.replace('facts', 'facts AS context');
 const familyValues = `$1::uuid, $2::uuid, $3::uuid, $4::text, $5::text, $6::text, $7::uuid, $8::jsonb,
   $9::timestamptz, $10::timestamptz, $11::timestamptz, $12::timestamptz, $13::timestamptz,
   $14::integer, $15::integer`;
@@ -103,28 +87,8 @@ const rotateFamilyStatement: PreparedStatement = {
       UPDATE oidc_entities SET expires_at = (SELECT expires_at FROM renewed)
       WHERE organization_id = $1 AND uid = (SELECT session_id FROM renewed)
         AND model = 'Session')
-    SELECT ${columns} FROM renewed`,
+    SELECT ${selectedColumns} FROM renewed`,
 };
-
-function familyFromRow(row: FamilyRow): TokenFamily {
-  return {
-    organizationId: row.organization_id,
-    familyId: row.family_id,
-    userId: row.user_id,
-    clientId: row.client_id,
-    sessionId: row.session_id ?? undefined,
-    kind: row.kind,
-    tokenId: row.token_id,
-    context: row.facts,
-    createdAt: row.created_at.getTime(),
-    refreshedAt: row.refreshed_at.getTime(),
-    accessExpiresAt: row.access_expires_at.getTime(),
-    expiresAt: row.expires_at.getTime(),
-    endsAt: row.ends_at.getTime(),
-    idleMs: row.idle_ms,
-    accessMs: row.access_ms,
-  };
-}
 
 function valuesOf(family: TokenFamily): unknown[] {
   return [
@@ -195,7 +159,7 @@ export function createTokenFamilyStore(database: Database) {
          made AS (
            INSERT INTO token_families (${columns})
            SELECT ${familyValues} FROM used RETURNING family_id)
-         SELECT EXISTS (SELECT FROM made) AS made, EXISTS (SELECT FROM own) AS there`,
+         SELECT EXISTS (SELECT FROM made) AS made, EXISTS (SELECT FROM own) AS "hasSession"`,
         [...valuesOf(family), codeId],
       );
       if (row?.made === true) return 'made';
@@ -215,9 +179,9 @@ export function createTokenFamilyStore(database: Database) {
         rotation.newTokenId,
         isoTime(rotation.now),
       ];
-      const [row] = await (trx?.query<FamilyRow>(rotateFamilyStatement.text, values) ??
-        database.hot<FamilyRow>(rotateFamilyStatement, values));
-      return row === undefined ? undefined : familyFromRow(row);
+      const rows = await (trx?.query(rotateFamilyStatement.text, values) ??
+        database.hot(rotateFamilyStatement, values));
+      return toRecords<TokenFamily>(rows)[0];
     },
 
     async find(
@@ -225,23 +189,23 @@ export function createTokenFamilyStore(database: Database) {
       familyId: string,
       now: number,
     ): Promise<TokenFamily | undefined> {
-      const [row] = await database.query<FamilyRow>(
-        `SELECT ${columns} FROM token_families
+      const rows = await database.query(
+        `SELECT ${selectedColumns} FROM token_families
          WHERE organization_id = $1 AND family_id = $2 AND expires_at > $3`,
         [organizationId, familyId, isoTime(now)],
       );
-      return row === undefined ? undefined : familyFromRow(row);
+      return toRecords<TokenFamily>(rows)[0];
     },
 
     /** Newest first. */
     async list(organizationId: string, userId: string, now: number): Promise<TokenFamily[]> {
-      const rows = await database.query<FamilyRow>(
-        `SELECT ${columns} FROM token_families
+      const rows = await database.query(
+        `SELECT ${selectedColumns} FROM token_families
          WHERE organization_id = $1 AND user_id = $2 AND expires_at > $3
          ORDER BY created_at DESC, family_id LIMIT ${maxListedFamilies}`,
         [organizationId, userId, isoTime(now)],
       );
-      return rows.map(familyFromRow);
+      return toRecords(rows);
     },
 
     /**

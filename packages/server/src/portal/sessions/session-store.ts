@@ -1,5 +1,5 @@
 // Contains the SQL of portal sessions.
-import { type Database, isoTime, type Queries } from '../../platform/index.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../../platform/index.ts';
 
 /** The maximum number of sessions of one user; a new session replaces the oldest one. */
 const sessionsPerUserMax = 20;
@@ -23,44 +23,10 @@ export type StoredSession = SessionKey & {
 
 export type Renewed = Pick<StoredSession, 'tokensSealed' | 'renewedAt' | 'expiresAt'>;
 
-type SessionRow = {
-  organization_id: string;
-  session_hash: Buffer;
-  session_id: string;
-  sign_in_id: string;
-  user_id: string;
-  user_domain_id: string;
-  origin: string;
-  tokens_sealed: Buffer;
-  generation: number;
-  created_at: Date;
-  renewed_at: Date;
-  expires_at: Date;
-  ends_at: Date;
-};
-
 const columns = `organization_id, session_hash, session_id, sign_in_id, user_id, user_domain_id,
   origin, tokens_sealed, generation, created_at, renewed_at, expires_at, ends_at`;
 const byKey = 'WHERE organization_id = $1 AND session_hash = $2';
 const findText = `SELECT ${columns} FROM portal_sessions ${byKey}`;
-
-function sessionOf(row: SessionRow): StoredSession {
-  return {
-    organizationId: row.organization_id,
-    sessionHash: row.session_hash,
-    sessionId: row.session_id,
-    signInId: row.sign_in_id,
-    userId: row.user_id,
-    userDomainId: row.user_domain_id,
-    origin: row.origin,
-    tokensSealed: row.tokens_sealed,
-    generation: row.generation,
-    createdAt: row.created_at.getTime(),
-    renewedAt: row.renewed_at.getTime(),
-    expiresAt: row.expires_at.getTime(),
-    endsAt: row.ends_at.getTime(),
-  };
-}
 
 export function createSessionStore(database: Database) {
   return {
@@ -95,8 +61,8 @@ export function createSessionStore(database: Database) {
     },
 
     async find({ organizationId, sessionHash }: SessionKey): Promise<StoredSession | undefined> {
-      const [row] = await database.query<SessionRow>(findText, [organizationId, sessionHash]);
-      return row === undefined ? undefined : sessionOf(row);
+      const rows = await database.query(findText, [organizationId, sessionHash]);
+      return toRecords<StoredSession>(rows)[0];
     },
 
     /**
@@ -109,17 +75,17 @@ export function createSessionStore(database: Database) {
     ): Promise<StoredSession | undefined> {
       const key = [organizationId, sessionHash];
       return database.transaction(async (trx) => {
-        const [row] = await trx.query<SessionRow>(`${findText} FOR UPDATE`, key);
-        if (row === undefined) return undefined;
-        const stored = sessionOf(row);
+        const rows = await trx.query(`${findText} FOR UPDATE`, key);
+        const [stored] = toRecords<StoredSession>(rows);
+        if (stored === undefined) return undefined;
         const renewed = await renew(trx, stored);
         if (renewed === undefined) return stored;
-        const [changed] = await trx.query<SessionRow>(
+        const changed = await trx.query(
           `UPDATE portal_sessions SET tokens_sealed = $3, renewed_at = $4, expires_at = $5,
              generation = generation + 1 ${byKey} RETURNING ${columns}`,
           [...key, renewed.tokensSealed, isoTime(renewed.renewedAt), isoTime(renewed.expiresAt)],
         );
-        return changed === undefined ? undefined : sessionOf(changed);
+        return toRecords<StoredSession>(changed)[0];
       });
     },
 
@@ -131,10 +97,9 @@ export function createSessionStore(database: Database) {
       const key = [organizationId, sessionHash];
       return database.transaction(async (trx) => {
         const text = `DELETE FROM portal_sessions ${byKey} RETURNING ${columns}`;
-        const [row] = await trx.query<SessionRow>(text, key);
-        if (row === undefined) return undefined;
-        await recordAudit(trx);
-        return sessionOf(row);
+        const [removed] = toRecords<StoredSession>(await trx.query(text, key));
+        if (removed !== undefined) await recordAudit(trx);
+        return removed;
       });
     },
 
@@ -143,16 +108,17 @@ export function createSessionStore(database: Database) {
      * found. Another process may delete the same sessions, and more may remain.
      */
     async deleteEnded(at: number, limit: number): Promise<number> {
-      const ended = await database.query<SessionRow>(
+      const rows = await database.query(
         `SELECT organization_id, session_hash FROM portal_sessions
          WHERE ends_at < $1 ORDER BY ends_at LIMIT $2`,
         [isoTime(at), limit],
       );
-      for (const [organizationId, rows] of Map.groupBy(ended, (row) => row.organization_id)) {
+      const ended = toRecords<SessionKey>(rows);
+      for (const [organizationId, keys] of Map.groupBy(ended, (key) => key.organizationId)) {
         await database.query(
           `DELETE FROM portal_sessions WHERE organization_id = $1 AND ends_at < $3
              AND session_hash = ANY($2::bytea[])`,
-          [organizationId, rows.map((row) => row.session_hash), isoTime(at)],
+          [organizationId, keys.map((key) => key.sessionHash), isoTime(at)],
         );
       }
       return ended.length;

@@ -7,6 +7,7 @@ import {
   isoTime,
   type Numbering,
   type Queries,
+  toRecords,
 } from '../../platform/index.ts';
 import type {
   LoadedPayment,
@@ -223,14 +224,13 @@ export function createQrStore({
       return row === undefined ? undefined : { ...loadRow(row), isKnown: row.is_known };
     },
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
-      type FoundRow = { transaction_id: string; number: number };
-      const [row] = await database.hot<FoundRow>(statements.findOperation, [
+      const rows = await database.hot(statements.findOperation, [
         organizationId,
         clientOperationId,
         merchantId,
         kind,
       ]);
-      return row && { transactionId: row.transaction_id, number: row.number };
+      return toRecords<{ transactionId: string; number: number }>(rows)[0];
     },
     async eventsAfter({ organizationId, transactionId }, after, limit) {
       const values = [organizationId, transactionId, after, limit];
@@ -259,25 +259,13 @@ export function createQrStore({
       return payments;
     },
     async newerVersions({ organizations, payments, newerVersions: versions }) {
-      type FoundRow = { organization_id: string; transaction_id: string; version: number };
       const values = [organizations, payments, versions];
-      const rows = await database.hot<FoundRow>(statements.newerVersions, values);
-      return rows.map((row) => ({
-        organizationId: row.organization_id,
-        transactionId: row.transaction_id,
-        version: row.version,
-      }));
+      return toRecords(await database.hot(statements.newerVersions, values));
     },
     async claim(forMs, limit, busy) {
       const now = dueClock.now();
-      type FoundRow = { organization_id: string; transaction_id: string; provider_id: string };
       const values = [isoTime(now), isoTime(now + forMs), limit, busy];
-      const rows = await database.hot<FoundRow>(statements.claimDuePayments, values);
-      return rows.map((row) => ({
-        organizationId: row.organization_id,
-        transactionId: row.transaction_id,
-        providerId: row.provider_id,
-      }));
+      return toRecords(await database.hot(statements.claimDuePayments, values));
     },
     async postpone({ organizationId, transactionId, version }, dueAt, pollAttempts) {
       const values = [

@@ -33,7 +33,7 @@ export async function findDelivery(
   { organizationId, merchantId }: EndpointScope,
   deliveryId: string,
 ): Promise<DeliveryRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<DeliveryRow>(
     `SELECT ${columns}, coalesce(d.body, f.body) AS body FROM webhook_deliveries AS d
      LEFT JOIN feed_events AS f
        ON f.organization_id = d.organization_id AND f.position = d.position
@@ -42,7 +42,7 @@ export async function findDelivery(
          AND e.endpoint_id = d.endpoint_id AND e.owner_merchant_id = $3))`,
     [organizationId, deliveryId, merchantId ?? null],
   );
-  return row as DeliveryRow | undefined;
+  return row;
 }
 
 async function findEndpointIds(
@@ -89,7 +89,7 @@ export async function listDeliveries(
   const deliveryIds =
     eventId === undefined ? null : await deliveryIdsOfEvent(queries, scope, eventId);
   const endpointIds = await filterEndpointIds(queries, scope, endpointId);
-  const rows = await queries.query(
+  return queries.query<DeliveryRow>(
     `SELECT ${columns}, NULL AS body FROM webhook_deliveries AS d
      WHERE d.organization_id = $1 AND ($2::uuid[] IS NULL OR d.endpoint_id = ANY($2))
        AND ($3::text IS NULL OR d.status = $3) AND ($4::uuid[] IS NULL OR d.delivery_id = ANY($4))
@@ -104,7 +104,6 @@ export async function listDeliveries(
       page.limit,
     ],
   );
-  return rows as DeliveryRow[];
 }
 
 /** Restarts the retry schedule; a pending delivery becomes due at once. */

@@ -15,7 +15,7 @@ export async function findSubscribedEndpoints(
   events: readonly { readonly organizationId: string; readonly merchantId: string | null }[],
 ): Promise<SubscribedEndpoint[]> {
   const merchants = events.flatMap(({ merchantId }) => (merchantId === null ? [] : [merchantId]));
-  const rows = await queries.query(
+  return queries.query<SubscribedEndpoint>(
     `SELECT organization_id AS "organizationId", endpoint_id AS "endpointId",
        event_types AS "eventTypes", merchant_id AS "merchantId"
      FROM webhook_endpoints
@@ -23,7 +23,6 @@ export async function findSubscribedEndpoints(
        AND (merchant_id IS NULL OR merchant_id = ANY($2::uuid[]))`,
     [[...new Set(events.map(({ organizationId }) => organizationId))], [...new Set(merchants)]],
   );
-  return rows as SubscribedEndpoint[];
 }
 
 export type NewDelivery = EndpointKey & {

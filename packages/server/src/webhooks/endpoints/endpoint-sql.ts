@@ -201,14 +201,14 @@ export async function disableEndpoint(
   reason: string,
   now: string,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await queries.query(
+  const [row] = await queries.query<EndpointRow>(
     `UPDATE webhook_endpoints AS e SET ${disableText}, version = e.version + 1, updated_at = $4
      WHERE e.organization_id = $1 AND e.endpoint_id = $2 AND e.status = 'Enabled'
        AND e.url = coalesce($5, e.url)
      RETURNING ${columns}`,
     [organizationId, endpointId, reason, now, url ?? null],
   );
-  return row as EndpointRow | undefined;
+  return row;
 }
 
 export async function markVerified(queries: Queries, row: EndpointRow, now: string): Promise<void> {

@@ -1,7 +1,7 @@
 // SQL of email links: stored as hashes, single use, with an expiry time.
-import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../../../platform/index.ts';
 import type { EmailLinkPurpose, User } from '../types.ts';
-import { type UserRow, userColumnsSql, userFromRow } from '../users/user-sql.ts';
+import { type StoredUser, toUsers, userColumnsSql, withPermissions } from '../users/user-sql.ts';
 
 type UserKey = Pick<User, 'organizationId' | 'userId'>;
 
@@ -20,7 +20,7 @@ export type EmailLink = {
   readonly email: string;
 };
 
-type EmailLinkRow = UserRow & { purpose: EmailLinkPurpose; payload: { email: string } };
+type LinkedUser = StoredUser & { purpose: EmailLinkPurpose; payload: { email: string } };
 
 export function createEmailLinkStore(database: Database) {
   return {
@@ -29,15 +29,17 @@ export function createEmailLinkStore(database: Database) {
       linkHash: Buffer,
       now: number,
     ): Promise<EmailLink | undefined> {
-      const [row] = await database.query<EmailLinkRow>(
+      const rows = await database.query(
         `SELECT ${userColumnsSql}, l.purpose, l.payload FROM user_links AS l JOIN users AS u
            ON u.organization_id = $1 AND u.user_id = l.user_id
          WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.used_at IS NULL
            AND l.expires_at > $3 AND u.status = 'Enabled'`,
         [organizationId, linkHash, isoTime(now)],
       );
-      if (row === undefined) return undefined;
-      return { user: userFromRow(row), purpose: row.purpose, email: row.payload.email };
+      const [linkedUser] = toRecords<LinkedUser>(rows);
+      if (linkedUser === undefined) return undefined;
+      const { purpose, payload, ...user } = linkedUser;
+      return { user: withPermissions(user), purpose, email: payload.email };
     },
 
     async findOrganizationId(linkHash: Buffer): Promise<string | undefined> {
@@ -53,14 +55,14 @@ export function createEmailLinkStore(database: Database) {
       linkHash: Buffer,
       since: number,
     ): Promise<User | undefined> {
-      const [row] = await database.query<UserRow>(
+      const rows = await database.query(
         `SELECT ${userColumnsSql} FROM user_links AS l JOIN users AS u
            ON u.organization_id = $1 AND u.user_id = l.user_id
          WHERE l.organization_id = $1 AND l.link_hash = $2 AND l.purpose = 'activate'
            AND l.used_at > $3 AND u.status = 'Enabled' AND u.second_factor = 'Required'`,
         [organizationId, linkHash, isoTime(since)],
       );
-      return row === undefined ? undefined : userFromRow(row);
+      return toUsers(rows)[0];
     },
   };
 }

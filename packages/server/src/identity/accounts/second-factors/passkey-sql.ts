@@ -1,5 +1,5 @@
 // SQL of passkeys and of the challenges that they sign.
-import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../../../platform/index.ts';
 import type { UserKey } from './one-time-passwords.ts';
 
 export type ChallengePurpose = 'register' | 'sign-in';
@@ -11,37 +11,19 @@ export type StoredPasskey = {
   readonly transports: readonly string[];
   readonly name: string;
   readonly createdAt: number;
-  readonly lastUsedAt: number | undefined;
-};
-
-type PasskeyRow = {
-  credential_id: string;
-  public_key: Buffer;
-  counter: number;
-  transports: string[];
-  name: string;
-  created_at: Date;
-  last_used_at: Date | null;
+  readonly lastUsedAt?: number | undefined;
 };
 
 export function createPasskeyStore(database: Database) {
   return {
     async list({ organizationId, userId }: UserKey): Promise<StoredPasskey[]> {
-      const rows = await database.query<PasskeyRow>(
+      const rows = await database.query(
         `SELECT credential_id, public_key, counter, transports, name, created_at, last_used_at
          FROM user_passkeys WHERE organization_id = $1 AND user_id = $2
          ORDER BY created_at, credential_id`,
         [organizationId, userId],
       );
-      return rows.map((row) => ({
-        credentialId: row.credential_id,
-        publicKey: row.public_key,
-        counter: row.counter,
-        transports: row.transports,
-        name: row.name,
-        createdAt: row.created_at.getTime(),
-        lastUsedAt: row.last_used_at?.getTime(),
-      }));
+      return toRecords(rows);
     },
 
     async insertChallenge(

@@ -1,8 +1,8 @@
 // SQL of second factors: secrets that are being set up, recovery codes, deletion.
-import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
+import { type Database, isoTime, type Queries, toRecords } from '../../../platform/index.ts';
 import type { UserKey } from './one-time-passwords.ts';
 
-type PendingSecret = { readonly sealedSecret: Buffer; readonly signInId: string | undefined };
+type PendingSecret = { readonly sealedSecret: Buffer; readonly signInId?: string | undefined };
 
 /** Conditions under which a second factor may be set up. */
 export type SetUpConditions = {
@@ -14,8 +14,6 @@ export type SetUpConditions = {
   readonly isFirstFactor?: boolean | undefined;
 };
 
-type PendingSecretRow = { pending_sealed: Buffer; pending_for: string | null; pending_at: Date };
-
 export function createSecondFactorStore(database: Database) {
   return {
     /** The secret that is being set up, if the set-up began after `since`. */
@@ -23,14 +21,13 @@ export function createSecondFactorStore(database: Database) {
       { organizationId, userId }: UserKey,
       since: number,
     ): Promise<(PendingSecret & { readonly startedAt: number }) | undefined> {
-      const [row] = await database.query<PendingSecretRow>(
-        `SELECT pending_sealed, pending_for, pending_at FROM user_one_time_passwords
+      const rows = await database.query(
+        `SELECT pending_sealed AS sealed_secret, pending_for AS sign_in_id, pending_at AS started_at
+         FROM user_one_time_passwords
          WHERE organization_id = $1 AND user_id = $2 AND pending_at > $3`,
         [organizationId, userId, isoTime(since)],
       );
-      if (row === undefined) return undefined;
-      const { pending_sealed: sealedSecret, pending_for: signInId, pending_at: startedAt } = row;
-      return { sealedSecret, signInId: signInId ?? undefined, startedAt: startedAt.getTime() };
+      return toRecords<PendingSecret & { readonly startedAt: number }>(rows)[0];
     },
 
     /** The confirmed secret stays valid until the new one is confirmed. */

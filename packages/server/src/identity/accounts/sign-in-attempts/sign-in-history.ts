@@ -1,5 +1,11 @@
 // The history of successful and failed sign-ins: one record for each attempt, listed by user.
-import { type Clock, type Database, type Ids, isoTime } from '../../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  isoTime,
+  toRecords,
+} from '../../../platform/index.ts';
 import type {
   AttemptOrigin,
   AuthenticationMethod,
@@ -33,18 +39,6 @@ export type NewSignInRecord = {
   readonly origin: AttemptOrigin;
 };
 
-type SignInRow = {
-  record_id: string;
-  at: Date;
-  kind: SignInRecordKind;
-  outcome: SignInOutcome;
-  methods: AuthenticationMethod[];
-  client_id: string | null;
-  address: string | null;
-  user_agent: string | null;
-  request_id: string | null;
-};
-
 export type SignInHistory = ReturnType<typeof createSignInHistory>;
 
 export function createSignInHistory(database: Database, clock: Clock, ids: Ids) {
@@ -76,24 +70,14 @@ export function createSignInHistory(database: Database, clock: Clock, ids: Ids) 
       { organizationId, userId }: { readonly organizationId: string; readonly userId: string },
       { limit, after }: { readonly limit: number; readonly after?: string | undefined },
     ): Promise<SignInRecord[]> {
-      const rows = await database.query<SignInRow>(
-        `SELECT record_id, at, kind, outcome, methods, client_id, address, user_agent, request_id
+      const rows = await database.query(
+        `SELECT record_id, at AS attempted_at, kind, outcome, methods, client_id, address, user_agent, request_id
          FROM sign_in_records
          WHERE organization_id = $1 AND user_id = $2 AND ($3::uuid IS NULL OR record_id < $3)
          ORDER BY record_id DESC LIMIT $4`,
         [organizationId, userId, after ?? null, Math.min(limit, maxPageSize)],
       );
-      return rows.map((row) => ({
-        recordId: row.record_id,
-        attemptedAt: row.at.getTime(),
-        kind: row.kind,
-        outcome: row.outcome,
-        methods: row.methods,
-        clientId: row.client_id ?? undefined,
-        address: row.address ?? undefined,
-        userAgent: row.user_agent ?? undefined,
-        requestId: row.request_id ?? undefined,
-      }));
+      return toRecords(rows);
     },
   };
 }

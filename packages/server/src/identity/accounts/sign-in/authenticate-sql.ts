@@ -1,6 +1,6 @@
 // SQL of authentication: one statement reads the credentials; one counts the attempt, uses codes up and records the outcome.
 import { hash } from 'node:crypto';
-import { type Database, isoTime } from '../../../platform/index.ts';
+import { type Database, isoTime, toRecords } from '../../../platform/index.ts';
 import { originColumns } from '../sign-in-attempts/sign-in-history.ts';
 import type {
   AttemptOrigin,
@@ -9,7 +9,7 @@ import type {
   SignInRecordKind,
   User,
 } from '../types.ts';
-import { type UserRow, userColumnsSql, userFromRow } from '../users/user-sql.ts';
+import { type StoredUser, userColumnsSql, withPermissions } from '../users/user-sql.ts';
 
 export const maxFailures = 10;
 /** PCI DSS 8.3.4. */
@@ -24,13 +24,6 @@ export type Credentials = {
   readonly lockedUntil: number | undefined;
   readonly sealedOtpSecret: Buffer | undefined;
   readonly hasPasskey: boolean;
-};
-
-type CredentialsRow = UserRow & {
-  password_hash: string | null;
-  locked_until: Date | null;
-  secret_sealed: Buffer | null;
-  has_passkey: boolean;
 };
 
 /**
@@ -159,8 +152,8 @@ export function createAuthenticationStore(database: Database) {
       usernameKey: string,
       source: string | undefined,
     ): Promise<Credentials | undefined> {
-      const [row] = await database.query<CredentialsRow>(
-        `SELECT ${userColumnsSql}, u.password_hash, o.secret_sealed,
+      const rows = await database.query(
+        `SELECT ${userColumnsSql}, u.password_hash, o.secret_sealed AS sealed_otp_secret,
            CASE WHEN k.user_id IS NULL THEN u.locked_until ELSE k.locked_until END AS locked_until,
            EXISTS (SELECT 1 FROM user_passkeys AS p WHERE p.organization_id = $1
              AND p.user_id = u.user_id) AS has_passkey
@@ -171,13 +164,15 @@ export function createAuthenticationStore(database: Database) {
          WHERE u.organization_id = $1 AND u.username_key = $2`,
         [organizationId, usernameKey, hashSource(source)],
       );
-      if (row === undefined) return undefined;
+      const [credentials] = toRecords<StoredUser & Omit<Credentials, 'user'>>(rows);
+      if (credentials === undefined) return undefined;
+      const { passwordHash, lockedUntil, sealedOtpSecret, hasPasskey, ...user } = credentials;
       return {
-        user: userFromRow(row),
-        passwordHash: row.password_hash ?? undefined,
-        lockedUntil: row.locked_until?.getTime(),
-        sealedOtpSecret: row.secret_sealed ?? undefined,
-        hasPasskey: row.has_passkey,
+        user: withPermissions(user),
+        passwordHash,
+        lockedUntil,
+        sealedOtpSecret,
+        hasPasskey,
       };
     },
 

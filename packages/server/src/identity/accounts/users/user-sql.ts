@@ -1,7 +1,12 @@
 // SQL of users: insert, find, set a password.
-import { type Database, isoTime, type Queries } from '../../../platform/index.ts';
-import type { EntityType, Status } from '../../realms-and-keys/realm-types.ts';
-import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
+import {
+  type Database,
+  isoTime,
+  type Queries,
+  type Row,
+  toRecords,
+} from '../../../platform/index.ts';
+import type { User } from '../types.ts';
 import { permissionsOfGroups } from './username-and-group-rules.ts';
 
 export const userColumnsSql = `u.organization_id, u.user_id, u.username, u.entity_type, u.entity_id,
@@ -10,68 +15,16 @@ export const userColumnsSql = `u.organization_id, u.user_id, u.username, u.entit
   u.groups, u.status, u.second_factor, u.password_hash IS NOT NULL AS has_password,
   u.tokens_not_before, u.last_sign_in_at, u.version, u.created_at, u.updated_at`;
 
-export type UserRow = {
-  organization_id: string;
-  user_id: string;
-  username: string;
-  entity_type: EntityType;
-  entity_id: string;
-  scope_entity_type: EntityType;
-  scope_entity_id: string;
-  email: string;
-  email_verified: boolean;
-  pending_email: string | null;
-  given_name: string | null;
-  family_name: string | null;
-  phone_number: string | null;
-  phone_number_verified: boolean;
-  address: PostalAddress | null;
-  locale: string | null;
-  zoneinfo: string | null;
-  datetime_format: string | null;
-  groups: string[];
-  status: Status;
-  second_factor: SecondFactorStatus;
-  has_password: boolean;
-  tokens_not_before: Date | null;
-  last_sign_in_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-};
+/** A user as `userColumnsSql` reads it. */
+export type StoredUser = Omit<User, 'permissions'>;
 
-export function userFromRow(row: UserRow): User {
-  return {
-    organizationId: row.organization_id,
-    userId: row.user_id,
-    username: row.username,
-    entityType: row.entity_type,
-    entityId: row.entity_id,
-    scopeEntityType: row.scope_entity_type,
-    scopeEntityId: row.scope_entity_id,
-    email: row.email,
-    emailVerified: row.email_verified,
-    pendingEmail: row.pending_email ?? undefined,
-    givenName: row.given_name ?? undefined,
-    familyName: row.family_name ?? undefined,
-    phoneNumber: row.phone_number ?? undefined,
-    phoneNumberVerified: row.phone_number_verified,
-    address: row.address ?? undefined,
-    locale: row.locale ?? undefined,
-    zoneinfo: row.zoneinfo ?? undefined,
-    datetimeFormat: row.datetime_format ?? undefined,
-    groups: row.groups,
-    permissions: permissionsOfGroups(row.groups, row.entity_type, row.entity_id),
-    status: row.status,
-    secondFactor: row.second_factor,
-    hasPassword: row.has_password,
-    tokensNotBefore: row.tokens_not_before?.getTime(),
-    lastSignInAt: row.last_sign_in_at?.getTime(),
-    version: row.version,
-    createdAt: row.created_at.getTime(),
-    updatedAt: row.updated_at.getTime(),
-  };
-}
+export const withPermissions = (user: StoredUser): User => ({
+  ...user,
+  permissions: permissionsOfGroups(user.groups, user.entityType, user.entityId),
+});
+
+export const toUsers = (rows: readonly Row[]): User[] =>
+  toRecords<StoredUser>(rows).map(withPermissions);
 
 /** A reset request for a shared address sends at most this many emails. */
 const maxUsersPerEmail = 5;
@@ -87,11 +40,11 @@ export type UserStore = ReturnType<typeof createUserStore>;
 
 export function createUserStore(database: Database) {
   const findOne = async (where: string, values: readonly unknown[]): Promise<User | undefined> => {
-    const [row] = await database.query<UserRow>(
+    const rows = await database.query(
       `SELECT ${userColumnsSql} FROM users AS u WHERE u.organization_id = $1 AND ${where}`,
       values,
     );
-    return row === undefined ? undefined : userFromRow(row);
+    return toUsers(rows)[0];
   };
 
   return {
@@ -103,21 +56,21 @@ export function createUserStore(database: Database) {
 
     /** Enabled users with this address, a few at most: an address is not unique. */
     async findByEmail(organizationId: string, email: string): Promise<User[]> {
-      const rows = await database.query<UserRow>(
+      const rows = await database.query(
         `SELECT ${userColumnsSql} FROM users AS u
          WHERE u.organization_id = $1 AND lower(u.email) = lower($2) AND u.status = 'Enabled'
          ORDER BY u.username_key LIMIT ${maxUsersPerEmail}`,
         [organizationId, email],
       );
-      return rows.map(userFromRow);
+      return toUsers(rows);
     },
 
     async findUserDomainId(organizationId: string): Promise<string | undefined> {
-      const [row] = await database.query<{ user_domain_id: string }>(
-        'SELECT user_domain_id FROM user_domains WHERE organization_id = $1',
+      const [row] = await database.query<{ id: string }>(
+        'SELECT user_domain_id AS id FROM user_domains WHERE organization_id = $1',
         [organizationId],
       );
-      return row?.user_domain_id;
+      return row?.id;
     },
 
     /** False if the name or the ID exists already: then nothing was written and `inTransaction` was not called. */

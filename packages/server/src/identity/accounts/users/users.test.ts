@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   openTestAccounts,
@@ -40,7 +41,7 @@ describe('a user', () => {
     const made = await scene.createUser(facts);
     assert.match(made.userId, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
     const user = await scene.accounts.find(scene.organizationId, made.userId);
-    assert.deepEqual(user, { ...made, lastSignInAt: undefined, tokensNotBefore: undefined });
+    assert.deepEqual(user, defined(made));
     assert.deepEqual(user?.permissions, ['pay.sale', 'pay.read']);
     assert.equal(user?.scopeEntityId, merchantId);
     assert.deepEqual(

@@ -213,7 +213,7 @@ function findPending(
 }
 
 async function readHistory(queries: Queries): Promise<AppliedMigration[]> {
-  return (await queries.query(historyText)) as AppliedMigration[];
+  return await queries.query<AppliedMigration>(historyText);
 }
 
 async function createTables(queries: Queries): Promise<void> {
