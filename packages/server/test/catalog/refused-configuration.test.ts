@@ -51,7 +51,7 @@ test('values that do not fit the schema are refused at their pointer', async () 
     assert.doesNotMatch(JSON.stringify(answer.body), /4111111111111111/);
   }
   const near = await scene.submit('org', path, { fotter: 'x' });
-  assert.match(near.body['detail'], /perhaps footer is meant/);
+  assert.match(near.body['detail'], /perhaps you mean footer/);
   const several = await scene.submit('org', path, { footer: 1, receipt: { copies: 9 }, no: 1 });
   assert.equal(several.body['errors'].length, 3);
   const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`m${at}`, 1]));

@@ -388,7 +388,7 @@ describe('acting in a sub-organisation', () => {
       call('PUT', `${organizations}/${sub.organizationId}`, { body: { name: 'Below', status } });
     assert.equal((await resolved()).merchant.merchantId, merchantId);
     assert.equal((await set('Disabled')).status, 200);
-    await assert.rejects(resolved(), /organisation above is disabled/);
+    await assert.rejects(resolved(), /parent organisation of the merchant is disabled/);
     assert.equal((await set('Enabled')).status, 200);
     assert.equal((await resolved()).merchant.merchantId, merchantId);
   });
