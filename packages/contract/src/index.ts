@@ -43,6 +43,7 @@ export * from './schemas/platform/audit.ts';
 export * from './schemas/platform/countries.ts';
 export * from './schemas/platform/health.ts';
 export * from './schemas/platform/portal.ts';
+export * from './schemas/platform/portal-terminal.ts';
 export * from './schemas/platform/reference-lists.ts';
 export * from './schemas/platform/request-log.ts';
 export * from './schemas/platform/webhooks.ts';
