@@ -32,7 +32,7 @@ export const moduleTable: Record<string, string[]> = {
   provisioning: ['audit'],
   onboarding: ['identity', 'provisioning', 'audit'],
   users: ['identity', 'provisioning', 'audit'],
-  portal: ['identity', 'provisioning', 'audit', 'connector'],
+  portal: ['identity', 'provisioning', 'audit'],
   health: ['audit'],
   catalog: ['provisioning', 'audit'],
   vault: [],
@@ -42,7 +42,7 @@ export const moduleTable: Record<string, string[]> = {
   webhooks: ['audit'],
   reporting: ['audit', 'payments', 'qr'],
   connector: ['identity', 'provisioning', 'catalog', 'audit'],
-  demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault'],
+  demo: ['identity', 'provisioning', 'acquiring', 'catalog', 'vault', 'portal'],
 };
 
 /**

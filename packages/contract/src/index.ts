@@ -44,6 +44,7 @@ export * from './schemas/platform/countries.ts';
 export * from './schemas/platform/error-codes-and-roles.ts';
 export * from './schemas/platform/health.ts';
 export * from './schemas/platform/portal.ts';
+export * from './schemas/platform/portal-terminal.ts';
 export * from './schemas/platform/request-log.ts';
 export * from './schemas/platform/webhooks.ts';
 export * from './schemas/provisioning/bulk-import.ts';

@@ -16,6 +16,7 @@ import {
   type RetailTimes,
   retailEvents,
 } from './connector/index.ts';
+import { createTerminalStarter } from './demo/index.ts';
 import { registerHealth, registerNumbering, registerNumberingGauges } from './health/index.ts';
 import { createHttp, defaultLoadLimits, type Http, type HttpDeps } from './http/index.ts';
 import { createIdempotency } from './idempotency/index.ts';
@@ -86,7 +87,7 @@ export type ApplicationOptions = {
   settings: Settings;
   database: Database;
   log: Log;
-  tls?: HttpDeps['tls'];
+  tls?: NonNullable<HttpDeps['tls']> & { readonly caFile?: string | undefined };
   rateLimits?: HttpDeps['rateLimits'];
   loadLimits?: HttpDeps['loadLimits'];
   /** The user domain in the token URL of the API reference. */
@@ -198,6 +199,16 @@ async function listenersOf(
       tls: tlsWithClientCertificates,
     },
   };
+}
+
+/** Only a page of the demo can simulate a terminal, in a process with the connector. */
+function terminalStarterOf(
+  { settings, tls }: ApplicationOptions,
+  { identity, clock }: ReturnType<typeof createModules>,
+) {
+  if (settings.environment !== 'demo' || !settings.roles.has('connector')) return undefined;
+  const { certificates } = identity.devices;
+  return createTerminalStarter({ settings, caFile: tls?.caFile, certificates, clock });
 }
 
 /** Provisioning knows the merchants and stores of applications. */
@@ -415,7 +426,8 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
   const modules = createModules(deps);
   const { metrics, ids, mail, audit, provisioning, identity, catalog, cards, logs } = modules;
   const { outbox, webhooks, connector, retail } = modules;
-  const portal = createPortal({ ...modules, builtFolder: deps.portalFolder });
+  const startTerminal = terminalStarterOf(deps, modules);
+  const portal = createPortal({ ...modules, startTerminal, builtFolder: deps.portalFolder });
   const idempotency = createIdempotency({ ...modules, masterKey: settings.platformKey });
   const http = await createHttp({
     settings,
@@ -457,7 +469,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
   registerHealth(http.app, { ...modules, checks: healthChecks(modules) });
   registerNumbering(http.app, { ...modules, isOperator: identity.isOperator });
   const servesPortal = settings.roles.has('portal');
-  if (servesPortal) portal.register(http.app, http.upgrades);
+  if (servesPortal) portal.register(http.app, http.streams);
   if (cards !== undefined) {
     http.loadShedding.addPressure(cards.pressure);
     cards.register(http.app, http.streams);

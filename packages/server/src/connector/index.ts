@@ -17,7 +17,6 @@ import { createDeviceConnectionRoute } from './device-connections/accept-device-
 import { createRegistrationListener } from './device-connections/accept-registration-connection.ts';
 import { createRegisterDevice } from './device-connections/authenticate-registration.ts';
 import { createConnectionTokens } from './device-connections/connection-tokens.ts';
-import { createWebPageTerminals } from './device-connections/web-page-terminals.ts';
 import { type ConnectorDevicesDeps, createConnectorDevices } from './devices/connector-devices.ts';
 import { createDeviceList } from './devices/device-list.ts';
 import { registerDeviceListRoutes } from './devices/device-list-routes.ts';
@@ -40,7 +39,6 @@ import {
 import { createDeviceRegistry } from './sessions/device-registry.ts';
 import type { PosSessionConnection } from './sessions/session-addresses.ts';
 
-export type { WebPageTerminals } from './device-connections/web-page-terminals.ts';
 export type { DevicePresence } from './devices/device-presence.ts';
 export { presenceEvents } from './devices/presence-events.ts';
 export type { MessageEndpoint } from './forwarding/forward-messages.ts';
@@ -205,15 +203,6 @@ export function createConnector(deps: ConnectorDeps) {
     claims,
     presence,
     backplane,
-    /** For terminals that run in a web page of this server. */
-    pageTerminals: createWebPageTerminals({
-      devices,
-      presence,
-      webSockets,
-      deviceRegistry,
-      connectionsMax: settings.connectorConnections,
-      onDisconnectError,
-    }),
     /** Connects a POS of this process to a session on any node; returns undefined if this fails. */
     async joinSession(
       sessionId: string,

@@ -279,7 +279,7 @@ export function createDemoFacts(
           storeId,
           logicalDeviceId: device.logicalDeviceId,
           physicalDeviceId: device.physicalDeviceId,
-          ...deviceFilesOf(addresses.dataDir, device),
+          ...deviceFilesOf(addresses.dataDir, formatTsn(device)),
           ...encryptionOf(device, deviceKeysOf),
         })),
       ),

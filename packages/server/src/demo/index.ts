@@ -42,6 +42,7 @@ import { seedUsers } from './seed-users.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 
 export { demoUserDomainId } from './demo-data.ts';
+export { createTerminalStarter } from './simulated-terminals.ts';
 
 export type Output = {
   readonly isTTY?: boolean;

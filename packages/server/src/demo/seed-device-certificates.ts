@@ -6,51 +6,64 @@ import { ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
 import { formatTsn } from '../provisioning/index.ts';
-import { type DemoDevice, demoMerchants, organizationId } from './demo-data.ts';
+import { demoMerchants, organizationId } from './demo-data.ts';
 
 const renewBeforeMs = 30 * 86_400_000;
-const scope = { organizationId };
 
 type Certificates = Identity['devices']['certificates'];
 type Deps = { readonly certificates: Certificates; readonly clock: Clock };
 
+type CertifiedDevice = {
+  readonly organizationId: string;
+  readonly physicalDeviceId: string;
+  readonly tsn: string;
+};
+
 export type DeviceFiles = { readonly certFile: string; readonly keyFile: string };
 
-export function deviceFilesOf(dataDir: string, device: DemoDevice): DeviceFiles {
-  const name = formatTsn(device);
+export function deviceFilesOf(dataDir: string, tsn: string): DeviceFiles {
   const directory = join(dataDir, 'devices');
   return {
-    certFile: join(directory, `${name}.pem`),
-    keyFile: join(directory, `${name}-key.pem`),
+    certFile: join(directory, `${tsn}.pem`),
+    keyFile: join(directory, `${tsn}-key.pem`),
   };
 }
 
-/**
- * Creates missing files and renews certificates before they expire; a revoked one stays revoked.
- */
+/** Creates and renews the certificates of the demo devices; a revoked one stays revoked. */
 export async function seedDeviceCertificates(deps: Deps, dataDir: string): Promise<void> {
   const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
-  await mkdir(join(dataDir, 'devices'), { recursive: true, mode: 0o755 });
-  for (const device of devices) await seedCertificate(deps, device, deviceFilesOf(dataDir, device));
+  for (const device of devices) {
+    const { physicalDeviceId } = device;
+    const tsn = formatTsn(device);
+    try {
+      await seedCertificate(deps, dataDir, { organizationId, physicalDeviceId, tsn });
+    } catch (error) {
+      // A user deleted the device, and it stays deleted.
+      if (!(error instanceof ProblemError) || error.code !== 'device_not_found') throw error;
+    }
+  }
 }
 
-async function seedCertificate(deps: Deps, device: DemoDevice, files: DeviceFiles): Promise<void> {
-  try {
-    if (await hasValidCertificate(deps, device, files)) return;
-    const { createCertificateRequest } = await import('./create-certificate-request.ts');
-    const { privateKey, certificateRequest } = await createCertificateRequest(formatTsn(device));
-    const { certificateChain } = await enrol(deps.certificates, device, certificateRequest);
-    await writeAtomically(files.keyFile, privateKey, 0o600);
-    await writeAtomically(files.certFile, certificateChain, 0o644);
-  } catch (error) {
-    // A user deleted the device, and it stays deleted.
-    if (!(error instanceof ProblemError) || error.code !== 'device_not_found') throw error;
-  }
+/** Returns the files of a device: creates missing files, and renews the certificate before it expires. */
+export async function seedCertificate(
+  deps: Deps,
+  dataDir: string,
+  device: CertifiedDevice,
+): Promise<DeviceFiles> {
+  const files = deviceFilesOf(dataDir, device.tsn);
+  if (await hasValidCertificate(deps, device, files)) return files;
+  const { createCertificateRequest } = await import('./create-certificate-request.ts');
+  const { privateKey, certificateRequest } = await createCertificateRequest(device.tsn);
+  const { certificateChain } = await enrol(deps.certificates, device, certificateRequest);
+  await mkdir(join(dataDir, 'devices'), { recursive: true, mode: 0o755 });
+  await writeAtomically(files.keyFile, privateKey, 0o600);
+  await writeAtomically(files.certFile, certificateChain, 0o644);
+  return files;
 }
 
 async function hasValidCertificate(
   { certificates, clock }: Deps,
-  { physicalDeviceId }: DemoDevice,
+  { organizationId, physicalDeviceId }: CertifiedDevice,
   { certFile, keyFile }: DeviceFiles,
 ): Promise<boolean> {
   const [text, key] = await Promise.all([readText(certFile), readText(keyFile)]);
@@ -58,7 +71,7 @@ async function hasValidCertificate(
   try {
     const certificate = new X509Certificate(text);
     const thumbprint = hash('sha256', certificate.raw, 'base64url');
-    const { notAfter } = await certificates.get(scope, physicalDeviceId, thumbprint);
+    const { notAfter } = await certificates.get({ organizationId }, physicalDeviceId, thumbprint);
     return Date.parse(notAfter) - renewBeforeMs > clock.now();
   } catch (error) {
     // The database is another one, or the file is not a certificate of this platform.
@@ -71,9 +84,10 @@ async function hasValidCertificate(
 /** At the certificate limit, revokes the oldest active certificate and tries again. */
 async function enrol(
   certificates: Certificates,
-  { physicalDeviceId }: DemoDevice,
+  { organizationId, physicalDeviceId }: CertifiedDevice,
   certificateRequest: string,
 ) {
+  const scope = { organizationId };
   const requestCertificate = () =>
     certificates.enrol(scope, physicalDeviceId, { certificateRequest });
   try {

@@ -2,10 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
-import type { Connector } from '../connector/index.ts';
-import type { FindSessionCaller, WebSocketUpgrades } from '../http/index.ts';
+import type { EventStreams, FindSessionCaller } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
-import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
+import type { ChangeNotifier, Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
 import { isBuilding } from './pages/build-lock.ts';
 import { createBundle } from './pages/portal-bundle.ts';
 import { registerPortalRoutes } from './routes.ts';
@@ -15,15 +14,22 @@ import { createSessionView, type SessionViewDeps } from './sessions/session-view
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { createSignInStates } from './sign-in/sign-in-state.ts';
-import { createPortalTerminals, type TerminalRouteDeps } from './terminals/index.ts';
+import {
+  createPortalTerminals,
+  type StartSimulatedTerminal,
+  type TerminalRoutePorts,
+} from './terminals/index.ts';
+
+export type { StartSimulatedTerminal } from './terminals/index.ts';
 
 /** The build output of the package `portal`. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));
 
 export type PortalDeps = Omit<SessionViewDeps, 'provisioning'> & {
-  readonly provisioning: SessionViewDeps['provisioning'] & TerminalRouteDeps['provisioning'];
-  /** Omitted if this process runs no connector; then no page of it can be a terminal. */
-  readonly connector?: Pick<Connector, 'pageTerminals'> | undefined;
+  readonly provisioning: SessionViewDeps['provisioning'] & TerminalRoutePorts['provisioning'];
+  /** Only in the demo; without it, no page can simulate a terminal. */
+  readonly startTerminal?: StartSimulatedTerminal | undefined;
+  readonly live: Pick<ChangeNotifier, 'publish'>;
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -46,26 +52,24 @@ export type PortalDeps = Omit<SessionViewDeps, 'provisioning'> & {
 export type Portal = {
   /** Returns the caller of a request from a portal page; undefined for every other request. */
   readonly callerOf: FindSessionCaller;
-  register(app: FastifyInstance, upgrades: Pick<WebSocketUpgrades, 'add'>): void;
+  register(app: FastifyInstance, streams: EventStreams): void;
   /** Regularly deletes the sessions that have reached their end. */
   start(): void;
   stop(): Promise<void>;
 };
 
 export function createPortal(deps: PortalDeps): Portal {
-  const { identity, settings, clock, ids, provisioning } = deps;
+  const { identity, settings, clock, ids, provisioning, startTerminal } = deps;
   const masterKey = settings.platformKey;
   const { portalUrls, verifyToken } = identity;
   const sessions = createSessions({ ...deps, masterKey });
-  const isDemo = settings.environment === 'demo';
-  const findDevice = isDemo ? provisioning.findDevice : undefined;
+  const findDevice = settings.environment === 'demo' ? provisioning.findDevice : undefined;
   const callers = createSessionCaller({ sessions, portalUrls, verifyToken, findDevice });
-  const pages = isDemo ? deps.connector?.pageTerminals : undefined;
-  const terminals = pages && createPortalTerminals({ ...deps, callers, pages, masterKey });
+  const terminals = startTerminal && createPortalTerminals(startTerminal, { ...deps, callers });
   const sessionCleanup = createSessionCleanup({ ...deps, sweep: sessions.sweep });
   return {
     callerOf: callers.findCaller,
-    register(app, upgrades) {
+    register(app, streams) {
       const flows = createSignInStates({ clock, ids, masterKey });
       registerPortalRoutes(app, {
         portalUrls,
@@ -76,14 +80,10 @@ export function createPortal(deps: PortalDeps): Portal {
         signIn: createSignIn({ ...deps, sessions, signInStates: flows, authUrl: settings.authUrl }),
         isBuilding,
         isClient: identity.userDomainExists,
-        onSignedOut: () => terminals?.recheckNow(),
       });
-      terminals?.register(app, upgrades);
+      terminals?.register(app, streams);
     },
-    start() {
-      sessionCleanup.start();
-      terminals?.start();
-    },
+    start: sessionCleanup.start,
     async stop() {
       await Promise.all([sessionCleanup.stop(), terminals?.stop()]);
     },

@@ -36,8 +36,6 @@ type Deps = {
   isBuilding(): boolean;
   /** True if the user domain in the host name exists. */
   isClient(userDomainId: string): Promise<boolean>;
-  /** Called after a user has signed out. */
-  onSignedOut(): void;
 };
 
 const nonceBytes = 16;
@@ -231,9 +229,7 @@ function registerSession(app: FastifyInstance, deps: Deps): void {
     async handler(request, reply) {
       const { session } = await requirePortalSession(deps, request);
       reply.header('cache-control', 'no-store');
-      const answer = await deps.signIn.out(request, reply, session);
-      deps.onSignedOut();
-      return answer;
+      return deps.signIn.out(request, reply, session);
     },
   });
 }

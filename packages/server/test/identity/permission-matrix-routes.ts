@@ -39,10 +39,7 @@ export const oauthPaths: readonly string[] = [
 ];
 
 /** WebSockets, which have their own tests; a plain HTTP request gets 426. */
-export const socketPaths: readonly string[] = [
-  '/cloud-connector/v1/',
-  '/portal/terminal-connections/',
-];
+export const socketPaths: readonly string[] = ['/cloud-connector/v1/'];
 
 /** Required query parameters; the server checks them after the permissions. */
 export const requestQueries: Readonly<Record<string, string>> = {

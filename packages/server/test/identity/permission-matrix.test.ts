@@ -51,9 +51,15 @@ describe('the permission matrix', () => {
   });
 
   const declared = () => routes.flatMap(({ facts }) => (facts === undefined ? [] : [facts]));
+  const isBelow = (url: string, paths: readonly string[]) =>
+    paths.some((path) => url.startsWith(path));
+  /** Such routes need the session of a page, and have their own tests. */
+  const isOfPage = ({ isHidden, url }: { isHidden?: boolean; url: string }) =>
+    isHidden === true && (url === '/' || isBelow(url, pagePaths));
   const guarded = () =>
     declared()
-      .filter(({ permission }) => permission !== 'public' && permission !== 'certificate')
+      .filter((facts) => facts.permission !== 'public' && !isOfPage(facts))
+      .filter(({ permission }) => permission !== 'certificate')
       .sort(
         (a, b) =>
           Number(operationsRunLast.has(a.operationId)) -
@@ -196,16 +202,16 @@ describe('the permission matrix', () => {
   }
 
   test('each route is in a list: guarded, open by intent, a page, or of the authorization server', () => {
-    const isBelow = (url: string, paths: readonly string[]) =>
-      paths.some((path) => url.startsWith(path));
     for (const { url, method, facts } of routes) {
       const name = `${method} ${url}`;
       if (facts === undefined) {
         assert.ok(isBelow(url, [...oauthPaths, ...socketPaths]), `${name} declares nothing`);
       } else if (facts.permission === 'certificate') assert.ok(isBelow(url, oauthPaths), name);
       else if (facts.permission === 'public') {
-        const isPage = facts.isHidden === true && (url === '/' || isBelow(url, pagePaths));
-        assert.ok(isPage || openRoutes.has(facts.operationId), `${name} is open to anybody`);
+        assert.ok(
+          isOfPage(facts) || openRoutes.has(facts.operationId),
+          `${name} is open to anybody`,
+        );
       }
     }
   });

@@ -4,10 +4,10 @@ export type { PinPadKeys } from './cards/pin-pad.ts';
 export { type TerminalFault, terminalFaults, terminalTestAmounts } from './cards/test-amounts.ts';
 export {
   type CardBehaviour,
-  type CardEntry,
   type CardholderVerification,
   type TestCard,
   testCards,
+  walletCards,
 } from './cards/test-cards.ts';
 export {
   type CloudChannel,

@@ -12,7 +12,10 @@ type Deps = {
   readonly settle: () => void;
 };
 
-type Controls = Omit<Terminal, 'tsn' | 'receive' | 'attach' | 'screen' | 'reboot' | 'stop'>;
+type Controls = Omit<
+  Terminal,
+  'tsn' | 'receive' | 'attach' | 'screen' | 'input' | 'reboot' | 'stop'
+>;
 
 export function createControls({ runtime, store, notify, showIdle, settle }: Deps): Controls {
   return {

@@ -29,6 +29,7 @@ import {
 } from './context/service-context.ts';
 import { errorEvent, messageEvent } from './context/terminal-events.ts';
 import type { Terminal, TerminalOptions } from './context/terminal-interface.ts';
+import { createCardholder } from './payments/cardholder.ts';
 import { addReprint } from './payments/reprint-receipts.ts';
 import { processQueue } from './payments/reversal-and-upload-queue.ts';
 import {
@@ -130,6 +131,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
   let activeRequest: ActiveRequest | undefined;
   let screen: ScreenContent = { state: 'Idle', lines: ['Welcome'] };
   let poi = createDialogue();
+  const times = { ...standardTimes, ...options.times };
+  const cardholder =
+    options.isManual === true ? createCardholder(display, times.cardWaitMs) : undefined;
 
   const at = () => new Date(now()).toISOString();
   const till = createTillRequests({
@@ -148,12 +152,13 @@ export function createTerminal(options: TerminalOptions): Terminal {
     runtime,
     emit,
     show,
+    cardholder,
     askCashier: till.askCashier,
     sleep: pause,
     random: options.random,
     countryNumeric: options.countryNumeric ?? '250',
     power: () => power.signal,
-    times: { ...standardTimes, ...options.times },
+    times,
     pad: createPinPad(options.keys, store.read().keys),
   };
 
@@ -184,10 +189,14 @@ export function createTerminal(options: TerminalOptions): Terminal {
   }
 
   function show(state: ScreenContent['state'], ...lines: string[]): void {
-    const isNew = screen.state !== state;
-    screen = { state, lines };
+    display({ state, lines });
+  }
+
+  function display(next: ScreenContent): void {
+    const isNew = screen.state !== next.state;
+    screen = next;
     emit({ type: 'Screen', screen });
-    if (isNew && activeRequest !== undefined) till.showCashierStatus(activeRequest, lines);
+    if (isNew && activeRequest !== undefined) till.showCashierStatus(activeRequest, next.lines);
   }
 
   /** Sends the rejection unencrypted, because the till may not have the key. The reason has no cryptographic detail. */
@@ -394,6 +403,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     receive,
     reboot,
     screen: () => screen,
+    input: (input) => cardholder?.input(input),
     attach(channel) {
       channels.add(channel);
       return () => {

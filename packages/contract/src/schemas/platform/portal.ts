@@ -1,6 +1,5 @@
 // The data that the portal's server sends to its pages: the signed-in user and the visible parts.
 import { type Static, Type } from 'typebox';
-import { pageOf, Uuid } from '../values-and-problems/value-schemas.ts';
 
 export const PortalEntry = Type.Union([Type.Literal('portal'), Type.Literal('provider-portal')], {
   description: 'Of acquirers and merchants, and of service providers.',
@@ -61,34 +60,3 @@ export const PortalSignedOut = Type.Object(
   { title: 'PortalSignedOut' },
 );
 export type PortalSignedOut = Static<typeof PortalSignedOut>;
-
-/** A logical device for which a page of the demo can replace the terminal. */
-export const PortalTerminal = Type.Object(
-  { deviceId: Uuid, storeId: Uuid, name: text },
-  { title: 'PortalTerminal' },
-);
-/** The type of {@link PortalTerminal}. */
-export type PortalTerminal = Static<typeof PortalTerminal>;
-
-/** A page of {@link PortalTerminal}. */
-export const PortalTerminalList = pageOf(PortalTerminal);
-/** The type of {@link PortalTerminalList}. */
-export type PortalTerminalList = Static<typeof PortalTerminalList>;
-
-/** How a page of the demo connects to the Cloud Connector once as a terminal. */
-export const PortalTerminalConnection = Type.Object(
-  {
-    tsn: text,
-    deviceId: Uuid,
-    storeId: Uuid,
-    connectionUrl: Type.String({ description: 'At the address of the page itself; good once.' }),
-    protocols: Type.Array(text, {
-      description: 'The name of the protocol, and the ticket of this session behind it.',
-    }),
-    expiresIn: Type.Integer({ description: 'Seconds.' }),
-    maxMessageBytes: Type.Integer(),
-  },
-  { title: 'PortalTerminalConnection' },
-);
-/** The type of {@link PortalTerminalConnection}. */
-export type PortalTerminalConnection = Static<typeof PortalTerminalConnection>;

@@ -15,7 +15,7 @@ async function openSample(trustProxy?: readonly string[]) {
   const sample = await createSample({ rateLimits, settings } satisfies Partial<HttpDeps>);
   const addresses: string[] = [];
   const facts = { maxMessageBytes: 1000, isOnDeviceListener: false };
-  for (const bearer of ['required', 'optional', 'own', 'page'] as const) {
+  for (const bearer of ['required', 'optional', 'own'] as const) {
     sample.upgrades.add({
       ...facts,
       bearer,
@@ -61,8 +61,6 @@ describe('handshakes with invalid tokens', () => {
     assert.equal(await sendRequest('forged'), 401);
     assert.equal(await open('required/a', withToken('all')), 429);
     assert.equal(await open('optional/a', withToken('all')), 429);
-    assert.equal(await open('page/a'), 429, 'a session that may be unknown');
-    assert.equal(await open('page/live'), 101, 'a session that was found good before');
     assert.equal(await open('optional/live', withToken('all')), 101);
     assert.equal(await open('optional/a'), 101, 'addresses are counted apart from tokens');
     assert.equal(await sendRequest('all'), 429);

@@ -60,14 +60,13 @@ export type WebSocketRoute = {
   /** May end with the path parameter `/:key`. */
   readonly path: string;
   /**
-   * `required`: a valid token; `optional`: a sent token is verified; `own`: the route verifies the token;
-   * `page`: a page of the portal without a token, whose origin the route verifies.
+   * `required`: a valid token; `optional`: a sent token is verified; `own`: the route verifies the token.
    */
-  readonly bearer: 'required' | 'optional' | 'own' | 'page';
+  readonly bearer: 'required' | 'optional' | 'own';
   readonly maxMessageBytes: number;
   /** Whether the listener for devices serves the route too. */
   readonly isOnDeviceListener: boolean;
-  /** Whether this process has verified the URL or the page before; such handshakes pass the limit of failed attempts. */
+  /** Whether this process has verified the URL before; such handshakes pass the limit of failed attempts. */
   readonly isVerified?: (request: UpgradeRequest) => boolean;
   /** @throws ProblemError when the route rejects the handshake */
   accept(handshake: Handshake): Promise<AcceptedUpgrade>;
@@ -153,7 +152,6 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     presentedCertificate: PresentedCertificate,
   ): Promise<{ caller: Caller | undefined; token: string | undefined }> {
     const { origin, authorization } = request.headers;
-    if (bearer === 'page') return { caller: undefined, token: undefined };
     if (origin !== undefined && authorization === undefined) {
       throwProblem('origin_not_allowed', 'A page in a browser cannot open this WebSocket.');
     }
@@ -170,8 +168,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     const { authorization } = request.headers;
     // Device tokens are verified without a query.
     if (bearer === 'own') return false;
-    if (authorization === undefined || bearer === 'page')
-      return bearer !== 'required' && key !== '';
+    if (authorization === undefined) return bearer !== 'required' && key !== '';
     const token = bearerPattern.exec(authorization)?.[1];
     return token !== undefined && verifyToken.isVerified?.(token) !== true;
   }

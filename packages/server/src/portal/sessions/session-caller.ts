@@ -1,5 +1,5 @@
 // Finds the caller of a portal page request by its cookie, which is valid for no other request.
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import type {
@@ -52,23 +52,7 @@ export type SessionCaller = {
   readonly findCaller: FindSessionCaller;
   /** Returns the session of a request whose caller `findCaller` has found. */
   sessionOf(request: FastifyRequest): PortalSession | undefined;
-  /**
-   * Returns the page of a WebSocket handshake, in which a page cannot set a header.
-   *
-   * @throws ProblemError for a page that is not of the portal
-   */
-  pageOfHandshake(handshake: IncomingMessage): PortalPage;
-  /**
-   * True if this process has found the session of the handshake valid before; it does not check the
-   * page.
-   */
-  hasKnownSession(handshake: IncomingMessage): boolean;
-  /** Returns the current caller at a device in such a page. @throws ProblemError if there is none */
-  callerAtDevice(page: PortalPage, device: string): Promise<Caller>;
 };
-
-/** A portal page, and the session of its browser. */
-export type PortalPage = SessionKey & { readonly origin: string };
 
 /** The session cookie and the context of a portal page request. */
 type PageCredentials = {
@@ -215,35 +199,5 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   return {
     findCaller: Object.assign(findCaller, { isVerified: isKnown }),
     sessionOf: (request) => used.get(request),
-
-    pageOfHandshake(handshake) {
-      const { headers } = handshake;
-      const site = portalUrls.findSite(headers.host ?? '');
-      // A browser always sends the origin of a page that opens a WebSocket, so the server requires
-      // it.
-      if (site === undefined || headers.origin !== site.origin) {
-        return throwProblem(
-          'origin_not_allowed',
-          'The origin of the page is not a portal address.',
-        );
-      }
-      const at = parseSessionCookie(readCookie(handshake, sessionCookie) ?? '');
-      if (at === undefined || !isFromOrigin(headers, site.origin)) {
-        return throwProblem('origin_not_allowed', 'The page has no session.');
-      }
-      return { ...at, origin: site.origin };
-    },
-
-    hasKnownSession(handshake) {
-      const at = parseSessionCookie(readCookie(handshake, sessionCookie) ?? '');
-      return at !== undefined && sessions.isKnown(at);
-    },
-
-    async callerAtDevice({ origin, ...at }, device) {
-      const caller = await callerIn(await sessionAt(at, origin, 'background'));
-      if (findDevice === undefined)
-        return throwProblem('route_not_found', 'A page can act as a device only in the demo.');
-      return callerAtDevice(findDevice, caller, device);
-    },
   };
 }

@@ -1,36 +1,25 @@
-// Creates the terminals in portal pages, whose routes exist only in the demo (ADR 0068).
+// Creates the simulated terminals of portal pages, whose routes exist only in the demo (ADR 0094).
 import type { FastifyInstance } from 'fastify';
-import type { WebSocketUpgrades } from '../../http/index.ts';
-import type { Clock, Log } from '../../platform/index.ts';
-import type { SessionCaller } from '../sessions/session-caller.ts';
-import { createTerminalConnections } from './accept-terminal-connections.ts';
-import { createConnectionTickets } from './connection-tickets.ts';
-import {
-  connectionsPath,
-  registerTerminalRoutes,
-  type TerminalRouteDeps,
-} from './terminal-routes.ts';
+import type { EventStreams } from '../../http/index.ts';
+import type { ChangeNotifier, Log } from '../../platform/index.ts';
+import { createControlledTerminals } from './controlled-terminals.ts';
+import type { StartSimulatedTerminal } from './simulated-terminal.ts';
+import { registerTerminalRoutes, type TerminalRoutePorts } from './terminal-routes.ts';
 
-export type { TerminalRouteDeps } from './terminal-routes.ts';
+export type { StartSimulatedTerminal } from './simulated-terminal.ts';
+export type { TerminalRoutePorts } from './terminal-routes.ts';
 
-type Deps = Omit<TerminalRouteDeps, 'callers' | 'tickets'> & {
-  readonly callers: SessionCaller;
-  readonly clock: Clock;
+type Ports = Pick<TerminalRoutePorts, 'callers' | 'provisioning'> & {
+  readonly live: Pick<ChangeNotifier, 'publish'>;
   readonly log: Log;
-  readonly masterKey: Buffer;
 };
 
-/** @example const terminals = createPortalTerminals(deps); terminals.register(app, upgrades); */
-export function createPortalTerminals(deps: Deps) {
-  const tickets = createConnectionTickets(deps);
-  const connections = createTerminalConnections({ ...deps, tickets });
+/** @example const terminals = createPortalTerminals(startTerminal, ports); */
+export function createPortalTerminals(start: StartSimulatedTerminal, ports: Ports) {
+  const terminals = createControlledTerminals({ ...ports, start });
   return {
-    register(app: FastifyInstance, upgrades: Pick<WebSocketUpgrades, 'add'>): void {
-      registerTerminalRoutes(app, { ...deps, tickets });
-      upgrades.add(connections.route(connectionsPath));
-    },
-    start: connections.start,
-    recheckNow: connections.recheckNow,
-    stop: connections.stop,
+    register: (app: FastifyInstance, streams: EventStreams): void =>
+      registerTerminalRoutes(app, { ...ports, terminals, streams }),
+    stop: terminals.stop,
   };
 }

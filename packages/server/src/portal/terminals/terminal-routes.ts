@@ -1,62 +1,69 @@
-// Registers the two routes of the virtual terminal in the demo: its devices and its connection.
+// Registers the routes of the virtual terminal in the demo: its devices, its event stream and its control.
 import {
   defined,
-  PortalTerminalConnection,
+  PortalTerminalAction,
   PortalTerminalList,
   ProblemError,
   throwProblem,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { WebPageTerminals } from '../../connector/index.ts';
-import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
+import {
+  type Caller,
+  type EventStreams,
+  eventStreamType,
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  readStreamCursor,
+  route,
+} from '../../http/index.ts';
 import { portalPath } from '../../identity/index.ts';
-import type { Ids } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
-import type { PortalSession } from '../sessions/sessions.ts';
-import { terminalProtocol } from './accept-terminal-connections.ts';
-import type { ConnectionTickets } from './connection-tickets.ts';
+import type { createControlledTerminals } from './controlled-terminals.ts';
+import type { SimulatedDevice } from './simulated-terminal.ts';
 
-export const connectionsPath = `${portalPath}/terminal-connections`;
+const terminalsPath = `${portalPath}/terminals`;
 const listName = 'listPortalTerminals';
+/** Made by the page when it is loaded. */
+const terminalQuery = Type.Object(
+  { page: Type.String({ pattern: '^[0-9a-f-]{36}$' }) },
+  { additionalProperties: false },
+);
 
-export type TerminalRouteDeps = {
-  readonly callers: Pick<SessionCaller, 'findCaller' | 'sessionOf'>;
-  readonly tickets: Pick<ConnectionTickets, 'issue' | 'goodSeconds'>;
-  readonly pages: WebPageTerminals;
+export type TerminalRoutePorts = {
+  readonly callers: Pick<SessionCaller, 'sessionOf'>;
+  readonly terminals: ReturnType<typeof createControlledTerminals>;
   readonly provisioning: Pick<Provisioning, 'logicalDevices' | 'terminals' | 'findDevice'>;
-  readonly ids: Pick<Ids, 'secret'>;
+  readonly streams: EventStreams;
 };
 
-type SellerRequest = { readonly caller: Caller; readonly session: PortalSession };
-
 /** Requires a request from a portal page whose user may sell for a merchant. */
-async function requireSeller(
-  { callers }: TerminalRouteDeps,
-  request: FastifyRequest,
-): Promise<SellerRequest> {
-  const caller = await callers.findCaller(request);
-  const session = callers.sessionOf(request);
-  if (caller === undefined || session === undefined) {
+function requireSeller({ callers }: TerminalRoutePorts, request: FastifyRequest): Caller {
+  const { caller } = request;
+  if (caller === undefined || callers.sessionOf(request) === undefined) {
     throw new ProblemError(
       'token_missing',
       'The request has no portal session. Sign in to the portal.',
     );
   }
-  request.caller = caller;
-  if (!caller.permissions.has('pay.sale') || caller.merchantId === undefined) {
+  if (caller.merchantId === undefined) {
     throwProblem(
       'permission_denied',
       'Only a user of a merchant with the permission pay.sale can use a terminal.',
     );
   }
-  return { caller, session };
+  return caller;
 }
 
-async function createConnection(deps: TerminalRouteDeps, { caller, session }: SellerRequest) {
-  const { tickets, pages, provisioning, ids } = deps;
-  const { organizationId, merchantId, deviceId } = caller;
+/** The hardware of the logical device in `X-Switchyard-Device`. */
+async function requireDevice(
+  ports: TerminalRoutePorts,
+  request: FastifyRequest,
+): Promise<SimulatedDevice> {
+  const { provisioning } = ports;
+  const { organizationId, merchantId, deviceId } = requireSeller(ports, request);
   if (deviceId === undefined) {
     return throwProblem(
       'permission_denied',
@@ -64,46 +71,38 @@ async function createConnection(deps: TerminalRouteDeps, { caller, session }: Se
     );
   }
   const logicalDevice = await provisioning.findDevice(organizationId, merchantId, deviceId);
-  if (logicalDevice?.physicalDeviceId === undefined) {
+  const { physicalDeviceId } = logicalDevice ?? {};
+  const terminal =
+    physicalDeviceId === undefined
+      ? undefined
+      : await provisioning.terminals.find(organizationId, physicalDeviceId);
+  if (terminal === undefined) {
     return throwProblem(
       'device_not_active',
       'The logical device has no hardware. Assign a physical device first.',
     );
   }
-  const device = await pages.requireUsableDevice(organizationId, logicalDevice.physicalDeviceId);
-  const { tsn, physicalDeviceId, storeId } = device;
-  const connectionId = ids.secret();
-  const order = await pages.register(device);
-  const ticket = tickets.issue(session, { connectionId, order, deviceId, physicalDeviceId });
-  return {
-    tsn,
-    deviceId,
-    storeId,
-    connectionUrl: `${session.origin.replace(/^http/, 'ws')}${connectionsPath}/${connectionId}`,
-    protocols: [terminalProtocol, ticket],
-    expiresIn: tickets.goodSeconds,
-    maxMessageBytes: pages.maxMessageBytes,
-  };
+  return terminal;
 }
 
-/** @example registerTerminalRoutes(app, deps); // only in the demo */
-export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRouteDeps): void {
-  const common = { tags: ['Portal'], isHidden: true, permission: 'public', errors: [] } as const;
+/** @example registerTerminalRoutes(app, ports); // only in the demo */
+export function registerTerminalRoutes(app: FastifyInstance, ports: TerminalRoutePorts): void {
+  const { terminals, provisioning, streams } = ports;
+  const common = { tags: ['Portal'], isHidden: true, permission: 'pay.sale', errors: [] } as const;
   route(app, {
     ...common,
     method: 'GET',
-    url: `${portalPath}/terminals`,
+    url: terminalsPath,
     operationId: listName,
-    summary: 'List the logical devices that the page can act as',
+    summary: 'List the logical devices whose terminals the page can simulate',
     query: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: PortalTerminalList },
     async handler(request, reply) {
-      const { caller } = await requireSeller(deps, request);
+      const { organizationId, merchantId } = requireSeller(ports, request);
       reply.header('cache-control', 'no-store');
-      const { organizationId, merchantId } = caller;
       const scope = { organizationId, ...defined({ merchantId }) };
       const page = readPageRequest(request.query, listName);
-      const devices = await deps.provisioning.logicalDevices.list(scope, {}, page);
+      const devices = await provisioning.logicalDevices.list(scope, {}, page);
       const items = devices.items.map(({ logicalDeviceId: deviceId, storeId, name }) => ({
         deviceId,
         storeId,
@@ -114,15 +113,41 @@ export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRoute
   });
   route(app, {
     ...common,
-    method: 'POST',
-    url: connectionsPath,
-    operationId: 'connectPortalTerminal',
-    summary: 'Create a terminal connection for the page',
-    response: { 201: PortalTerminalConnection },
+    method: 'GET',
+    url: `${terminalsPath}/events`,
+    operationId: 'followPortalTerminal',
+    summary: 'Start the terminal of a device, and send its state after each change',
+    query: terminalQuery,
+    produces: [eventStreamType],
+    response: { 204: null },
     async handler(request, reply) {
-      const seller = await requireSeller(deps, request);
-      reply.header('cache-control', 'no-store').code(201);
-      return createConnection(deps, seller);
+      const device = await requireDevice(ports, request);
+      const { source, leave } = terminals.enter(device, request.query.page);
+      const { socket } = request.raw;
+      if (socket.destroyed) leave();
+      else socket.once('close', leave);
+      try {
+        return await streams.send(request, reply, { ...source, after: readStreamCursor(request) });
+      } catch (error) {
+        socket.off('close', leave);
+        leave();
+        throw error;
+      }
+    },
+  });
+  route(app, {
+    ...common,
+    method: 'POST',
+    url: `${terminalsPath}/actions`,
+    operationId: 'controlPortalTerminal',
+    summary: 'Act as the cardholder at a terminal, or connect and disconnect it',
+    query: terminalQuery,
+    body: PortalTerminalAction,
+    response: { 204: null },
+    async handler(request, reply) {
+      const device = await requireDevice(ports, request);
+      await terminals.act(device, request.query.page, request.body);
+      reply.code(204);
     },
   });
 }

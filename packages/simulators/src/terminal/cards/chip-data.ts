@@ -1,6 +1,7 @@
 // The card data that the terminal reads: the EMV objects of a chip, or track 2.
 import { createHmac } from 'node:crypto';
-import type { CardEntry, TestCard } from './test-cards.ts';
+import type { CardEntry } from '@switchyard/contract';
+import type { TestCard } from './test-cards.ts';
 
 /** The transaction data that the chip objects depend on. */
 export type ChipTransaction = {
@@ -25,7 +26,7 @@ const cryptogramInformation = { Online: '80', Approves: '40', Declines: '00' } a
 const transactionCounterMax = 65_535;
 const cryptogramBytes = 8;
 /** First digit 2: international card with a chip; 1: without a chip. */
-const serviceCodes = { Chip: '201', Tap: '201', Stripe: '101' } as const;
+const serviceCodes = { Chip: '201', Tap: '201', Keyed: '201', Stripe: '101' } as const;
 
 const hex = (value: number, bytes: number) =>
   value

@@ -1,8 +1,14 @@
 // The test cards of the simulated terminal, and the behaviour of their holders.
+import type { CardEntry, WalletCard } from '@switchyard/contract';
 import { passesLuhn } from '@switchyard/emv';
 
-/** How the terminal reads a card: chip, contactless, magnetic stripe. */
-export type CardEntry = 'Chip' | 'Tap' | 'Stripe';
+/** The EntryMode of Nexo for each way to read a card. */
+export const nexoEntryModes = {
+  Chip: 'ICC',
+  Tap: 'Contactless',
+  Stripe: 'MagStripe',
+  Keyed: 'Keyed',
+} as const satisfies Record<CardEntry, string>;
 
 /** How the cardholder is verified: by PIN, signature, own device, or not at all. */
 export type CardholderVerification = 'Pin' | 'Signature' | 'Device' | 'None';
@@ -116,3 +122,23 @@ export const testCards: readonly TestCard[] = [
 export function findTestCard(name: string): TestCard | undefined {
   return testCards.find((card) => card.name === name);
 }
+
+/** The entries of the cards that a person can present. */
+const walletEntries: Readonly<Record<string, readonly CardEntry[]>> = {
+  mastercard: ['Tap', 'Chip', 'Keyed'],
+  visa: ['Tap', 'Chip', 'Keyed'],
+  phone: ['Tap'],
+  signature: ['Chip', 'Keyed'],
+  stripe: ['Stripe', 'Keyed'],
+};
+
+/**
+ * The test cards that a person can present at a manual terminal.
+ *
+ * @example
+ * walletCards.find(({ name }) => name === 'phone')?.entries; // ['Tap']
+ */
+export const walletCards: readonly WalletCard[] = testCards.flatMap(({ name, brand, number }) => {
+  const entries = walletEntries[name];
+  return entries === undefined ? [] : [{ name, brand, number, entries }];
+});

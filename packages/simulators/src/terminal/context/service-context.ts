@@ -1,4 +1,5 @@
 // The parameters of every service: the call with its till, and the parts of the terminal.
+import type { CardholderPrompt } from '@switchyard/contract';
 import type {
   AnyMessage,
   Header,
@@ -47,6 +48,8 @@ export type ScreenContent = {
     | 'Message'
     | 'OutOfService';
   readonly lines: readonly string[];
+  /** The input for which a manual terminal waits. */
+  readonly prompt?: CardholderPrompt;
 };
 
 /**
@@ -125,6 +128,26 @@ export type TerminalTimes = {
   readonly saleValidMs: number;
 };
 
+/** What the terminal asks a cardholder for. */
+export type CardRequest = {
+  readonly amount: number;
+  /** Absent where no amount is paid. */
+  readonly currency?: string | undefined;
+  /** Amount as text for the display. */
+  readonly text: string;
+};
+
+/** The person at a manual terminal. Each call ends with the signal, with Stop and after the time limit. */
+export type Cardholder = {
+  presentCard(request: CardRequest, signal: AbortSignal): Promise<TestCard>;
+  /** The chip of a card that was tapped; undefined where the card has none. */
+  insertCard(card: TestCard, text: string, signal: AbortSignal): Promise<TestCard | undefined>;
+  /** @throws ServiceError `WrongPIN` after three wrong PINs */
+  enterPin(text: string, tries: number, signal: AbortSignal): Promise<string>;
+  /** False where the cardholder does not sign. */
+  sign(text: string, signal: AbortSignal): Promise<boolean>;
+};
+
 export type ServiceContext = {
   readonly poiId: string;
   readonly serialNumber: string;
@@ -142,6 +165,8 @@ export type ServiceContext = {
   readonly runtime: RuntimeState;
   readonly show: (state: ScreenContent['state'], ...lines: string[]) => void;
   readonly emit: (event: TerminalEvent) => void;
+  /** Absent where the terminal simulates the cardholder. */
+  readonly cardholder: Cardholder | undefined;
   /** Asks the cashier; undefined where the till does not support it or does not answer. */
   readonly askCashier: (
     call: { readonly header: Header; readonly channel: TerminalChannel },

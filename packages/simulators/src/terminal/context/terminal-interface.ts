@@ -1,4 +1,5 @@
 // The options and the interface of the simulated terminal.
+import type { CardholderInput } from '@switchyard/contract';
 import type { PinPadKeys } from '../cards/pin-pad.ts';
 import type { TerminalFault } from '../cards/test-amounts.ts';
 import type { TerminalPlatform } from '../platform/payments-api.ts';
@@ -30,6 +31,8 @@ export type TerminalOptions = {
   readonly countryNumeric?: string;
   /** Whether services need a login first; default no. */
   readonly loginRequired?: boolean;
+  /** Whether a person presents cards, enters the PIN and signs, with `input`; default no. */
+  readonly isManual?: boolean;
   readonly onEvent?: (event: TerminalEvent) => void;
 };
 
@@ -49,6 +52,8 @@ export type Terminal = {
   /** Sends event notifications to this channel until it is detached. */
   attach(channel: TerminalChannel): () => void;
   screen(): ScreenContent;
+  /** An action of the cardholder at a manual terminal. */
+  input(input: CardholderInput): void;
   /** The card of the next payments. */
   setCard(name: string): void;
   /** The fault of the next payment. */

@@ -1,10 +1,10 @@
 // Authorizes a sale at the platform with encrypted card data, and again with a PIN where the platform requires it.
-import { defined, type Transaction } from '@switchyard/contract';
+import { type CardEntry, defined, type Transaction } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
 import { passOnReason, type Structure } from '@switchyard/nexo';
 import { buildChipData, type ChipTransaction, track2Of } from '../cards/chip-data.ts';
-import type { CardEntry, TestCard } from '../cards/test-cards.ts';
+import type { TestCard } from '../cards/test-cards.ts';
 import {
   PowerLostError,
   type ServiceCall,
@@ -55,7 +55,12 @@ type SaleAttempt = {
 };
 
 const attemptsMax = 4;
-const entryModes = { Chip: 'ContactChip', Tap: 'ContactlessChip', Stripe: 'MagStripe' } as const;
+const entryModes = {
+  Chip: 'ContactChip',
+  Tap: 'ContactlessChip',
+  Stripe: 'MagStripe',
+  Keyed: 'Keyed',
+} as const;
 const unpredictableBytes = 4;
 const codeDigits = 6;
 const orderMax = 64;
@@ -71,7 +76,12 @@ function nextNumber({ store }: ServiceContext): number {
 const clientTransactionIdOf = ({ serialNumber, now }: ServiceContext, number: number): string =>
   `${serialNumber}-${now().toString(36)}-${number}`;
 
-/** The card fields of a sale, encrypted with one key of the PIN pad. */
+function clearCardOf({ number, expiry }: TestCard) {
+  const [year, month] = [expiry.slice(0, 2), expiry.slice(2)].map(Number) as [number, number];
+  return { number, expiryMonth: month, expiryYear: 2000 + year };
+}
+
+/** The card fields of a sale, encrypted with one key of the PIN pad; a typed number is in clear. */
 function cardFields(
   context: ServiceContext,
   sale: Sale,
@@ -80,6 +90,8 @@ function cardFields(
 ): object {
   const { pad, store, now, random, countryNumeric } = context;
   const { card, entry, pin } = attempt;
+  const entryMode = entryModes[entry];
+  if (entry === 'Keyed') return { entryMode, instrument: { card: clearCardOf(card) } };
   const transaction = pad.next();
   store.update({ keys: pad.counter() });
   const objects = () =>
@@ -100,7 +112,7 @@ function cardFields(
       ? transaction.encrypt('Track2', Buffer.from(track2Of(card, entry)))
       : transaction.encrypt('Emv', Buffer.from(objects(), 'hex'));
   return {
-    entryMode: entryModes[entry],
+    entryMode,
     instrument: { encrypted },
     ...(pin === undefined ? {} : transaction.pin(pin, card)),
   };
@@ -212,6 +224,18 @@ function nextAttempt(
   return { ...before, stepUpOf: isTap ? transactionId : undefined };
 }
 
+/** Asks a person to insert the card where the platform requires the chip after a tap. */
+async function withInsertedCard(
+  { signal }: ServiceCall,
+  { cardholder }: ServiceContext,
+  { text }: Sale,
+  { before, next }: { before: SaleAttempt; next: SaleAttempt | undefined },
+): Promise<SaleAttempt | undefined> {
+  if (cardholder === undefined || next === undefined || next.entry === before.entry) return next;
+  const card = await cardholder.insertCard(next.card, text, signal);
+  return card === undefined ? undefined : { ...next, card };
+}
+
 /** The chip approves alone; the sale is valid once its upload is stored. */
 async function approveOffline(
   { signal }: ServiceCall,
@@ -303,7 +327,8 @@ export async function authorizeSale(
         isPinEntered: attempt.pin !== undefined,
       };
     }
-    attempt = nextAttempt(attempt, transaction);
+    const next = nextAttempt(attempt, transaction);
+    attempt = await withInsertedCard(call, context, sale, { before: attempt, next });
     isPinRequired = true;
   }
   if (transaction === undefined) throw new ServiceError('Cancel');

@@ -46,14 +46,16 @@ export async function readCard(
   context: ServiceContext,
   request: {
     readonly amount: number;
+    readonly currency?: string;
     readonly text: string;
     readonly reference?: string | undefined;
   },
 ): Promise<TestCard> {
-  const { show, sleep, times } = context;
+  const { show, sleep, times, cardholder } = context;
   const { amount, text, reference } = request;
   const acquiredCard = findAcquiredCard(call, context, reference);
   if (acquiredCard !== undefined) return acquiredCard;
+  if (cardholder !== undefined) return cardholder.presentCard(request, call.signal);
   show('Card', text, ...asksFor);
   const card = nextCard(context, amount);
   if (card.behaviour === 'Absent') return waitForCardTimeout(context, call.signal);
@@ -71,9 +73,10 @@ export async function readCard(
 /** Enters a PIN; its digits never leave the PIN pad. */
 export async function enterPin(
   call: Pick<ServiceCall, 'signal'>,
-  { show, sleep, times }: ServiceContext,
+  { show, sleep, times, cardholder }: ServiceContext,
   { card, text, tries }: { readonly card: TestCard; readonly text: string; readonly tries: number },
 ): Promise<string> {
+  if (cardholder !== undefined) return cardholder.enterPin(text, tries, call.signal);
   const digits = card.pins[Math.min(tries, card.pins.length - 1)] ?? '';
   for (let typed = 0; typed <= digits.length; typed += 1) {
     show('Pin', text, tries === 0 ? 'PIN' : 'Wrong PIN, try again', '*'.repeat(typed));

@@ -14,6 +14,7 @@ export type SaleBehaviour =
   | 'Approves'
   | 'Declines'
   | 'AsksPin'
+  | 'RequiresChip'
   | 'TakesHalf'
   | 'LosesAnswer'
   | 'NeverGets'
@@ -93,7 +94,7 @@ export function createFakePlatform() {
     if (behaviour === 'KsnReused') {
       return Promise.resolve({ outcome: 'Refused', status: 422, code: 'ksn_reused' });
     }
-    const isDeclined = ['Declines', 'AsksPin', 'WrongPin'].includes(behaviour);
+    const isDeclined = ['Declines', 'AsksPin', 'RequiresChip', 'WrongPin'].includes(behaviour);
     const isReserved = body['captureMode'] === 'Deferred';
     const row: Row = {
       body:
@@ -109,13 +110,16 @@ export function createFakePlatform() {
     const reasons = {
       Declines: { category: 'SoftDecline', code: '51', reason: 'InsufficientFunds' },
       AsksPin: { category: 'SoftDecline', code: '65', reason: 'PinOrChipRequired' },
+      RequiresChip: { category: 'SoftDecline', code: '65', reason: 'PinOrChipRequired' },
       WrongPin: { category: 'SoftDecline', code: '55', reason: 'InvalidPin' },
     } as const;
     const response = reasons[behaviour as keyof typeof reasons];
     return Promise.resolve(
       view(row, {
         ...defined({ response }),
-        ...(isDeclined && behaviour !== 'Declines' ? { terminalAction: 'AskPin' } : {}),
+        ...(isDeclined && behaviour !== 'Declines'
+          ? { terminalAction: behaviour === 'RequiresChip' ? 'UseChip' : 'AskPin' }
+          : {}),
       }),
     );
   }

@@ -2,6 +2,7 @@
 import { defined } from '@switchyard/contract';
 import { amountReason, NexoError, type Structure, toAmount, toMinorUnits } from '@switchyard/nexo';
 import { maskAccountId, maskNumber } from '../cards/mask-account-ids.ts';
+import { nexoEntryModes } from '../cards/test-cards.ts';
 import {
   type ReplyBody,
   type ServiceCall,
@@ -15,8 +16,6 @@ import {
   balanceOf,
   changeBalance,
 } from '../storage/gift-card-and-point-balances.ts';
-
-const entryModes = { Chip: ['ICC'], Tap: ['Contactless'], Stripe: ['MagStripe'] } as const;
 
 function poiDataOf({ serialNumber, now, store }: ServiceContext): Structure<'POIData'> {
   const number = store.read().transactions + 1;
@@ -53,7 +52,7 @@ export async function cardAcquisition(
       CardData: {
         PaymentBrand: card.brand,
         MaskedPan: maskNumber(card.number),
-        EntryMode: entryModes[card.entry],
+        EntryMode: [nexoEntryModes[card.entry]],
       },
     },
   };

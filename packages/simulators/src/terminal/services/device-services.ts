@@ -1,6 +1,7 @@
 // Device services: display, input, printer, sound, card reader, PIN pad.
 import { defined } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
+import { nexoEntryModes } from '../cards/test-cards.ts';
 import {
   type ReplyBody,
   type ServiceCall,
@@ -197,7 +198,7 @@ export async function cardReaderInit(
   context.runtime.acquiredCard = { card, reference: '', saleId: call.header.SaleID, until };
   const answer: Structure<'CardReaderInitResponse'> = {
     Response: successResponse,
-    EntryMode: [{ Chip: 'ICC', Tap: 'Contactless', Stripe: 'MagStripe' }[card.entry]],
+    EntryMode: [nexoEntryModes[card.entry]],
     ...(card.entry === 'Stripe'
       ? {}
       : { ICCResetData: { ATRValue: bytesOf(answerToReset), CardStatusWords: bytesOf('9000') } }),

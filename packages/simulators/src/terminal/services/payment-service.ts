@@ -10,7 +10,7 @@ import {
   toMinorUnits,
 } from '@switchyard/nexo';
 import { testAmountOf } from '../cards/test-amounts.ts';
-import type { TestCard } from '../cards/test-cards.ts';
+import { nexoEntryModes, type TestCard } from '../cards/test-cards.ts';
 import {
   PowerLostError,
   type ReplyBody,
@@ -34,8 +34,6 @@ import { type OperationResult, requireOriginal, runOperation } from './transacti
 
 type Request = ServiceCall<'PaymentRequest'>;
 type Answer = Structure<'PaymentResponse'>;
-
-const entryModes = { Chip: ['ICC'], Tap: ['Contactless'], Stripe: ['MagStripe'] } as const;
 
 function requireMinorUnits(amount: number | undefined, currency: string): number {
   try {
@@ -163,7 +161,7 @@ function onlineAnswer(
     PaymentInstrumentData: {
       PaymentInstrumentType: 'Card',
       CardData: {
-        EntryMode: entryModes[card.entry],
+        EntryMode: [nexoEntryModes[card.entry]],
         ...tokenFields({ body }, transaction),
       },
     },
@@ -209,18 +207,24 @@ function printReceipt({ runtime, emit }: ServiceContext, { receipt }: Transactio
   if (runtime.hasPaper) emit({ type: 'Printed', lines: runtime.lastReceipt });
 }
 
-/** The cashier checks the signature, where the till supports it. */
+/** The cashier checks the signature, where the till supports it; at a manual terminal a person signs. */
 async function checkSignature(
   call: Request,
   context: ServiceContext,
-  card: TestCard,
+  { card, text }: { readonly card: TestCard; readonly text: string },
   { clientTransactionId, transactionId }: Transaction,
 ): Promise<void> {
+  const { cardholder, askCashier } = context;
   if (card.verification !== 'Signature') return;
-  const isRight = await context.askCashier(call, 'Is the signature right?');
+  const isRight = await (cardholder === undefined
+    ? askCashier(call, 'Is the signature right?')
+    : cardholder.sign(text, call.signal));
   call.signal.throwIfAborted();
   if (isRight !== false) return;
-  const fault = new ServiceError('Refusal', 'signature_refused', transactionId);
+  const fault =
+    cardholder === undefined
+      ? new ServiceError('Refusal', 'signature_refused', transactionId)
+      : new ServiceError('Cancel', 'signature_missing_reversed', transactionId);
   const reason = 'CustomerCancel';
   queueReversal(context, { clientTransactionId, reason, until: context.now() }, fault);
   throw fault;
@@ -248,7 +252,8 @@ async function processSale(call: Request, context: ServiceContext): Promise<Repl
     const { currency } = sale;
     const isOnline = approval.approvedBy === 'Platform';
     const amount = isOnline ? approval.transaction.authorizedAmount : sale.amount;
-    if (isOnline) await checkSignature(call, context, card, approval.transaction);
+    if (isOnline)
+      await checkSignature(call, context, { card, text: sale.text }, approval.transaction);
     const type = totalsType(sale, call.body.PaymentData?.PaymentType);
     const line = { type, brand: card.brand, currency, amount, ...totalsOwner(call) };
     const answer = isOnline

@@ -7,7 +7,7 @@ import { StateBadge, type Tone } from '../../../components/values/state-badge.ts
 import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
 import { JsonView } from './json-view.tsx';
-import type { MessageExchange } from './point-of-sale/message-exchanges.ts';
+import type { MessageExchange } from './point-of-sale.ts';
 import './message-log.css';
 
 const oneDigit = { minimumFractionDigits: 1, maximumFractionDigits: 1 };

@@ -3,11 +3,12 @@ import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { FormEvent, ReactNode } from 'react';
 import { Icon } from '../../../components/icon.tsx';
+import { ErrorMessage } from '../../../components/layout/error-message.tsx';
 import { Panel } from '../../../components/layout/page.tsx';
 import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
-import type { MoneyAmount, ServiceOutcome } from './point-of-sale/point-of-sale.ts';
-import type { OpenNexoSession } from './use-nexo-session.ts';
+import type { MoneyAmount, ServiceOutcome } from './point-of-sale.ts';
+import type { UsedPointOfSale } from './use-point-of-sale.ts';
 
 type Tone = 'good' | 'bad' | 'warn';
 
@@ -20,18 +21,17 @@ const tones: Readonly<Record<ServiceOutcome['result'], Tone>> = {
 };
 
 export function PointOfSalePanel({
-  used: { session, view },
+  used: { till, view, fault },
   enteredAmount,
   fields,
 }: {
-  readonly used: OpenNexoSession;
+  readonly used: UsedPointOfSale;
   /** The entered amount. */
   readonly enteredAmount: MoneyAmount | undefined;
   readonly fields: ReactNode;
 }) {
   const t = useTranslate('virtual-terminal');
-  const { running, ended } = view.pointOfSale;
-  const till = session.pointOfSale();
+  const { running, ended } = view;
   const canPay = till !== undefined && running === undefined && enteredAmount !== undefined;
   function pay(event: FormEvent): void {
     event.preventDefault();
@@ -67,6 +67,7 @@ export function PointOfSalePanel({
         </div>
       </form>
       <div aria-live="polite">
+        {fault !== undefined && <ErrorMessage fault={fault} />}
         {running !== undefined && (
           <p className="sy-nexo-running">
             {t(running.isAsking ? 'nexo.till.asking' : `nexo.till.running.${running.service}`)}

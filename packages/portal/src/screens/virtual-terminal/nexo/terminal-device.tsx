@@ -2,13 +2,19 @@
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { useTranslate } from '../../../locales/index.ts';
 import { TerminalFrame } from '../terminal-frame.tsx';
-import type { ScreenState, TerminalKey } from './terminal/terminal-panel.ts';
 import { TerminalScreen } from './terminal-screen.tsx';
-import type { OpenNexoSession } from './use-nexo-session.ts';
+import type { SimulatedTerminal } from './use-simulated-terminal.ts';
+import {
+  digitKeys,
+  type TerminalDisplay,
+  type TerminalKey,
+  type useTerminalKeys,
+} from './use-terminal-keys.ts';
 
-const digits: readonly TerminalKey[] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
-const typing: readonly ScreenState['state'][] = ['Pin', 'Number'];
-const waiting: readonly ScreenState['state'][] = [...typing, 'Card', 'Signature'];
+type Press = (key: TerminalKey) => void;
+
+const typing: readonly TerminalDisplay['state'][] = ['Pin', 'Number'];
+const waiting: readonly TerminalDisplay['state'][] = [...typing, 'Card', 'Signature'];
 const keyOfKeyboard: Readonly<Record<string, TerminalKey>> = {
   Enter: 'Ok',
   Backspace: 'Clear',
@@ -16,7 +22,7 @@ const keyOfKeyboard: Readonly<Record<string, TerminalKey>> = {
 };
 
 /** Moves the keyboard focus to the terminal when it waits for input. */
-function useHands(state: ScreenState['state'], press: (key: TerminalKey) => void) {
+function useKeyboard(state: TerminalDisplay['state'], press: Press) {
   const device = useRef<HTMLElement>(null);
   useEffect(() => {
     if (typing.includes(state)) device.current?.focus({ preventScroll: true });
@@ -34,26 +40,34 @@ function useHands(state: ScreenState['state'], press: (key: TerminalKey) => void
   return { device, onKeyDown };
 }
 
-export function TerminalDevice({ used: { session, view } }: { readonly used: OpenNexoSession }) {
+export function TerminalDevice({
+  view,
+  keys: { display, press, sign },
+  receipt,
+}: {
+  readonly view: SimulatedTerminal['view'];
+  readonly keys: ReturnType<typeof useTerminalKeys>;
+  /** The customer receipt of the last payment. */
+  readonly receipt: readonly string[];
+}) {
   const t = useTranslate('virtual-terminal');
-  const { screen, tsn, link, pointOfSale: till } = view;
-  const { device, onKeyDown } = useHands(screen.state, session.press);
-  const receipt = screen.state === 'Approved' ? (till.ended?.receipt ?? []) : [];
-  const isOnline = link.state === 'Online';
+  const { state } = display;
+  const { device, onKeyDown } = useKeyboard(state, press);
+  const isOnline = view?.connection === 'Online';
   return (
     <div className="sy-pos-stand">
       <TerminalFrame
         label={t('nexo.terminal')}
-        state={screen.state}
+        state={state}
         frame={device}
         onKeyDown={onKeyDown}
         screen={
           <TerminalScreen
-            screen={screen}
-            onSign={session.sign}
+            display={display}
+            onSign={sign}
             bar={
               <div className="sy-pos-bar">
-                <span className="sy-cut">{tsn ?? '…'}</span>
+                <span className="sy-cut">{view?.tsn ?? '…'}</span>
                 <span className="sy-pos-signal" data-online={isOnline}>
                   {t(`nexo.link.short.${isOnline ? 'online' : 'offline'}`)}
                 </span>
@@ -63,8 +77,8 @@ export function TerminalDevice({ used: { session, view } }: { readonly used: Ope
         }
         keys={
           <div className="sy-pos-hands">
-            <Keypad state={screen.state} press={session.press} />
-            <Paper lines={receipt} />
+            <Keypad state={state} press={press} />
+            <Paper lines={state === 'Approved' ? receipt : []} />
           </div>
         }
       />
@@ -76,14 +90,14 @@ function Keypad({
   state,
   press,
 }: {
-  readonly state: ScreenState['state'];
-  readonly press: (key: TerminalKey) => void;
+  readonly state: TerminalDisplay['state'];
+  readonly press: Press;
 }) {
   const t = useTranslate('virtual-terminal');
   const isTyping = typing.includes(state);
   return (
     <div className="sy-pos-keys">
-      {[...digits, '0' as TerminalKey].map((key) => (
+      {digitKeys.map((key) => (
         <button
           key={key}
           type="button"

@@ -1,4 +1,5 @@
 /** The content of the terminal screen. */
+import { toMinorUnits } from '@switchyard/nexo';
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from '../../../components/icon.tsx';
 import { useTranslate } from '../../../locales/index.ts';
@@ -6,9 +7,9 @@ import { useFormats } from '../../../session/use-session.ts';
 import { groupCardDigits } from '../simulated-outcomes.ts';
 import { ContactlessSymbol, type ScreenTone } from '../terminal-frame.tsx';
 import { SignaturePad } from './signature-pad.tsx';
-import { type MoneyAmount, pinTries, type ScreenState } from './terminal/terminal-panel.ts';
+import type { TerminalDisplay } from './use-terminal-keys.ts';
 
-const icons: Readonly<Record<ScreenState['state'], IconName>> = {
+const icons: Readonly<Record<TerminalDisplay['state'], IconName>> = {
   Idle: 'store',
   Starting: 'refresh',
   Off: 'offline',
@@ -17,11 +18,12 @@ const icons: Readonly<Record<ScreenState['state'], IconName>> = {
   Pin: 'key',
   Signature: 'edit',
   Busy: 'refresh',
+  Message: 'info',
   Approved: 'check',
   Reversed: 'refund',
   Declined: 'close',
 };
-const tones: Partial<Readonly<Record<ScreenState['state'], ScreenTone>>> = {
+const tones: Partial<Readonly<Record<TerminalDisplay['state'], ScreenTone>>> = {
   Starting: 'busy',
   Busy: 'busy',
   Approved: 'good',
@@ -29,87 +31,104 @@ const tones: Partial<Readonly<Record<ScreenState['state'], ScreenTone>>> = {
   Declined: 'bad',
 };
 
-function Amount({ sum }: { readonly sum: MoneyAmount | undefined }) {
+/** The terminal shows an amount as `12.50 EUR`. */
+const amountLine = /^(\d+(?:\.\d+)?) ([A-Z]{3})$/;
+
+function Amount({ line = '' }: { readonly line: string | undefined }) {
   const formats = useFormats();
-  if (sum === undefined) return null;
-  return <p className="sy-pos-amount">{formats.money(sum.amount, sum.currency)}</p>;
+  const [, amount, currency] = amountLine.exec(line) ?? [];
+  if (amount === undefined || currency === undefined) return null;
+  return (
+    <p className="sy-pos-amount">
+      {formats.money(toMinorUnits(Number(amount), currency), currency)}
+    </p>
+  );
 }
 
-function Detail({ screen, onSign }: { readonly screen: ScreenState; readonly onSign: () => void }) {
+function Detail({
+  display,
+  onSign,
+}: {
+  readonly display: TerminalDisplay;
+  readonly onSign: () => void;
+}) {
   const t = useTranslate('virtual-terminal');
-  switch (screen.state) {
+  const { lines, typed, pinTriesLeft } = display;
+  switch (display.state) {
     case 'Card':
       return (
         <p className="sy-pos-text">
-          {t(screen.hint === 'Insert' ? 'nexo.screen.insertText' : 'nexo.screen.cardText')}
+          {t(isChipOnly(display) ? 'nexo.screen.insertText' : 'nexo.screen.cardText')}
         </p>
       );
     case 'Number':
       return (
         <>
-          <p className="sy-pos-digits">{groupCardDigits(screen.digits) || '–'}</p>
-          {screen.isWrong && <p className="sy-pos-warning">{t('nexo.screen.wrongNumber')}</p>}
+          <p className="sy-pos-digits">{groupCardDigits(typed) || '–'}</p>
+          {display.isWrongNumber && (
+            <p className="sy-pos-warning">{t('nexo.screen.wrongNumber')}</p>
+          )}
         </>
       );
     case 'Pin':
       return (
         <>
-          <p className="sy-unseen">{t('nexo.screen.typed', { count: screen.typed })}</p>
+          <p className="sy-unseen">{t('nexo.screen.typed', { count: typed.length })}</p>
           <p className="sy-pos-dots" aria-hidden="true">
-            {Array.from({ length: Math.max(4, screen.typed) }, (_, at) => (
+            {Array.from({ length: Math.max(4, typed.length) }, (_, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: dots without a content of their own
-              <span key={at} data-typed={at < screen.typed} />
+              <span key={at} data-typed={at < typed.length} />
             ))}
           </p>
-          {screen.triesLeft < pinTries && (
-            <p className="sy-pos-warning">
-              {t('nexo.screen.wrongPin', { count: screen.triesLeft })}
-            </p>
+          {pinTriesLeft !== undefined && (
+            <p className="sy-pos-warning">{t('nexo.screen.wrongPin', { count: pinTriesLeft })}</p>
           )}
         </>
       );
     case 'Signature':
       return <SignaturePad onSign={onSign} />;
     case 'Declined':
-      return <p className="sy-pos-text sy-broken">{screen.condition}</p>;
+    case 'Message':
+      return <p className="sy-pos-text sy-broken">{lines.join(' · ').replaceAll('_', ' ')}</p>;
     default:
       return null;
   }
 }
 
-function titleOf(screen: ScreenState): string {
-  return screen.state === 'Card' && screen.hint === 'Insert' ? 'Insert' : screen.state;
-}
+const isChipOnly = ({ entries }: TerminalDisplay): boolean =>
+  entries.length === 1 && entries[0] === 'Chip';
 
 export function TerminalScreen({
-  screen,
+  display,
   bar,
   onSign,
 }: {
-  readonly screen: ScreenState;
+  readonly display: TerminalDisplay;
   /** The top line of the screen. */
   readonly bar: ReactNode;
   readonly onSign: () => void;
 }) {
   const t = useTranslate('virtual-terminal');
-  const { state } = screen;
-  const sum = 'sum' in screen ? screen.sum : undefined;
+  const { state, lines } = display;
+  const isInsert = state === 'Card' && isChipOnly(display);
   return (
     <div className="sy-pos-screen" data-tone={tones[state] ?? 'plain'} data-state={state}>
       {bar}
       <div className="sy-pos-content" aria-live="polite">
         {state !== 'Signature' && (
           <span className="sy-pos-icon">
-            {state === 'Card' && screen.hint === undefined ? (
+            {state === 'Card' && !isInsert ? (
               <ContactlessSymbol size={34} />
             ) : (
               <Icon name={icons[state]} size={30} />
             )}
           </span>
         )}
-        <Amount sum={sum} />
-        <p className="sy-pos-title">{t(`nexo.screen.${titleOf(screen)}`)}</p>
-        <Detail screen={screen} onSign={onSign} />
+        <Amount line={lines[0]} />
+        {state !== 'Message' && (
+          <p className="sy-pos-title">{t(`nexo.screen.${isInsert ? 'Insert' : state}`)}</p>
+        )}
+        <Detail display={display} onSign={onSign} />
       </div>
     </div>
   );

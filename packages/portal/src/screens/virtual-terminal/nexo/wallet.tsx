@@ -1,49 +1,61 @@
 /** Selects a test card and how it is read. */
 import { Button } from '@mantine/core';
+import type { CardEntry, WalletCard } from '@switchyard/contract';
 import { useState } from 'react';
 import { Panel } from '../../../components/layout/page.tsx';
 import { useTranslate } from '../../../locales/index.ts';
 import { ContactlessSymbol } from '../terminal-frame.tsx';
-import type { PresentedCard, ScreenState } from './terminal/terminal-panel.ts';
-import { cardEntryMethods, type TestCard, testCardPin, testCards } from './terminal/test-cards.ts';
 import './wallet.css';
 
 const lastDigits = 4;
+/** The PIN of all test cards. */
+const testCardPin = '1234';
+const cardEntries: readonly CardEntry[] = ['Tap', 'Chip', 'Stripe', 'Keyed'];
 
 export function Wallet({
-  screen,
+  cards,
+  acceptedEntries,
   present,
 }: {
-  readonly screen: ScreenState;
-  readonly present: (presented: PresentedCard) => void;
+  readonly cards: readonly WalletCard[];
+  /** How the terminal accepts a card now. */
+  readonly acceptedEntries: readonly CardEntry[];
+  readonly present: (card: WalletCard, entry: CardEntry) => void;
 }) {
   const t = useTranslate('virtual-terminal');
-  const [card, setCard] = useState<TestCard>(testCards[0] as TestCard);
-  const acceptedWays = screen.state === 'Card' ? screen.ways : [];
+  const [chosenName, setChosenName] = useState(cards[0]?.name);
+  const chosen = cards.find(({ name }) => name === chosenName);
+  const canPresent = (entry: CardEntry) =>
+    acceptedEntries.includes(entry) && chosen?.entries.includes(entry) === true;
   return (
     <Panel title={t('nexo.wallet.title')}>
       <div className="sy-wallet">
         <fieldset className="sy-wallet-cards">
           <legend className="sy-unseen">{t('nexo.wallet.title')}</legend>
-          {testCards.map((each) => (
-            <Card key={each.name} card={each} isChosen={each === card} choose={setCard} />
+          {cards.map((card) => (
+            <Card
+              key={card.name}
+              card={card}
+              isChosen={card === chosen}
+              choose={() => setChosenName(card.name)}
+            />
           ))}
         </fieldset>
         <div className="sy-wallet-ways">
-          {cardEntryMethods.map((way) => (
+          {cardEntries.map((entry) => (
             <Button
-              key={way}
-              variant={acceptedWays.includes(way) && card.ways.includes(way) ? 'filled' : 'default'}
-              disabled={!acceptedWays.includes(way) || !card.ways.includes(way)}
-              leftSection={way === 'Tap' ? <ContactlessSymbol size={16} /> : undefined}
-              onClick={() => present({ card, way })}
+              key={entry}
+              variant={canPresent(entry) ? 'filled' : 'default'}
+              disabled={!canPresent(entry)}
+              leftSection={entry === 'Tap' ? <ContactlessSymbol size={16} /> : undefined}
+              onClick={() => chosen !== undefined && present(chosen, entry)}
             >
-              {t(`nexo.wallet.ways.${way}`)}
+              {t(`nexo.wallet.ways.${entry}`)}
             </Button>
           ))}
         </div>
         <p className="sy-wallet-hint">
-          {t(screen.state === 'Card' ? 'nexo.wallet.now' : 'nexo.wallet.later')}
+          {t(acceptedEntries.length > 0 ? 'nexo.wallet.now' : 'nexo.wallet.later')}
         </p>
       </div>
     </Panel>
@@ -55,28 +67,26 @@ function Card({
   isChosen,
   choose,
 }: {
-  readonly card: TestCard;
+  readonly card: WalletCard;
   readonly isChosen: boolean;
-  readonly choose: (card: TestCard) => void;
+  readonly choose: () => void;
 }) {
   const t = useTranslate('virtual-terminal');
-  const { name, scheme, number, ways: can } = card;
+  const { name, brand, number, entries } = card;
   return (
     <label className="sy-wallet-card" data-card={name} data-chosen={isChosen}>
-      <input
-        type="radio"
-        name="wallet"
-        value={name}
-        checked={isChosen}
-        onChange={() => choose(card)}
-      />
+      <input type="radio" name="wallet" value={name} checked={isChosen} onChange={choose} />
       <span className="sy-wallet-face">
         <span className="sy-wallet-top">
-          {can.includes('Insert') ? <span className="sy-wallet-chip" aria-hidden="true" /> : <i />}
-          {can.includes('Tap') && <ContactlessSymbol size={16} />}
+          {entries.includes('Chip') ? (
+            <span className="sy-wallet-chip" aria-hidden="true" />
+          ) : (
+            <i />
+          )}
+          {entries.includes('Tap') && <ContactlessSymbol size={16} />}
         </span>
         <span className="sy-wallet-number">•••• {number.slice(-lastDigits)}</span>
-        <span className="sy-wallet-scheme">{scheme}</span>
+        <span className="sy-wallet-scheme">{brand}</span>
       </span>
       <span className="sy-wallet-name">{t(`nexo.wallet.cards.${name}`, { pin: testCardPin })}</span>
     </label>

@@ -1,0 +1,102 @@
+// Starts the simulated terminals that pages of the portal control (ADR 0094).
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { defined, errorCodes, type PortalTerminalView } from '@switchyard/contract';
+import type { CloudChannel } from '@switchyard/simulators';
+import type { Identity } from '../identity/index.ts';
+import type { Clock, Settings } from '../platform/index.ts';
+import type { StartSimulatedTerminal } from '../portal/index.ts';
+import { demoKeys } from '../vault/index.ts';
+import { seedCertificate } from './seed-device-certificates.ts';
+
+type Ports = {
+  readonly settings: Pick<Settings, 'dataDir' | 'baseUrl' | 'deviceAuthUrl'>;
+  /** Omitted behind a proxy that terminates TLS. */
+  readonly caFile: string | undefined;
+  readonly certificates: Identity['devices']['certificates'];
+  readonly clock: Clock;
+};
+
+type Connection = Pick<PortalTerminalView, 'connection' | 'refusal'>;
+
+/** A person reads the result, and needs time to take out a card. */
+const times = { stepMs: 2000, cardWaitMs: 90_000 };
+
+const connections = {
+  Registering: 'Connecting',
+  Connecting: 'Connecting',
+  Connected: 'Online',
+  Waiting: 'Waiting',
+  Superseded: 'Replaced',
+  Stopped: 'Unplugged',
+} as const satisfies Record<ReturnType<CloudChannel['state']>, PortalTerminalView['connection']>;
+
+/** The terminal repeats a refused attempt too, but only a person can remove the reason. */
+function isRefusal(code: string | undefined): boolean {
+  const facts = Object.entries(errorCodes).find(([name]) => name === code);
+  return facts !== undefined && !facts[1].retryable;
+}
+
+/** @example const start = createTerminalStarter({ settings, caFile, certificates, clock }); */
+export function createTerminalStarter(ports: Ports): StartSimulatedTerminal {
+  const { settings, caFile, certificates, clock } = ports;
+  const { dataDir, baseUrl, deviceAuthUrl } = settings;
+  return async (device, onChange) => {
+    const { tsn, physicalDeviceId } = device;
+    const { connectTerminalPlatform, connectToCloud, createTerminal, walletCards } = await import(
+      '@switchyard/simulators'
+    );
+    const { certFile, keyFile } = await seedCertificate({ certificates, clock }, dataDir, device);
+    const [cert, key, ca] = await Promise.all([
+      readFile(certFile, 'utf8'),
+      readFile(keyFile, 'utf8'),
+      caFile === undefined ? undefined : readFile(caFile, 'utf8'),
+    ]);
+    const access = { baseUrl, cert, key, ca };
+    const serialNumber = tsn.slice(tsn.lastIndexOf('-') + 1);
+    const { now } = clock;
+    const terminal = createTerminal({
+      tsn,
+      now,
+      times,
+      isManual: true,
+      dataDir: join(dataDir, 'portal-terminals', physicalDeviceId),
+      platform: connectTerminalPlatform({ ...access, deviceAuthUrl, serialNumber }, now),
+      // Not the keys of the same terminal at the command line, which counts its own transactions.
+      keys: demoKeys(dataDir).deviceKey(`${tsn} portal`, 'DukptTdes'),
+      random: (size) => randomBytes(size),
+      onEvent: ({ type }) => type === 'Screen' && onChange(),
+    });
+    let connection: Connection = { connection: 'Connecting' };
+    let cloud: CloudChannel | undefined;
+
+    function connect(): void {
+      const former = cloud;
+      const started = connectToCloud(terminal, {
+        ...access,
+        onState(state, code) {
+          if (cloud !== started) return;
+          connection = isRefusal(code)
+            ? { connection: 'Refused', ...defined({ refusal: code }) }
+            : { connection: connections[state] };
+          onChange();
+        },
+      });
+      cloud = started;
+      void former?.stop();
+    }
+
+    connect();
+    return {
+      view: () => ({ tsn, cards: walletCards, screen: terminal.screen(), ...connection }),
+      input: terminal.input,
+      connect,
+      disconnect: () => void cloud?.stop(),
+      async stop() {
+        await cloud?.stop();
+        await terminal.stop();
+      },
+    };
+  };
+}
