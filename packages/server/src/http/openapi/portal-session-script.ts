@@ -47,7 +47,7 @@ function requestInterceptor(session, headersField) {
   return (request) => {
     const { pathname, search } = new URL(request.url, location.href);
     const method = request.method.toUpperCase();
-    request.url = pathname + search;
+    request.url = location.origin + pathname + search;
     request.headers = Object.fromEntries(
       Object.entries(request.headers).filter(([name]) => !reservedHeaders.includes(name.toLowerCase())));
     request.headers['X-Switchyard-Portal'] = '1';
