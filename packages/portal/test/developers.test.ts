@@ -7,7 +7,7 @@ import { errorAdviceOf, matchesErrorFilters } from '../src/screens/api-console/e
 import {
   applicationKindOf,
   applicationKinds,
-  applicationOwner,
+  managingResource,
 } from '../src/screens/applications/application-kinds.ts';
 import {
   applicationInput,
@@ -105,9 +105,9 @@ describe('an application', () => {
 
   test('the client ID identifies applications that the platform created', () => {
     const id = '019823f0-5d2c-7b42-8c11-3f0a9d6e4c22';
-    assert.equal(applicationOwner({ clientId: `device-${id}` }), 'devices');
-    assert.equal(applicationOwner({ clientId: `pos-${id}` }), 'till');
-    assert.equal(applicationOwner({ clientId: 'device-of-mine' }), undefined);
+    assert.equal(managingResource({ clientId: `device-${id}` }), 'devices');
+    assert.equal(managingResource({ clientId: `pos-${id}` }), 'till');
+    assert.equal(managingResource({ clientId: 'device-of-mine' }), undefined);
   });
 
   test('the token command contains no secret and quotes every value', () => {

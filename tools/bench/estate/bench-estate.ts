@@ -14,7 +14,7 @@ import {
   runMeasuredStep,
 } from '../sales/measured-step.ts';
 import { createRandom } from '../sales/request-schedule.ts';
-import { configureEstate, fetchDeviceTokens } from './estate-configuration.ts';
+import { configureEstate, fetchDeviceTokens } from './configure-estate.ts';
 import { type EstateEnvironment, openEstateEnvironment } from './estate-environment.ts';
 import { benchImport, importOnceMore } from './estate-import.ts';
 import { type Listing, walkListing } from './estate-listing.ts';

@@ -19,7 +19,7 @@ import { median } from '../sales/find-knee.ts';
 import type { PrintLine } from '../sales/measured-step.ts';
 
 /** The longest time between two frames that users do not notice as a stall. */
-const frameMs = 100;
+const frameGapLimitMs = 100;
 
 type PortalFigures = {
   entryBytes: number;
@@ -229,7 +229,7 @@ function report(figures: PortalFigures): BenchResult {
         figures: [
           figure('scrolled to its end in', list.seconds, 'seconds'),
           figure('then, by the wheel: longest frame', list.longestFrameMs, wholeMilliseconds, {
-            under: frameMs,
+            under: frameGapLimitMs,
           }),
           figure('heap of the page', list.heapMib, 'mebibytes'),
         ],

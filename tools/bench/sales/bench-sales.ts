@@ -3,7 +3,7 @@ import { defined } from '@switchyard/contract';
 import type { BaselineRun } from '../baseline/sale-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { measureStartTimes } from '../environment/start-times.ts';
+import { measureStartTimes } from '../environment/measure-npm-start.ts';
 import { profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { perSecond, seconds } from '../report/report-table.ts';

@@ -1,7 +1,7 @@
 // The figures of sales and of reads, and their sections of the report.
 import type { BaselineRun } from '../baseline/sale-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
-import type { StartTimes } from '../environment/start-times.ts';
+import type { StartTimes } from '../environment/measure-npm-start.ts';
 import type { Profile } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compareEstates } from './compare-estates.ts';
-import { parseEstateDocument, toDocument } from './estate-document.ts';
+import { parseEstateDocument, toDocument } from './convert-estate-document.ts';
 import { formatEstate } from './estate-file.ts';
 import type { Estate, Members } from './estate-model.ts';
 import { resourceLabel } from './estate-model.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { CommandError } from '../runtime/command-error.ts';
-import { parseEstateDocument } from './estate-document.ts';
+import { parseEstateDocument } from './convert-estate-document.ts';
 import { formatEstate, readEstateFile } from './estate-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-estate-'));

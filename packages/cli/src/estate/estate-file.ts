@@ -5,7 +5,7 @@ import { defined } from '@switchyard/contract';
 import Schema from 'typebox/schema';
 import { isNode, LineCounter, parseDocument, stringify } from 'yaml';
 import { CommandError, describeFileError, fail } from '../runtime/command-error.ts';
-import { parseEstateDocument, toDocument } from './estate-document.ts';
+import { parseEstateDocument, toDocument } from './convert-estate-document.ts';
 import { estateSchema } from './estate-file-schema.ts';
 import {
   type Estate,

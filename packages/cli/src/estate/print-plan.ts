@@ -25,7 +25,7 @@ export function countsOf(plan: Plan): Counts {
   return counts;
 }
 
-export function* listChanges(plan: Plan): Generator<{ organization: string; change: Change }> {
+export function* listPlanChanges(plan: Plan): Generator<{ organization: string; change: Change }> {
   for (const { organization, changes } of plansOf(plan)) {
     for (const change of changes) yield { organization: organization.key, change };
   }

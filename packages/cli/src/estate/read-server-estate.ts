@@ -3,7 +3,7 @@
 import type { ApiClient } from '../http/api-client.ts';
 import type { Progress } from '../output/progress-line.ts';
 import { CommandError, fail } from '../runtime/command-error.ts';
-import { omitDefaults } from './estate-document.ts';
+import { omitDefaults } from './convert-estate-document.ts';
 import {
   createUniqueKeys,
   type Estate,

@@ -52,7 +52,7 @@ function describeFailure({ code, errors = [], requestId }: LoggedRequest): strin
 }
 
 /** A failed request has a second line with the reason; without a terminal all is in one line, for grep. */
-export function formatRequest(line: LoggedRequest, { paint, width }: Output): string {
+export function formatLoggedRequest(line: LoggedRequest, { paint, width }: Output): string {
   const { at, status, durationMs, method } = line;
   const head = joinColumns([
     paint('dim', utcTimeOfDay(at)),
@@ -71,7 +71,7 @@ export function formatRequest(line: LoggedRequest, { paint, width }: Output): st
 
 async function printRequest({ output }: CommandContext, line: LoggedRequest): Promise<void> {
   if (output.json) await output.printJsonLine(line);
-  else await output.printLine(formatRequest(line, output));
+  else await output.printLine(formatLoggedRequest(line, output));
 }
 
 /** The last requests, and the sequence after which the stream continues. */

@@ -18,7 +18,7 @@ import { fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 import { readInputFile } from '../../session/private-files.ts';
 import { faultKeys } from './terminal-screen-layout.ts';
-import { createTerminalWindow, type TerminalWindow } from './terminal-window.ts';
+import { createTerminalWindow, type SimulatedTerminalWindow } from './terminal-window.ts';
 
 type Options = {
   readonly demo?: string;
@@ -93,7 +93,11 @@ type Toggle = { readonly remark: string; isOn: boolean; set(isOn: boolean): void
 function handleKeys(
   { environment }: CommandContext,
   { terminal }: RunningTerminal,
-  { window, cards, stop }: { window: TerminalWindow; cards: readonly string[]; stop: () => void },
+  {
+    window,
+    cards,
+    stop,
+  }: { window: SimulatedTerminalWindow; cards: readonly string[]; stop: () => void },
 ): () => void {
   const { stdin } = environment;
   if (!window.isDrawn || stdin.setRawMode === undefined) return () => undefined;

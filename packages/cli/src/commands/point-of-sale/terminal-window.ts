@@ -6,7 +6,7 @@ import type { Colour } from '../../output/colours.ts';
 import { escapeText } from '../../output/escape-text.ts';
 import { type LogLine, layOutScreen } from './terminal-screen-layout.ts';
 
-export type TerminalWindow = {
+export type SimulatedTerminalWindow = {
   /** Whether the window is redrawn in place; otherwise each event is a line. */
   readonly isDrawn: boolean;
   onEvent(terminalEvent: TerminalEvent): void;
@@ -94,7 +94,7 @@ type InitialState = {
 export function createTerminalWindow(
   { environment, output }: CommandContext,
   initial: InitialState,
-): TerminalWindow {
+): SimulatedTerminalWindow {
   const { stdout, clock } = environment;
   const isDrawn = !output.json && stdout.isTTY === true;
   const log: LogLine[] = [];

@@ -8,7 +8,7 @@ import { type ApplyOutcome, applyPlan } from '../../estate/apply-plan.ts';
 import { compareEstates, type Plan } from '../../estate/compare-estates.ts';
 import { formatEstate, readEstateFile } from '../../estate/estate-file.ts';
 import type { Estate, ResourceKind } from '../../estate/estate-model.ts';
-import { changeToJson, countsOf, formatPlan, listChanges } from '../../estate/print-plan.ts';
+import { changeToJson, countsOf, formatPlan, listPlanChanges } from '../../estate/print-plan.ts';
 import { readServerEstate } from '../../estate/read-server-estate.ts';
 import { resourceDefinitions } from '../../estate/resource-kinds.ts';
 import type { EstateOwner } from '../../estate/resource-routes.ts';
@@ -158,7 +158,7 @@ async function createPlan(
 function printPlan(context: CommandContext, plan: Plan, removalLabel: string): void {
   const facts = () => ({
     ...countsOf(plan),
-    changes: [...listChanges(plan)].map(({ organization, change }) =>
+    changes: [...listPlanChanges(plan)].map(({ organization, change }) =>
       changeToJson(organization, change),
     ),
   });

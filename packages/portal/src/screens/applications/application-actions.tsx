@@ -13,7 +13,7 @@ import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dia
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { discardLists } from '../../table/row-store-cache.ts';
-import { applicationOwner } from './application-kinds.ts';
+import { managingResource } from './application-kinds.ts';
 import { useApplicationsApiUrl } from './application-queries.ts';
 import { statusUpdate } from './application-sections.ts';
 
@@ -54,7 +54,7 @@ export function ApplicationActions({ loaded }: { readonly loaded: Versioned<Appl
   const path = `${useApplicationsApiUrl()}/${clientId}`;
   const mayWrite = useHasPermission('app.write');
   const mayApprove = useHasPermission('um.write');
-  const isOfDevices = applicationOwner(application) === 'devices';
+  const isOfDevices = managingResource(application) === 'devices';
   const [verb, setVerb] = useState<ApplicationAction | undefined>(undefined);
   const [renewed, setRenewed] = useState<RenewedSecret | undefined>(undefined);
   const headers = { 'if-match': etag };

@@ -50,7 +50,7 @@ export const kindPresets: Readonly<Record<ApplicationKind, Preset>> = {
 };
 
 /** The owner of an application that the platform created; the client ID shows it. */
-export type ApplicationOwner = 'devices' | 'till';
+export type ManagingResource = 'devices' | 'till';
 
 const uuid = '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}';
 const owned = [
@@ -58,15 +58,15 @@ const owned = [
   ['till', new RegExp(`^pos-${uuid}$`, 'i')],
 ] as const;
 
-export function applicationOwner({
+export function managingResource({
   clientId,
-}: Pick<Application, 'clientId'>): ApplicationOwner | undefined {
+}: Pick<Application, 'clientId'>): ManagingResource | undefined {
   return owned.find(([, form]) => form.test(clientId))?.[0];
 }
 
 /** The kind of an application for lists. */
-export function applicationKindOf(application: Application): ApplicationKind | ApplicationOwner {
-  const owner = applicationOwner(application);
+export function applicationKindOf(application: Application): ApplicationKind | ManagingResource {
+  const owner = managingResource(application);
   if (owner !== undefined) return owner;
   const { type, clientType, securityFlows } = application;
   if (type === 'CloudApiApplication') return 'cloud';

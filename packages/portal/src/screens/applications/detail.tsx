@@ -13,7 +13,7 @@ import { TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
 import { ApplicationActions } from './application-actions.tsx';
-import { type ApplicationOwner, applicationKindOf, applicationOwner } from './application-kinds.ts';
+import { applicationKindOf, type ManagingResource, managingResource } from './application-kinds.ts';
 import { useApplication, useRoles } from './application-queries.ts';
 import { PermissionList } from './role-field.tsx';
 import { TokenHelp } from './token-help.tsx';
@@ -29,7 +29,7 @@ export default function ApplicationDetail() {
   if (data === undefined)
     return <PendingPage query={query} title={t('application')} backLink={backLink} />;
   const { body: application } = data;
-  const owner = applicationOwner(application);
+  const owner = managingResource(application);
   return (
     <Page
       title={application.name}
@@ -57,7 +57,7 @@ export default function ApplicationDetail() {
 }
 
 /** Explains applications that the platform created. */
-function Owned({ owner }: { readonly owner: ApplicationOwner }) {
+function Owned({ owner }: { readonly owner: ManagingResource }) {
   const t = useTranslate('applications');
   const maySee = useHasPermission('prov.read');
   return (

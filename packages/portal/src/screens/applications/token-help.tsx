@@ -8,7 +8,7 @@ import { CodeBlock } from '../../components/values/code-block.tsx';
 import { copyItem } from '../../components/values/description-items.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { applicationOwner } from './application-kinds.ts';
+import { managingResource } from './application-kinds.ts';
 import { type TokenEndpoints, tokenCommands } from './token-commands.ts';
 
 export function TokenHelp({ application }: { readonly application: Application }) {
@@ -25,7 +25,7 @@ export function TokenHelp({ application }: { readonly application: Application }
   if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return null;
   const usesSignIn = application.securityFlows.includes('AuthorizationCode');
-  const calls = tokenCommands(application, data, applicationOwner(application) === 'devices');
+  const calls = tokenCommands(application, data, managingResource(application) === 'devices');
   return (
     <Panel title={t('panels.token')}>
       <div className="sy-app-token">

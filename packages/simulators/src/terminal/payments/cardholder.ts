@@ -59,13 +59,14 @@ export function createCardholder(
     signal: AbortSignal,
     answerOf: (input: CardholderInput) => Answer | undefined,
   ): Promise<Answer> {
-    const { promise: answered, resolve, reject } = Promise.withResolvers<Answer>();
-    accept = (input) => {
-      const answer = answerOf(input);
-      if (answer !== undefined) resolve(answer);
-      else if (input.type === 'Cancel')
-        reject(new ServiceError('Cancel', 'cancelled_by_cardholder'));
-    };
+    const answered = new Promise<Answer>((resolve, reject) => {
+      accept = (input) => {
+        const answer = answerOf(input);
+        if (answer !== undefined) resolve(answer);
+        else if (input.type === 'Cancel')
+          reject(new ServiceError('Cancel', 'cancelled_by_cardholder'));
+      };
+    });
     const waitEnd = new AbortController();
     const timeLimit = pause(timeLimitMs, AbortSignal.any([signal, waitEnd.signal])).then(() => {
       throw new ServiceError('Cancel', 'card_not_presented');

@@ -24,7 +24,7 @@ import {
 } from '../services/payment-service.ts';
 import { reversalAnswer } from '../services/reversal-service.ts';
 import { completeOperation } from '../services/transaction-operations.ts';
-import type { PendingBatch, PendingOperation, PendingSale } from '../storage/terminal-store.ts';
+import type { BatchProgress, PendingOperation, PendingSale } from '../storage/terminal-store.ts';
 
 function failureAnswer(
   context: ServiceContext,
@@ -101,7 +101,7 @@ async function recoverOperation(
 /** The batch answer with an entry for each performed request; the other requests are not performed any more. */
 function batchAnswer(
   context: ServiceContext,
-  { header, wanted, performed }: PendingBatch,
+  { header, wanted, performed }: BatchProgress,
   last: AnyMessage | undefined,
 ): AnyMessage | undefined {
   const PerformedTransaction = [...performed, ...(last ? [performedTransaction(last.body)] : [])];

@@ -51,7 +51,7 @@ export type PendingOperation = {
 export type PendingAnswer = { readonly header: Header; readonly body: AnyMessage['body'] };
 
 /** The progress of a batch. Its current request is a pending sale or operation with the same header. */
-export type PendingBatch = {
+export type BatchProgress = {
   readonly header: Header;
   /** Number of requested transactions. */
   readonly wanted: number;
@@ -96,7 +96,7 @@ export type TerminalState = {
   readonly pending?: PendingSale | undefined;
   readonly operation?: PendingOperation | undefined;
   readonly answerDue?: PendingAnswer | undefined;
-  readonly batch?: PendingBatch | undefined;
+  readonly batch?: BatchProgress | undefined;
   readonly reversals: readonly PendingReversal[];
   readonly uploads: readonly OfflineSale[];
   readonly books: ReconciliationPeriods;
