@@ -1,7 +1,10 @@
 // A port in use is reported with its setting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { explainPortInUse } from './listen-ports.ts';
+import { Worker } from 'node:worker_threads';
+import { freePorts } from '../../../test/support/free-ports.ts';
+import { readSettings } from '../settings/settings.ts';
+import { explainPortInUse, requireFreePorts } from './listen-ports.ts';
 
 const settings = { port: 8443, devicePort: 9021, metricsPort: 9464 };
 const portInUse = (port: number) =>
@@ -24,4 +27,36 @@ test('another error stays unchanged', () => {
   const fault = new Error('no room');
   assert.equal(explainPortInUse(fault, settings), fault);
   assert.equal(explainPortInUse(undefined, settings), undefined);
+});
+
+/** Connects again and again, in a thread, and keeps its connections open; reports each one. */
+const clientThread = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData } = require('node:worker_threads');
+  function connectAgain() {
+    const socket = connect(workerData, '127.0.0.1');
+    socket.on('connect', () => parentPort.postMessage('connected'));
+    socket.on('error', () => {});
+    socket.on('close', connectAgain);
+  }
+  connectAgain();
+`;
+
+test('a client that connects during the check does not stop the start', async () => {
+  const [port = 0, devicePort = 0, metricsPort = 0] = await freePorts(3);
+  const settings = { ...readSettings({}), host: 'localhost', port, devicePort, metricsPort };
+  const end = Date.now() + 20_000;
+  let connected = 0;
+  const client = new Worker(clientThread, { eval: true, workerData: port });
+  client.on('message', () => {
+    connected += 1;
+  });
+  try {
+    while (connected < 3 && Date.now() < end) {
+      await requireFreePorts({ ...settings, acquirerPort: 0 });
+    }
+  } finally {
+    await client.terminate();
+  }
+  assert.ok(connected >= 3, `${connected} connections within the time`);
 });

@@ -92,7 +92,8 @@ async function bindOnce({ host, port }: ListenPort): Promise<BindResult> {
   const servers: Server[] = [];
   try {
     for (const address of await resolveAddresses(host)) {
-      const server = createServer();
+      // A client that connects during the check would otherwise keep the server from closing.
+      const server = createServer((socket) => socket.destroy());
       server.listen({ port, host: address });
       await once(server, 'listening').then(
         () => servers.push(server),
