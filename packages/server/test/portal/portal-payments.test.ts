@@ -108,7 +108,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await page.keyboard.press('Control+k');
-      await page.getByPlaceholder(/^Screen/).waitFor();
+      await page.getByPlaceholder(/^Page name/).waitFor();
       await assertDialogAccessible(page, 'the palette');
     });
   });
@@ -181,7 +181,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     await visitScreen('/portal/payments', async (page) => {
       await page.getByRole('searchbox').focus();
       await page.keyboard.press('Control+K');
-      await page.getByPlaceholder(/^Screen/).fill('Analyt');
+      await page.getByPlaceholder(/^Page name/).fill('Analyt');
       await page.locator('[data-action][data-selected]').getByText('Analytics').waitFor();
       await page.keyboard.press('Enter');
       await page.waitForURL('**/portal/analytics');
