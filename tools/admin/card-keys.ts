@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 
 function organizationOf({ globals: { organization } }: CommandContext): string | undefined {
   if (organization !== undefined && !isUuid(organization))
-    fail('usage', '--organization must be the identifier of an organisation.');
+    fail('usage', '--organization must be the identifier (UUID) of an organisation.');
   return organization;
 }
 
@@ -54,14 +54,14 @@ export async function rotateKeys(
   const { environment, output } = context;
   const organization = organizationOf(context);
   if (all === (organization !== undefined))
-    fail('usage', 'Name one organisation with --organization, or all of them with --all.');
+    fail('usage', 'rotate-keys needs either --organization or --all.');
   await withExistingPlatform(environment.env, 'vault', async (platform) => {
     const { recordChange: recordAudit, ...parts } = createAuditAndJobs(platform);
     const organizations = await requestKeyRotation({ ...parts, recordAudit }, organization);
     output.printResult({ organizations }, () =>
       organizations.length === 0
         ? 'there was no key to replace\n'
-        : `the keys of ${organizations.length} organisations are being replaced; status shows how far it is\n`,
+        : `replaced the keys of ${organizations.length} organisations; a job re-encrypts their cards, and “vault status” shows the progress\n`,
     );
   });
 }
@@ -97,9 +97,11 @@ export async function createPkcs11Key({ environment, output }: CommandContext): 
   const { vaultPkcs11Module: module, vaultPkcs11Token: token } = settings;
   const { vaultPkcs11Key: key, vaultPkcs11Pin: pin } = settings;
   if (module === undefined || token === undefined || key === undefined || pin === undefined)
-    throw new Error('SWITCHYARD_VAULT_KEY_PROVIDER must be pkcs11, and its settings set');
+    throw new Error(
+      'set SWITCHYARD_VAULT_KEY_PROVIDER=pkcs11 and SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY and _PIN',
+    );
   // The package is optional, because it compiles native code.
   const { makePkcs11Key } = await import('../../packages/pkcs11/src/index.ts');
   makePkcs11Key({ module, token, key, pin });
-  output.printResult({ key, token }, () => `the key ${key} was made in the token ${token}\n`);
+  output.printResult({ key, token }, () => `the key ${key} was created in the token ${token}\n`);
 }

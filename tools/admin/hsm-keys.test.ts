@@ -65,7 +65,7 @@ describe('switchyard admin hsm-keys', () => {
     assert.equal(two.code, 0);
     assert.match(
       two.printed,
-      /component 2 of 2: check value [0-9A-F]{6}\nzpk-north is made: check value 08D7B4\n/,
+      /component 2 of 2: check value [0-9A-F]{6}\nzpk-north is complete: check value 08D7B4\n/,
     );
     assert.match((await run('list')).printed, /zpk-north +ZonePin +Tdes +08D7B4 +-\n/);
   });
@@ -120,7 +120,7 @@ describe('switchyard admin hsm-keys', () => {
       await run(`${line} alice`, [passphrases['alice'] ?? '', hex(first)]);
       return run(`${line} bob`, [passphrases['bob'] ?? '', hex(second)]);
     };
-    assert.match((await bring('bdk-tdes3', 'TDES_3KEY')).printed, /bdk-tdes3 is made/);
+    assert.match((await bring('bdk-tdes3', 'TDES_3KEY')).printed, /bdk-tdes3 is complete/);
     assert.match((await bring('bdk-strong', 'AES_256')).printed, /128 bits and derives no AES_256/);
     assert.equal((await bring('bdk-wrong', 'AES_512')).code, 2);
     const { derivation } =
@@ -184,6 +184,6 @@ describe('switchyard admin hsm-keys', () => {
     const aws = { ...env, SWITCHYARD_HSM: 'none' };
     const elsewhere = await run('list', [], aws);
     assert.equal(elsewhere.code, 1);
-    assert.match(elsewhere.printed, /its keys go into the module/);
+    assert.match(elsewhere.printed, /only for the software HSM/);
   });
 });

@@ -15,7 +15,10 @@ type ComponentOptions = Omit<CeremonyKey, 'name' | 'devices'> & {
 
 function openCeremony({ environment }: CommandContext) {
   const { hsm, dataDir } = readSettings(environment.env);
-  if (hsm !== 'software') throw new Error(`SWITCHYARD_HSM is ${hsm}: its keys go into the module`);
+  if (hsm !== 'software')
+    throw new Error(
+      `SWITCHYARD_HSM is ${hsm}: this command is only for the software HSM; load the keys into the HSM itself`,
+    );
   return createKeyCeremony(dataDir);
 }
 
@@ -31,7 +34,7 @@ export async function addCustodian(context: CommandContext, [name = '']: string[
   const ceremony = openCeremony(context);
   const [passphrase = '', repeated = ''] = await askSecrets(context, [
     `Passphrase of ${name}`,
-    'Once more',
+    `Passphrase of ${name} again`,
   ]);
   if (passphrase !== repeated) throw new Error('the two passphrases differ');
   ceremony.addCustodian(name, passphrase);
@@ -49,7 +52,8 @@ export async function addComponent(
     'Component in hexadecimal',
   ]);
   const digits = text.replaceAll(' ', '');
-  if (!/^(?:[0-9A-Fa-f]{2})+$/.test(digits)) throw new Error('a component is hexadecimal digits');
+  if (!/^(?:[0-9A-Fa-f]{2})+$/.test(digits))
+    throw new Error('the component must be pairs of hexadecimal digits');
   const key = { name, usage, algorithm, devices, of, ...defined({ derivation }) };
   const component = Buffer.from(digits, 'hex');
   const progress = ceremony.addComponent(key, {
@@ -62,10 +66,10 @@ export async function addComponent(
   context.output.printResult(progress, () => {
     const line = `component ${entered} of ${progress.of}: check value ${componentCheckValue}\n`;
     const isComplete = keyCheckValue !== undefined;
-    return `${line}${isComplete ? `${name} is made: check value ${keyCheckValue}\n` : ''}`;
+    return `${line}${isComplete ? `${name} is complete: check value ${keyCheckValue}\n` : ''}`;
   });
   if (keyCheckValue !== undefined)
-    context.output.printNote('The platform finds it at its next start.');
+    context.output.printNote('Restart the platform to load the key.');
 }
 
 export async function listKeys(context: CommandContext): Promise<void> {
@@ -92,5 +96,5 @@ export async function listKeys(context: CommandContext): Promise<void> {
 
 export async function removeKey(context: CommandContext, [name = '']: string[]): Promise<void> {
   openCeremony(context).remove(name);
-  context.output.printResult({ removed: name }, () => `${name} is forgotten.\n`);
+  context.output.printResult({ removed: name }, () => `${name} is deleted.\n`);
 }

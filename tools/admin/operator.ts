@@ -46,7 +46,7 @@ function withApplication(
     try {
       const account = await action({ platform, database });
       output.printResult(account, () => output.formatMembers(account));
-      output.printNote('Store the secret now: it is shown only this once.');
+      output.printNote('Store the secret now. It is not shown again.');
     } finally {
       await platform.stop();
     }
@@ -81,7 +81,10 @@ async function requireSameName(
 ) {
   const { view } = await provisioning.organizations.get({ organizationId }, organizationId);
   if (view.name === name) return;
-  fail('fault', `the user domain belongs to ${view.name} already: choose another --domain`);
+  fail(
+    'fault',
+    `the user domain already belongs to the organisation ${view.name}; use another --domain, or --name '${view.name}'`,
+  );
 }
 
 async function invite(
@@ -111,7 +114,7 @@ async function createAccount(
   if (existing !== undefined) {
     fail(
       'fault',
-      `the platform has an operator: application ${existing.clientId} of organisation ${existing.organizationId}. rotate-secret gives it a new secret`,
+      `the platform has an operator: application ${existing.clientId} of organisation ${existing.organizationId}. To create a new secret: switchyard admin operator rotate-secret`,
     );
   }
   const existingOrganizationId = await findOrganizationOfDomain(database, userDomainId);
@@ -138,14 +141,17 @@ async function createAccount(
   return { ...account, invited: administrator };
 }
 
-/** For a lost secret: the old one is dead from here on. */
+/** For a lost secret: the old secret becomes invalid immediately. */
 async function rotateAccountSecret({
   platform,
   database,
 }: OpenApplication): Promise<OperatorAccount> {
   const existing = await findOperator(database);
   if (existing === undefined)
-    return fail('fault', 'the platform has no operator yet: create makes it');
+    return fail(
+      'fault',
+      'the platform has no operator yet. To create it: switchyard admin operator create',
+    );
   const { organizationId, clientId } = existing;
   const { clientSecret } = await platform.identity.rotateSecret(organizationId, clientId);
   const userDomainId = (await platform.identity.findUserDomain(organizationId)) ?? '';

@@ -61,9 +61,14 @@ export function rotateKeys(
   return withIdentity(context, async (identity) => {
     if (now) {
       await identity.replaceSigningKeysAtOnce(domain);
-      printNote('new keys sign at once; every token of the old keys is refused within a minute');
+      printNote(
+        'the new keys sign now; within one minute all processes refuse the tokens of the old keys',
+      );
     } else if (await identity.rotateSigningKeys(domain)) printNote('new keys are published');
-    else printNote('new keys are already published; they sign after their hour');
+    else
+      printNote(
+        'nothing changed: new keys were already published less than an hour ago and do not sign yet',
+      );
     await printKeys(context, identity, domain);
   });
 }

@@ -32,7 +32,7 @@ describe('switchyard admin reports', { concurrency: 2 }, () => {
     const organizationId = systemIds.uuid();
     const right = await run(['check', organizationId], variables);
     assert.equal(right.code, 0, right.stderr);
-    assert.equal(right.stdout, '0 payments, 0 sums: nothing differs\n');
+    assert.equal(right.stdout, '0 payments, 0 sums: no differences\n');
     const database = await testDatabase();
     await database.query(
       `INSERT INTO report_cells VALUES ($1, 0, '2020-03-01', $1, $1, $1, 1, 1, 0, 0, 0, 100, 100, 0, 0, 0,
@@ -45,7 +45,7 @@ describe('switchyard admin reports', { concurrency: 2 }, () => {
     assert.equal(differences.length, 1);
     assert.equal(differences[0].counted, 'nothing');
     const comparison = await run(['check', organizationId], variables);
-    assert.match(comparison.stdout, /0 payments, 1 sums: these differ:\n0\|2020-03-01/);
+    assert.match(comparison.stdout, /0 payments, 1 sums: differences: 1\n0\|2020-03-01/);
   });
 
   test('the reports of an organisation are marked and built again', async () => {

@@ -23,7 +23,7 @@ export async function checkReports(
       const lines = differences.map(
         ({ where, stored, counted }) => `${where}\n  stored  ${stored}\n  counted ${counted}\n`,
       );
-      const summary = isEqual ? 'nothing differs' : 'these differ:';
+      const summary = isEqual ? 'no differences' : `differences: ${differences.length}`;
       return `${payments} payments, ${cells} sums: ${summary}\n${lines.join('')}`;
     });
     if (!isEqual) exit = 'fault';
@@ -40,7 +40,7 @@ export async function rebuild(
     await rebuildReports(database, organizationId);
     output.printResult(
       { organizationId },
-      () => 'The reports are marked; a running platform rebuilds them.\n',
+      () => 'New reports are requested; a running platform builds them.\n',
     );
   });
 }

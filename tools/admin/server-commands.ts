@@ -43,7 +43,7 @@ const operatorCommands: CommandDefinition = {
     {
       command: 'create',
       description:
-        'Creates the organisation of the operator, its user domain, and an application that approves sign-ups, and prints the secret of the application. A platform has one operator. The command may run before the first start of the platform.',
+        'Creates the organisation of the operator, its user domain, and an application that can approve sign-ups. Prints the client secret of the application; the platform stores only a hash of it. A second create fails: a platform has one operator. You can run the command before the first start of the platform or while the platform runs.',
       options: [
         option('--name <name>', 'name of the organisation', {
           parse: parseMatching(/^[^\p{Cc}]{1,100}$/u, '1 to 100 characters'),
@@ -56,16 +56,21 @@ const operatorCommands: CommandDefinition = {
           ),
           default: 'operator',
         }),
-        option('--administrator <address>', 'invite a first administrator by mail', {
-          parse: parseMatching(/^[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,190}$/, 'a mail address'),
-        }),
+        option(
+          '--administrator <address>',
+          'mail address of a first administrator of the organisation; the platform sends an invitation',
+          {
+            parse: parseMatching(/^[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,190}$/, 'a mail address'),
+          },
+        ),
       ],
       run: platformCommand(operator, 'createOperator'),
       examples: ["switchyard admin operator create --name 'Example Pay'"],
     },
     {
       command: 'rotate-secret',
-      description: 'Creates a new secret of that application. The old one is invalid at once.',
+      description:
+        'Creates a new client secret of the application. The old secret becomes invalid immediately.',
       run: platformCommand(operator, 'rotateSecret'),
     },
   ],
@@ -78,17 +83,18 @@ const realmKeyCommands: CommandDefinition = {
   commands: [
     {
       command: 'list <domain>',
-      description: 'Lists the signing keys of a user domain that still sign or verify.',
+      description:
+        'Lists the keys of a user domain that sign new tokens or still verify older ones.',
       run: platformCommand(realmKeys, 'listKeys'),
     },
     {
       command: 'rotate <domain>',
       description:
-        'Publishes new signing keys. They sign after an hour, when caches of the key set have them; the old ones verify until the last token of theirs has expired.',
+        'Publishes new signing keys. After one hour, when all clients have read the new key set, the platform signs tokens with the new keys. The old keys stay valid until the last token that they signed has expired.',
       options: [
         option(
           '--now',
-          'for a stolen key: the new ones sign at once, and every token of the old ones is refused',
+          'for a stolen key: the new keys sign immediately, and the platform refuses all tokens that the old keys signed',
         ),
       ],
       run: platformCommand(realmKeys, 'rotateKeys'),
@@ -104,23 +110,23 @@ const cardKeyCommands: CommandDefinition = {
     {
       command: 'status',
       description:
-        'Lists the keys of stored cards, of one organisation with --organization; the wrapping key of each, and running re-encryptions.',
+        'Lists the keys of stored cards, the key that wraps each of them, and the re-encryptions that are running. With --organization, the command lists only the keys of this organisation.',
       run: platformCommand(cardKeys, 'printStatus'),
     },
     {
       command: 'rotate-keys',
       description:
-        'Replaces the key of the organisation of --organization, or of all. New cards are encrypted under the new key at once. A job re-encrypts the other cards; they stay readable during this.',
+        'Replaces the key of the organisation in --organization, or the keys of all organisations with --all. The platform encrypts new cards with the new key immediately. A job re-encrypts the other cards; refunds with these cards stay possible during this time.',
       options: [option('--all', 'replace the keys of all organisations')],
       run: platformCommand(cardKeys, 'rotateKeys'),
     },
     {
       command: 'accesses',
       description:
-        'Lists the accesses to card numbers of the organisation of --organization with the client, purpose and result of each; oldest first, of the last day by default.',
+        'Lists the accesses to card numbers of the organisation in --organization, with the client, purpose and result of each, the oldest first. By default these are the accesses of the last 24 hours.',
       options: [
         option('--from <time>', 'from this time on, such as 2026-03-01T00:00:00Z'),
-        option('--to <time>', 'until before this time; default: now'),
+        option('--to <time>', 'before this time; default: now'),
         option('--limit <count>', 'maximum number of accesses', {
           parse: parseWholeNumber,
           default: 1000,
@@ -131,7 +137,7 @@ const cardKeyCommands: CommandDefinition = {
     {
       command: 'make-key',
       description:
-        'Creates the key of the settings in the PKCS#11 module: SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY and _PIN.',
+        'Creates the AES-256 key that wraps the keys of stored cards, in a PKCS#11 module. The settings SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY and _PIN give the module, the token, the name of the key and the PIN.',
       run: platformCommand(cardKeys, 'createPkcs11Key'),
     },
   ],
@@ -152,7 +158,7 @@ const hsmKeyCommands: CommandDefinition = {
     {
       command: 'component <key>',
       description:
-        'Reads one component of a key from a hidden prompt. Each component has another custodian. The last component completes the key, which is stored encrypted. Only check values are shown.',
+        'Reads one component of a key from a hidden prompt. Each component must come from a different custodian. The last component completes the key, which is stored encrypted. Only check values are shown.',
       options: [
         option('--custodian <name>', 'custodian of the component', { required: true }),
         option('--usage <usage>', 'usage of the key', {
@@ -163,23 +169,23 @@ const hsmKeyCommands: CommandDefinition = {
           choices: ['Tdes', 'Aes'],
           required: true,
         }),
-        option('--of <count>', 'number of components', {
+        option('--of <count>', 'number of components, from 2 to 5', {
           parse: (text: string) => Number(parseMatching(/^[2-5]$/, 'a number from 2 to 5')(text)),
           default: 2,
         }),
         option(
           '--devices <prefixes>',
-          'of a base derivation key: prefixes of the serial numbers of its devices, with commas',
+          'only for a base derivation key: prefixes of the serial numbers of the devices that use it, separated by commas',
           { parse: (text: string) => text.toUpperCase().split(',') },
         ),
         option(
           '--derivation <algorithm>',
-          'of a base derivation key: type of the working keys; default: TDES_2KEY of Tdes, AES_128 of Aes',
+          'only for a base derivation key: type of the working keys; default: TDES_2KEY for Tdes, AES_128 for Aes',
           { choices: ['TDES_2KEY', 'TDES_3KEY', 'AES_128', 'AES_192', 'AES_256'] },
         ),
         option(
           '--check-value <digits>',
-          'of the whole key: if it differs, all components are discarded',
+          'expected check value (KCV) of the complete key; if it differs, the command deletes all components',
         ),
       ],
       run: platformCommand(hsmKeys, 'addComponent'),
@@ -205,13 +211,13 @@ const reportCommands: CommandDefinition = {
     {
       command: 'check <organization>',
       description:
-        'Counts all payments of an organisation again and compares every sum with its reports. Payments may be made at the same time. The exit code is 1 if a sum differs.',
+        'Adds up all payments of an organisation and compares each sum with its reports. You can run the command while payments are made. The exit code is 1 if a sum differs.',
       run: platformCommand(reports, 'checkReports'),
     },
     {
       command: 'rebuild <organization>',
       description:
-        'Marks the reports of an organisation: a running platform deletes them and rebuilds them from its payments.',
+        'Requests new reports for an organisation. A running platform deletes the reports and builds them again from the payments.',
       run: platformCommand(reports, 'rebuild'),
     },
   ],

@@ -68,52 +68,54 @@ export type BenchOptions = Record<Exclude<NumberName, 'organisations'>, number> 
 
 export class UsageError extends Error {}
 
-export const usage = `npm run bench -- sales [options]     sales, against the bare line of the same database
-npm run bench -- status [options]    reads of finished transactions, against the sales of the same run
-npm run bench -- tokens [options]    tokens, against bare Fastify and jose
-npm run bench -- estate [options]    finding and listing devices among a million
-npm run bench -- captureall [options]  capture of 100,000 authorised sales, while others are made
-npm run bench -- pin [options]       PIN translations of the software HSM, for each second of CPU
-npm run bench -- webhooks [options]  deliveries, with one of ten endpoints dead and one slow
-npm run bench -- qr [options]        QR payments, terminals on streams, and events to them
-npm run bench -- relay [options]     the Cloud Connector, against bare WebSockets
-npm run bench -- reporting [options]  searches and summaries over ten million payments
-npm run bench -- portal [options]    the portal in Chromium: what it fetches, paints and answers
+export const usage = `npm run bench -- sales [options]       rate of sales, compared with a baseline: the same SQL without the platform
+npm run bench -- status [options]      rate of reads of finished transactions, compared with the rate of sales
+npm run bench -- tokens [options]      issued tokens per CPU second, compared with Fastify and jose alone
+npm run bench -- estate [options]      search and list devices in an estate with one million devices
+npm run bench -- captureall [options]  capture of 100,000 authorised sales while new sales are made
+npm run bench -- pin [options]         PIN translations of the software HSM per CPU second
+npm run bench -- webhooks [options]    webhook deliveries to ten endpoints, of which one is slow and one never answers
+npm run bench -- qr [options]          QR payments with terminals that wait for events on open streams
+npm run bench -- relay [options]       the Cloud Connector, compared with a WebSocket server without the platform
+npm run bench -- reporting [options]   searches and summaries over ten million payments
+npm run bench -- portal [options]      the portal in Chromium: download size, time to display, time to respond
 
   --seconds N       length of each step                (8; relay: 3; reporting: 30)
-  --rounds N        searches for the knee, between bare lines;
-                    rounds of tokens                                 (3)
-  --knee N          take this many sales a second for the knee       (look for it)
-  --terminals N     logical devices that the sales are spread over   (512);
-                    that wait for QR payments                        (5000);
-                    that are connected to the Cloud Connector        (9000)
-  --connections N   connections of the load generator                (64)
+  --rounds N        searches for the highest rate (the knee), with a
+                    run of the baseline before each; or rounds of
+                    tokens                                           (3)
+  --knee N          use this rate per second as the highest rate     (0: search for it)
+  --terminals N     logical devices that the sales use               (512);
+                    qr: terminals that wait for payments             (5000);
+                    relay: terminals connected to the Cloud Connector (9000)
+  --connections N   connections of the load generator                (64; reporting: 16)
   --cards N         different card numbers                           (2000)
-  --rows N          then fill the tables with so many transactions,
-                    and measure the same rate again                  (0: leave out);
-                    payments of the reports                          (10000000);
-                    of a list of the portal                          (1000000)
-  --minutes N       then go on at 70 % of the knee and watch memory  (0: leave out)
-  --parts A,B       which tokens to ask for: ${tokenCaseNames.filter((name) => name !== 'bare').join(', ')}
+  --rows N          sales: then insert this number of transactions
+                    and measure the same rate again                  (0: do not);
+                    reporting: payments                              (10000000);
+                    portal: rows of a list                           (1000000)
+  --minutes N       then continue for this number of minutes at 70 %
+                    of the highest rate, and record the memory       (0: do not)
+  --parts A,B       token types to measure: ${tokenCaseNames.filter((name) => name !== 'bare').join(', ')}
                                                                      (all)
-  --realms N        realms to give a token each, for the memory      (2000; 0: leave out)
-  --devices N       devices of the estate                            (1000000)
-  --organisations N organisations that they belong to                (2000)
-  --rate N          questions a second to the estate; sales a second
-                    beside a capture of all; events of a provider;
-                    claims                                           (200);
-                    questions to the reports                         (20)
-  --items N         authorised sales of a capture of all             (100000)
-  --no-starts       leave out the times of a first and second start
-  --profile         profile the server during the 70 % step, while
-                    it gives the first kind of tokens, or during
-                    one import more
-  --seed N          of cards, arrivals and choices                   (a new one, printed)
-  --keep            keep the folder with database and logs
-  --json            print figures for machines on standard output
+  --realms N        tokens: realms for the memory measurement        (2000; 0: do not measure)
+  --devices N       estate: devices                                  (1000000)
+  --organisations N estate: organisations of these devices           (2000)
+  --rate N          requests per second. estate: searches;
+                    captureall: sales during the capture;
+                    qr: events of the provider; relay: claims        (200);
+                    reporting: requests                              (20)
+  --items N         captureall: authorised sales                     (100000)
+  --no-starts       do not measure the times of a first and second start
+  --profile         profile the CPU of the server during the step at
+                    70 %, the first token type, or one more import
+  --seed N          seed of the random card numbers, start times
+                    and choices                                      (a new one, printed)
+  --keep            keep the folder with the database and logs
+  --json            print the results as JSON on standard output
   --help
 
-How to read it: docs/how-to/run-benchmarks.md
+How to read the results: docs/how-to/run-benchmarks.md
 `;
 
 const seedsMost = 2 ** 31;
@@ -130,7 +132,7 @@ function readParts(text: string | undefined): readonly TokenCaseName[] {
   if (text === undefined) return tokenCaseNames;
   return text.split(',').map((name) => {
     const caseName = tokenCaseNames.find((each) => each === name);
-    if (caseName === undefined) throw new UsageError(`--parts: there is no ${name}`);
+    if (caseName === undefined) throw new UsageError(`--parts: there is no token type ${name}`);
     return caseName;
   });
 }
@@ -166,7 +168,8 @@ export function readBenchOptions(args: string[], newSeed: number): BenchOptions 
   if (isSet('help')) return undefined;
   const [first, ...more] = positionals;
   const name = benchNames.find((each) => each === first);
-  if (name === undefined) throw new UsageError(`one of ${benchNames.join(', ')}?`);
+  if (name === undefined)
+    throw new UsageError(`the benchmark must be one of ${benchNames.join(', ')}`);
   if (more.length > 0) throw new UsageError(`unexpected: ${more.join(' ')}`);
   const read = (key: NumberName): number => {
     const { standard, least, most } = numbers[key];

@@ -57,7 +57,7 @@ test('every command in the guide for a new acquirer does what the page says', {
     const before = [...blocks.slice(0, started), 'echo "$whole" > "$data/whole"'];
     const output = await shell(before);
     assert.match(output, /toy-bank can be spoken\.\nsale {6}0\d{3}6000010000/);
-    assert.match(output, /toy-bank-mac is made: check value [0-9A-F]{6}/);
+    assert.match(output, /toy-bank-mac is complete: check value [0-9A-F]{6}/);
     await server.start();
     const laterOutput = await shell([
       blocks[0] ?? '',

@@ -1,4 +1,4 @@
-// The bare line, a process of its own: `pg` doing the two commits of a sale, one statement each, and no more.
+// The baseline, a process of its own: `pg` doing the two commits of a sale, one statement each, and no more.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';

@@ -160,7 +160,7 @@ export async function benchQr(
   printLine(`events to terminals: p99 ${milliseconds(events.p99Us)}`);
   // Last: unpaid payments lapse after three minutes, and the server queries the provider about each.
   const baseline = await runCreates(scene, bareConnections, providerPid, { seconds, seed });
-  printLine(describeStep('bare line', baseline));
+  printLine(describeStep('baseline', baseline));
   const made = await creates(seconds);
   printLine(describeStep('creates', made));
   const profiled = () =>

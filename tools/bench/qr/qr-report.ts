@@ -55,7 +55,7 @@ function createFigures({ creates, baseline }: QrFigures): Figure[] {
     },
     ...costs(creates),
     {
-      label: 'server, over the bare line',
+      label: 'server, relative to the baseline',
       value: (creates.serverUs / baseline.serverUs).toFixed(1),
     },
   ];
@@ -104,7 +104,7 @@ export function reportQr(figures: QrFigures): BenchResult {
     ],
     othersShare: Math.max(baseline.othersShare, creates.othersShare),
     notes: [
-      'bare line: a TLS server that hands each call on to the same provider, and stores, checks and signs nothing',
+      'baseline: a TLS server that forwards each call to the same provider, and stores, checks and signs nothing',
       'events: from the moment at which the provider’s event is due to its arrival at the terminal',
     ],
   };

@@ -93,7 +93,7 @@ async function compare(
       cases.push({ tls: isTls, pairs, bytes, bare, platform });
       const rates = [bare, platform].map((step) => perSecond(step.roundTripsPerSecond));
       const name = `${isTls ? 'TLS' : 'plain'}, ${pairs} × ${bytes} B`;
-      printLine(`${name}: bare ${rates[0]}, platform ${rates[1]}`);
+      printLine(`${name}: baseline ${rates[0]}, platform ${rates[1]}`);
     }
   }
   const profile =

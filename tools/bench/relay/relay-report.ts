@@ -62,12 +62,12 @@ function caseFigures({ tls, pairs, bytes, bare, platform }: RelayCase): Figure[]
       label: `${tls ? 'TLS' : 'plain'}, ${grouped(pairs)} × ${bytes} B`,
       value: `${perSecond(platform.roundTripsPerSecond)} of ${perSecond(bare.roundTripsPerSecond)}`,
     },
-    figure('  of the bare line', share, 'ratio', { atLeast: targets.relay.shareOfBare }),
-    { label: '  p50, p99', value: latency(platform), target: `bare ${latency(bare)}` },
+    figure('  of the baseline', share, 'ratio', { atLeast: targets.relay.shareOfBare }),
+    { label: '  p50, p99', value: latency(platform), target: `baseline ${latency(bare)}` },
     {
       label: '  server, each',
       value: microseconds(platform.serverUs),
-      target: `bare ${microseconds(bare.serverUs)}`,
+      target: `baseline ${microseconds(bare.serverUs)}`,
     },
   ];
 }
@@ -135,7 +135,7 @@ export function reportRelay(figures: RelayFigures, { rate }: BenchOptions): Benc
       { title: `${rate} claims a second, then`, figures: claimFigures(claims) },
     ],
     notes: [
-      'bare: a process with the same flags that hands each message on by `ws`, and checks nothing',
+      'baseline: a process with the same flags that forwards each message by `ws`, and checks nothing',
       'a round trip goes from the point of sale to the device and back; one message is under way for each pair',
     ],
   };

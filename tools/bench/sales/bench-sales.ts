@@ -38,7 +38,7 @@ async function runBaseline({ scene, printLine }: Run): Promise<BaselineRun> {
   const rates = run.map(
     ({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`,
   );
-  printLine(`bare line by callers  ${rates.join('  ')}`);
+  printLine(`baseline by callers  ${rates.join('  ')}`);
   return run;
 }
 

@@ -84,9 +84,9 @@ function speed(figures: SalesFigures): Section {
     figures: [
       figure('knee', kneePerSecond, 'perSecond', { atLeast: targets.kneePerSecond }),
       { label: 'knees of the rounds', value: knees || 'given' },
-      figure('bare line', barePerSecond, 'perSecond'),
+      figure('baseline', barePerSecond, 'perSecond'),
       { label: 'its best number of callers', value: callers },
-      figure('knee over bare line', share, 'ratio', { atLeast: targets.shareOfBare }),
+      figure('knee relative to baseline', share, 'ratio', { atLeast: targets.shareOfBare }),
       figure(`p50 at 70 % (${perSecond(at70.ratePerSecond)})`, at70.p50Us, 'milliseconds'),
       figure('p99 at 70 %', at70.p99Us, 'milliseconds', { under: targets.p99Us }),
       {

@@ -33,7 +33,7 @@ export type TokenFigures = {
 };
 
 const titles: Readonly<Record<TokenCaseName, string>> = {
-  bare: 'bare Fastify and jose',
+  bare: 'baseline: Fastify and jose alone',
   'client-credentials': 'client credentials',
   refresh: 'refresh, each rotates',
   password: 'password sign-in, argon2id',
@@ -101,7 +101,7 @@ export function reportTokens(figures: TokenFigures): BenchResult {
         }),
       },
       {
-        title: 'The same over the bare line',
+        title: 'The same relative to the baseline',
         figures: kinds.map(({ name, medianPerCpuSecond }) => ({
           label: titles[name],
           value: (medianPerCpuSecond / baseline).toFixed(3),

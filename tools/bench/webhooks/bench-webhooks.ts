@@ -231,7 +231,7 @@ export async function benchWebhooks(
   printLine('warming up …');
   for (const rate of [400, 1000]) printLine(describe(await step(stage, rate, options.seconds)));
   const barePerSecond = await runBaseline(closers, scene, fastPorts, options.seconds);
-  printLine(`bare line: ${perSecond(barePerSecond)}`);
+  printLine(`baseline: ${perSecond(barePerSecond)}`);
   const steps: WebhookStep[] = [];
   const search = createKneeSearch({ from: 1500, precision: 0.08, stepsMax: 14 });
   for (let rate = options.knee > 0 ? undefined : search.next(); rate !== undefined; ) {

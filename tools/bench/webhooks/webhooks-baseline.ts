@@ -1,4 +1,4 @@
-// The bare line of webhooks, a process of its own: rows written, signed and sent over kept connections, marked; nothing else.
+// The baseline of webhooks, a process of its own: rows written, signed and sent over kept connections, marked; nothing else.
 import { createHmac, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import pg from 'pg';

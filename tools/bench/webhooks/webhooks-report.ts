@@ -43,8 +43,8 @@ function speed({ kneePerSecond, barePerSecond, at70 }: WebhookFigures): Section 
     title: 'Deliveries to eight endpoints that are well, beside a slow and a dead one',
     figures: [
       figure('highest rate that is held', kneePerSecond, 'perSecond', { atLeast: rate }),
-      figure('bare line', barePerSecond, 'perSecond'),
-      figure('share of the bare line', kneePerSecond / barePerSecond, 'ratio'),
+      figure('baseline', barePerSecond, 'perSecond'),
+      figure('share of the baseline', kneePerSecond / barePerSecond, 'ratio'),
       figure(
         `p50 behind the commit at 70 % (${perSecond(at70.ratePerSecond)})`,
         at70.p50Us,

@@ -28,7 +28,7 @@ export const demoOption = option(
 
 export const tsnOption = option(
   '--tsn <tsn>',
-  'terminal serial number (TSN) or serial number of the terminal; default: the first',
+  'terminal serial number (TSN, with make and model) or serial number; default: the first terminal of demo.json',
 );
 
 /** @throws CommandError usage, if the file does not exist or cannot be read */

@@ -25,15 +25,17 @@ export function parseJsonIf(pattern: RegExp, text: string): unknown {
 const jsonOfMembers = /^(?:true|false|null|\{.*\}|\[.*\])$/s;
 
 export const setOptions = [
-  option('-s, --set <name=value>', 'set a member; true, false, null, [] and {} are read as JSON', {
-    parse: collectTexts,
-  }),
-  option('--from <file>', 'members as JSON, or @file with JSON or YAML'),
+  option(
+    '-s, --set <name=value>',
+    'set a field; true, false, null and values in [ ] or { } are read as JSON, other values as text',
+    { parse: collectTexts },
+  ),
+  option('--from <json>', 'fields as JSON, or @file with JSON or YAML'),
 ];
 
 export const editOptions = [
   ...setOptions,
-  option('--unset <name>', 'remove a member', { parse: collectTexts }),
+  option('--unset <name>', 'remove a field', { parse: collectTexts }),
 ];
 
 export function parseMembers({ set = [], from }: SetOptions): Record<string, unknown> {
@@ -55,7 +57,7 @@ export async function editResource(
   removedMembers: readonly string[] = [],
 ): Promise<unknown> {
   if (Object.keys(changes).length + removedMembers.length === 0)
-    fail('usage', 'No change was given. Name the members with --set, --unset or --from.');
+    fail('usage', 'The command contains no change. Change fields with --set, --unset or --from.');
   const { body, etag } = await context.api().call<Record<string, unknown>>('GET', path);
   const updated = { ...body, ...changes };
   for (const name of removedMembers) delete updated[name];

@@ -10,7 +10,7 @@ const secretMembers = ['clientSecret', 'signingSecret', 'secret'] as const;
 
 export const secretOptions = [
   option('--secret-out <file>', 'write the secret to this new file; only you can read it'),
-  option('--show-secret', 'print the secret; it is shown only this once'),
+  option('--show-secret', 'print the secret; it is not shown again'),
 ];
 
 /** Opens the file before the secret is created: the server returns the secret only once. */

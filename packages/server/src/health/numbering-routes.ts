@@ -78,7 +78,7 @@ export function registerNumbering(app: FastifyInstance, ports: Ports): void {
     operationId: 'recoverNumbering',
     summary: 'Recover the numbering',
     description:
-      'For the operator of the platform. Each number sequence jumps ahead, and new payments are accepted again. Without a required recovery nothing changes.',
+      'For the operator of the platform. The platform increases each number sequence, so that no number is used twice, and accepts new payments again. If no recovery is required, nothing changes.',
     response: { 200: PlatformNumbering },
     errors: ['resource_not_found', 'database_unavailable'],
     async handler({ caller, id }) {

@@ -134,7 +134,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
       await button(page, 'Abort').click();
       await page.getByText(/Aborted: The request was aborted/).waitFor();
       await page.getByRole('button', { name: /^Abort Sent/ }).click();
-      await page.getByText('An abort message has no response of its own').waitFor();
+      await page.getByText('The terminal sends no response to an abort message').waitFor();
     });
   });
 

@@ -62,7 +62,7 @@ export const applicationCommands: CommandGroup = {
     },
     {
       command: 'edit <clientId>',
-      description: 'Changes members of an application. The other members do not change.',
+      description: 'Changes fields of an application. The other fields do not change.',
       route: `PUT ${path}/{clientId}`,
       edits: true,
     },
@@ -79,7 +79,7 @@ export const applicationCommands: CommandGroup = {
     },
     {
       command: 'rotate-secret <clientId>',
-      description: 'Creates a new client secret. The old one is invalid at once.',
+      description: 'Creates a new client secret. The old secret becomes invalid immediately.',
       route: `POST ${path}/{clientId}/secret`,
       hasSecret: true,
     },

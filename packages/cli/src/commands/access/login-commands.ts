@@ -198,7 +198,7 @@ const loginCommand: CommandDefinition = {
   command: 'login',
   summary: 'sign in and save a profile',
   description:
-    'Signs in and saves a profile that only you can read. Without --web and --username, an application signs in with its client id and client secret. The secret comes from a hidden prompt, from --client-secret-file or from SWITCHYARD_CLI_CLIENT_SECRET. Users sign in through the application switchyard-cli, or the one of --client-id.',
+    'Signs in and saves a profile that only you can read. An application signs in with --client-id and its client secret. The secret comes from a hidden prompt, from --client-secret-file or from SWITCHYARD_CLI_CLIENT_SECRET. A user signs in with --web or --username, through the application switchyard-cli or the application of --client-id.',
   options: [
     option('--url <address>', 'address of the platform'),
     option('--auth-url <address>', 'address of the authorization server, if it differs from --url'),
@@ -222,7 +222,7 @@ const loginCommand: CommandDefinition = {
     option('--redirect-uri <address>', 'redirect URI of the sign-in in the browser', {
       default: 'http://localhost:8976/callback',
     }),
-    option('--as <profile>', 'name of the saved profile'),
+    option('--as <profile>', 'save the profile under this name'),
   ],
   run: login,
   examples: [

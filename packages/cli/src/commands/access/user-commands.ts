@@ -61,7 +61,8 @@ export const userCommands: CommandGroup = {
     },
     {
       command: 'get <user>',
-      description: 'Shows a user. Name the user by id or user name.',
+      description: 'Shows a user.',
+      arguments: { user: 'id or user name' },
       route: `GET ${usersPath}/{userId}`,
     },
     {
@@ -96,7 +97,7 @@ export const userCommands: CommandGroup = {
     },
     {
       command: 'edit <user>',
-      description: 'Changes members of a user. The other members do not change.',
+      description: 'Changes fields of a user. The other fields do not change.',
       route: `PUT ${usersPath}/{userId}`,
       edits: true,
       examples: ['switchyard users edit ann -s familyName=Carter --unset phoneNumber'],

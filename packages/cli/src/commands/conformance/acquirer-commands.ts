@@ -205,12 +205,12 @@ const testDataOptions = [
 export const acquirerCommands: CommandGroup = {
   group: 'acquirer',
   summary: 'check servers of the acquirer SPI',
-  description: 'Checks for developers of a server of the HTTP/JSON acquirer SPI.',
+  description: 'Commands for the development of a server of the HTTP/JSON acquirer SPI.',
   commands: [
     {
       command: 'key <file>',
       description:
-        'Creates the private key that signs for the platform during a conformance check.',
+        'Creates the private key with which the conformance check signs its requests in place of the platform.',
       run: createKeyFile,
       examples: ['switchyard acquirer key platform.pem'],
     },
@@ -231,7 +231,7 @@ export const acquirerCommands: CommandGroup = {
         option('--ca-file <file>', 'certificate authority of the server, as PEM'),
         option('--cert-file <file>', 'client certificate for mutual TLS, as PEM'),
         option('--cert-key-file <file>', 'private key of the client certificate, as PEM'),
-        option('--only <words>', 'run only the checks whose name or group contains these words'),
+        option('--only <text>', 'run only the checks whose name or group contains this text'),
       ],
       run: runConformance,
       examples: [

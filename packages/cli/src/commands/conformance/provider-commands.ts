@@ -190,7 +190,7 @@ const testDataOptions = [
   ),
   numberOption(
     '--paid-amount <minor>',
-    'an amount that your test server pays without a consumer; enables the checks of paid payments',
+    'an amount that your test server reports as paid without a consumer; enables the checks of paid payments',
   ),
   numberOption(
     '--declined-amount <minor>',
@@ -203,16 +203,20 @@ const testDataOptions = [
   numberOption('--wait <seconds>', 'how long to wait for an outcome', waitSeconds),
   numberOption(
     '--settle <seconds>',
-    'how long to watch for unexpected further events',
+    'time after the outcome in which the check looks for unexpected events',
     settleSeconds,
   ),
-  numberOption('--retry-wait <seconds>', 'how long to wait for a repeated event', retryWaitSeconds),
+  numberOption(
+    '--retry-wait <seconds>',
+    'how long to wait until the server sends an event again',
+    retryWaitSeconds,
+  ),
 ];
 
 export const providerCommands: CommandGroup = {
   group: 'provider',
   summary: 'check servers of the provider SPI',
-  description: 'Checks for developers of a server of the provider SPI for QR payments.',
+  description: 'Commands for the development of a server of the provider SPI for QR payments.',
   commands: [
     {
       command: 'secret <file>',
@@ -238,11 +242,11 @@ export const providerCommands: CommandGroup = {
         }),
         option(
           '--events-url <url>',
-          'address at which the server reaches --listen, if it runs on another machine',
+          'URL of --listen for the server, if the server runs on another machine',
         ),
         option(
-          '--only <words>',
-          'run only the checks whose name, group or fault contains these words',
+          '--only <text>',
+          'run only the checks whose name, group or fault code contains this text',
         ),
       ],
       run: check,

@@ -18,7 +18,7 @@ export const numberingCommands: readonly CommandDefinition[] = [
   {
     command: 'recover-numbering',
     description:
-      'Ends the recovery after a database restore: each number sequence jumps ahead, so that no number is used twice, and the platform accepts new payments again. It changes nothing if no recovery is required.',
+      'Ends the recovery after a database restore. The platform increases each number sequence (such as STAN and RRN), so that no number is used twice. Then it accepts new payments again. If no recovery is required, nothing changes.',
     route: 'POST /health/v1/numbering/recover',
     print: printNumbering,
     examples: ['switchyard admin recover-numbering --profile operator'],

@@ -85,7 +85,7 @@ export const apiCommand: CommandDefinition = {
   options: [
     option(
       '-f, --field <name=value>',
-      'set a member of the JSON body; true, 7, [] and {} are read as JSON',
+      'set a field of the JSON body; whole numbers, true, false, null and values in [ ] or { } are read as JSON',
       { parse: collectTexts },
     ),
     option('--query <name=value>', 'add a query parameter', { parse: collectTexts }),

@@ -266,7 +266,7 @@ export const auditCommands: CommandGroup = {
       route: `GET ${path}/records`,
       options: [
         memberOption('--from <time>', 'from this time on', 'from'),
-        memberOption('--to <time>', 'until before this time', 'to'),
+        memberOption('--to <time>', 'before this time', 'to'),
         memberOption(
           '--actor <sub>',
           'subject (sub) of the user or application that made the change',
@@ -298,10 +298,10 @@ export const auditCommands: CommandGroup = {
       description: 'Exports all records as JSON Lines, in the order of the chain.',
       options: [
         option('-o, --out <file>', 'output file; default: stdout'),
-        option('--continue', 'continue after the last record of the file'),
+        option('--continue', 'append to the file of --out, after its last record'),
         option('--after <sequence>', 'begin after this record'),
         option('--from <time>', 'from this time on'),
-        option('--to <time>', 'until before this time'),
+        option('--to <time>', 'before this time'),
       ],
       run: exportAudit,
       examples: ['switchyard audit export --out audit.jsonl --continue'],
@@ -309,11 +309,17 @@ export const auditCommands: CommandGroup = {
     {
       command: 'verify',
       description:
-        'Verifies the hashes, links, order and signatures of the chain. If the chain is broken, the exit code is 6 and the message names the sequence.',
+        'Verifies the hashes, links, order and signatures of the chain. If the chain is broken, the exit code is 6, and the message contains the sequence number of the first invalid record.',
       options: [
         option('--file <file>', 'verify this exported file instead of the server'),
-        option('--checkpoints <file>', 'use checkpoints that you stored elsewhere'),
-        option('--keys <file>', 'use public keys that you stored elsewhere'),
+        option(
+          '--checkpoints <file>',
+          'verify with the checkpoints in this file instead of those of the server',
+        ),
+        option(
+          '--keys <file>',
+          'verify with the public keys in this file instead of those of the server',
+        ),
         option('--after <sequence>', 'verify only the records after this one'),
         option('--previous-hash <hash>', 'expected hash of the record of --after'),
         option('--last <sequence>', 'sequence of the last record that must exist'),

@@ -140,7 +140,7 @@ const filters = [
 
 const pastFilters = [
   memberOption('--from <time>', 'from this time on', 'from'),
-  memberOption('--to <time>', 'until before this time', 'to'),
+  memberOption('--to <time>', 'before this time', 'to'),
   memberOption('--request <id>', 'only the request with this x-request-id', 'requestId'),
 ];
 
@@ -160,7 +160,7 @@ export const logCommands: CommandGroup = {
   group: 'logs',
   summary: 'follow and list API requests',
   description:
-    'Shows the request log of the organisation: method, path, status, error code and time of each request, never its content. A setting of the platform limits how many requests are stored.',
+    'Shows the request log of the organisation: method, path, status, error code and time of each request, never its content. The setting SWITCHYARD_REQUEST_LOG of the platform determines which requests are stored.',
   commands: [
     {
       command: 'tail',

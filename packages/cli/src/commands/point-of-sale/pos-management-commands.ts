@@ -27,7 +27,8 @@ const managementCommands: readonly CommandDefinition[] = [
   },
   {
     command: 'rotate-secret <id>',
-    description: 'Creates a new client secret of a point of sale. The old one is invalid at once.',
+    description:
+      'Creates a new client secret of a point of sale. The old secret becomes invalid immediately.',
     route: `POST ${path}/{pointOfSaleId}/secret`,
     hasSecret: true,
   },
@@ -35,7 +36,8 @@ const managementCommands: readonly CommandDefinition[] = [
 
 export const posCommands: CommandGroup = {
   group: 'pos',
-  summary: 'manage points of sale, and sell at a terminal',
-  description: 'Manages points of sale and their client credentials, and sells at a terminal.',
+  summary: 'manage points of sale, and start payments at a terminal',
+  description:
+    'Manages points of sale and their client credentials, and starts payments at a terminal.',
   commands: [...managementCommands, ...saleCommands],
 };

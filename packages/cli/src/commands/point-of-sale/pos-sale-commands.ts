@@ -351,7 +351,7 @@ async function settlePayment(
 
 const defaultCurrency = 'EUR';
 
-/** Asks the terminal for the outcome of unknown payments; starts no payment. */
+/** Requests the outcome of unknown payments from the terminal; starts no payment. */
 async function recover(
   context: CommandContext,
   _args: string[],
@@ -394,7 +394,7 @@ const terminalOptions = [
   option('--local-ca <file>', 'certificate of the local terminal, as PEM'),
   option(
     '--answer-timeout <seconds>',
-    'how long to wait before asking for the outcome; default: 150, or 120 with --local',
+    'time without a response after which the command requests the outcome; default: 150, or 120 with --local',
     { parse: parseWholeNumber },
   ),
 ];
@@ -413,14 +413,14 @@ export const saleCommands: readonly CommandDefinition[] = [
       option('--receipt', 'print the receipt of the customer too'),
     ],
     run: sale,
-    help: `The command first asks for the outcome of payments that an earlier run left open. If one was paid or is
-still unknown, it starts no new payment and ends with exit code 11.`,
+    help: `The command first requests the outcome of earlier payments whose outcome is unknown. If one of them was
+approved, or its outcome is still unknown, the command starts no new payment and ends with exit code 11.`,
     examples: ['switchyard pos sale 12.50 --tsn 10000001'],
   },
   {
     command: 'recover',
     description:
-      'Asks the terminal for the outcome of payments that are unknown. It starts no payment.',
+      'Requests from the terminal the outcome of payments whose outcome is unknown. The command starts no payment.',
     finishes: true,
     options: [
       ...terminalOptions,
@@ -435,9 +435,9 @@ still unknown, it starts no new payment and ends with exit code 11.`,
       ),
     ],
     run: recover,
-    help: `A terminal remembers a payment for 48 hours. After that a payment with an unknown outcome stays open until
-you check it at the platform or in your books, and record it with --paid or --not-paid. During the 48 hours
-only the terminal can say that a payment was not paid: --not-paid changes nothing, and the exit code is 11.`,
+    help: `A terminal stores a payment for 48 hours. During this time only the terminal can report that a payment was
+not paid: --not-paid changes nothing, and the exit code is 11. After 48 hours, check the payment on the
+platform or in your own records. Then record the result with --paid or --not-paid.`,
     examples: ['switchyard pos recover', 'switchyard pos recover --not-paid 0GK3Z81Q2M'],
   },
 ];

@@ -235,7 +235,7 @@ export const terminalCommands: CommandGroup = {
     {
       command: 'simulate',
       description:
-        'Simulates a terminal of the demo. Points of sale reach it through the Cloud Connector and by local HTTPS, and it pays at the platform.',
+        'Simulates a terminal of the demo. Points of sale connect to it through the Cloud Connector or by local HTTPS. It sends its sales to the platform.',
       finishes: true,
       options: [
         demoOption,

@@ -89,7 +89,8 @@ export const configurationCommands: CommandGroup = {
     {
       command: 'set <service> <values>',
       description:
-        'Replaces the values that a level sets itself, as JSON or @file with JSON or YAML. Other values are inherited.',
+        'Replaces all values that are set at one level. All other values are inherited from the level above.',
+      arguments: { values: 'values as JSON, or @file with JSON or YAML' },
       options: levelOptions,
       run: setConfiguration,
       examples: [`switchyard config set "Loyalty points" '{"points":3}' --store 0198…`],

@@ -64,7 +64,10 @@ export const deviceCommands: CommandGroup = {
     },
     {
       command: 'get <device>',
-      description: 'Shows a device. Name it by id, serial number or terminal serial number (TSN).',
+      description: 'Shows a device.',
+      arguments: {
+        device: 'id, serial number or terminal serial number (TSN), such as AXIUM_DX8000-10000001',
+      },
       run: async (context, [device = '']) =>
         printResource(context, await findDevice(context, device)),
     },

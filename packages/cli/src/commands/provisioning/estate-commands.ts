@@ -277,22 +277,30 @@ export const estateCommands: CommandGroup = {
     {
       command: 'export',
       description:
-        'Exports the estate of the organisation and of those below it as one file. The same estate always gives the same bytes.',
+        'Exports the estate of the organisation and of those below it as one file. Two exports of an unchanged estate are identical.',
       options: [
         option(
           '-o, --out <file>',
           'output file, JSON if it ends in .json, otherwise YAML; default: stdout',
         ),
-        option('-m, --merchant <key>', 'export only this merchant, by key or id; can be repeated', {
-          parse: parseCommaList,
-        }),
-        option('--skip <lists>', 'lists to skip, such as users,configurations', {
-          parse: parseCommaList,
-        }),
+        option(
+          '-m, --merchant <key>',
+          'export only this merchant; <key> is its external id, name or id; can be repeated',
+          {
+            parse: parseCommaList,
+          },
+        ),
+        option(
+          '--skip <lists>',
+          'top-level lists that are not exported, such as users,configurations',
+          {
+            parse: parseCommaList,
+          },
+        ),
       ],
       run: exportEstate,
-      help: `The file never contains secrets or passwords. It identifies a resource by its external id. A resource
-without an external id is identified by its name, and has the id of the server in the file too.`,
+      help: `The file never contains secrets or passwords. It identifies a resource by its external id. If a resource has
+no external id, the file identifies it by its name and also contains its id on the server.`,
       examples: [
         'switchyard estate export --out estate.yaml',
         'switchyard estate export --merchant lumiere --out lumiere.json',
@@ -301,7 +309,7 @@ without an external id is identified by its name, and has the id of the server i
     {
       command: 'diff <file>',
       description:
-        'Shows what an import would create and change, and what exists only on the server.',
+        'Shows the resources that an import would create or change, and those that exist only on the server.',
       options: [option('--exit-code', 'set the exit code to 8 if there are differences')],
       run: diffEstate,
       examples: ['switchyard estate diff estate.yaml --exit-code'],
@@ -313,7 +321,10 @@ without an external id is identified by its name, and has the id of the server i
       finishes: true,
       options: [
         option('--dry-run', 'only show the changes'),
-        option('--prune', 'remove resources that are missing in the lists of the file'),
+        option(
+          '--prune',
+          'remove resources that exist on the server but not in the lists of the file; a list that the file does not contain is not changed',
+        ),
         option('-y, --yes', 'remove without a confirmation'),
         option(
           '--secrets-out <file>',

@@ -132,7 +132,7 @@ const catalogueCommands: readonly CommandDefinition[] = [
   {
     command: 'subscribe <services...>',
     description:
-      'Subscribes the organisation to a package by its id, or to a new package of these services.',
+      'Subscribes the organisation to the package with this id. With --package, the command creates a package of these services and subscribes the organisation to it.',
     options: [option('--package <name>', 'name of the new package')],
     run: subscribeToServices,
     examples: ['switchyard services subscribe "Loyalty points" --package Loyalty'],
@@ -143,7 +143,7 @@ const activationCommands: readonly CommandDefinition[] = [
   {
     command: 'activate <service>',
     description:
-      'Activates a service for the organisation, or for the merchant, store or device of an option.',
+      'Activates a service for the organisation, or for the merchant, store or device in --merchant, --store or --device.',
     route: 'POST /service-catalog/v1/activations',
     members: { includesExisting: true },
     toMembers: membersOfActivation,
@@ -152,7 +152,7 @@ const activationCommands: readonly CommandDefinition[] = [
       option('--parameters <json>', 'parameters as JSON, or @file'),
       memberOption(
         '--alone',
-        'activate only this level, not the existing levels below it',
+        'activate the service only at this level, not for existing merchants, stores and devices below it',
         'includesExisting',
         { value: false },
       ),
@@ -164,7 +164,7 @@ const activationCommands: readonly CommandDefinition[] = [
   {
     command: 'deactivate <service>',
     description:
-      'Deactivates a service for the organisation, or for the merchant, store or device of an option.',
+      'Deactivates a service for the organisation, or for the merchant, store or device in --merchant, --store or --device.',
     route: 'POST /service-catalog/v1/deactivations',
     toMembers: serviceAndLevel,
     options: levelOptions,

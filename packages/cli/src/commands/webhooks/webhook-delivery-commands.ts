@@ -161,7 +161,7 @@ export const deliveryCommands: readonly CommandDefinition[] = [
     members: {},
     options: [
       memberOption('--from <time>', 'from this time on', 'from'),
-      memberOption('--to <time>', 'until before this time; default: now', 'to'),
+      memberOption('--to <time>', 'before this time; default: now', 'to'),
     ],
     examples: ['switchyard webhooks replay 0198… --from 2026-03-01T00:00:00Z'],
   },

@@ -56,7 +56,7 @@ const endpointCommands: CommandGroup = {
         memberOption('--description <text>', 'description of the endpoint', 'description'),
         memberOption(
           '--challenge',
-          'enable the endpoint only after it has answered a challenge with its secret',
+          'enable the endpoint only after it has answered a signed challenge',
           'challenge',
         ),
       ],
@@ -66,7 +66,7 @@ const endpointCommands: CommandGroup = {
     },
     {
       command: 'edit <endpointId>',
-      description: 'Changes members of an endpoint. The other members do not change.',
+      description: 'Changes fields of an endpoint. The other fields do not change.',
       route: `PUT ${endpointPath}`,
       edits: true,
     },

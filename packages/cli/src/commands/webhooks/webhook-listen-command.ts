@@ -216,7 +216,7 @@ export const listenCommand: CommandDefinition = {
   command: 'listen',
   summary: 'show live events and forward them to your server',
   description:
-    'Shows live events, and forwards each to your server with the signature of a platform delivery. No event is lost if the connection breaks. The command shows events that your server rejects, and does not send them again. Times are in UTC.',
+    'Shows events as they occur. With --forward-to, the command sends each event to your server, signed in the same way as a delivery of the platform. After a lost connection it continues with the next event, so that no event is lost. If your server rejects an event, the command reports it and does not send it again. Times are in UTC.',
   finishes: true,
   options: [
     option('--forward-to <url>', 'POST each event to this address'),

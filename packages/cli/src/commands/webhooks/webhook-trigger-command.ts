@@ -180,7 +180,7 @@ export const triggerCommands: readonly CommandDefinition[] = [
   {
     command: 'events [pattern]',
     description:
-      'Lists the event types, and the requests with which “webhooks trigger” causes them in the demo.',
+      'Lists the event types. For each type it shows the requests that “webhooks trigger” sends in the demo to cause the event.',
     run: listEvents,
     examples: ["switchyard webhooks events 'transaction.*'"],
   },

@@ -79,7 +79,7 @@ export async function waitForFinalStatus(
   }
 }
 
-/** Creates a payment that the test server pays without a consumer. */
+/** Creates a payment that the test server reports as paid without a consumer. */
 export async function createPaidPayment(client: ProviderTestClient, failFirst = false) {
   const { paidAmount = client.testData.amount } = client.testData;
   const payment = client.payment(amountOf(client, paidAmount));

@@ -46,7 +46,7 @@ const endpointInput = {
 const challenge = Type.Optional(
   Type.Boolean({
     default: false,
-    description: 'Begins disabled, until the endpoint has answered a challenge with its secret.',
+    description: 'The endpoint begins disabled, until it has answered a signed challenge.',
   }),
 );
 
