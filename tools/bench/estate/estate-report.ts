@@ -56,7 +56,7 @@ function searchSection(figures: EstateFigures, rate: number): Section {
         'errors',
         searches.map(({ step }) => step),
       ),
-      figure('devices added meanwhile', insertsPerSecond, 'perSecond'),
+      figure('devices added during the listing', insertsPerSecond, 'perSecond'),
       errorFigure(
         'errors of these',
         searches.map(({ inserts }) => inserts),
@@ -70,7 +70,7 @@ function listingSection({ listing }: EstateFigures): Section {
     title: `A list of ${grouped(listing.before)} devices, page by page, while others are added`,
     figures: [
       figure('seen', listing.listed, 'grouped'),
-      figure('added meanwhile', listing.added, 'grouped'),
+      figure('added during the listing', listing.added, 'grouped'),
       noneFigure('seen twice', listing.doubled),
       noneFigure('missed', listing.missed),
       { label: 'time', value: `${seconds(listing.seconds)} for ${listing.pages} pages` },

@@ -87,7 +87,7 @@ const floodFigures = ({ reader, growthMib, acceptedMib, code }: FloodFigures): F
     under: targets.relay.floodMib,
   }),
   figure('  taken of 300 MiB', acceptedMib, 'mebibytes'),
-  { label: '  closed meanwhile', value: code === 0 ? 'no' : String(code) },
+  { label: '  closed during the step', value: code === 0 ? 'no' : String(code) },
 ];
 
 function reconnectionFigures(reconnection: ReconnectionFigures): Figure[] {
@@ -105,7 +105,7 @@ function reconnectionFigures(reconnection: ReconnectionFigures): Figure[] {
       target: `within ${backSeconds} s`,
       isReached: open === devices && seconds <= backSeconds,
     },
-    { label: 'after it was told to stop', value: `${sinceStopSeconds.toFixed(1)} s` },
+    { label: 'after the stop request', value: `${sinceStopSeconds.toFixed(1)} s` },
     { label: 'tries that failed', value: listErrors([{ errors: failures }]) },
   ];
 }
@@ -127,7 +127,7 @@ export function reportRelay(figures: RelayFigures, { rate }: BenchOptions): Benc
     sections: [
       { title: 'Round trips, medians', figures: cases.flatMap(caseFigures) },
       { title: `${grouped(idle.pairs)} idle pairs over TLS`, figures: idleFigures(idle) },
-      { title: '300 MiB to who does not read', figures: floods.flatMap(floodFigures) },
+      { title: '300 MiB to a client that does not read', figures: floods.flatMap(floodFigures) },
       {
         title: `${grouped(reconnection.devices)} devices after a restart`,
         figures: reconnectionFigures(reconnection),

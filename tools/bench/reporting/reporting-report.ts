@@ -85,7 +85,7 @@ export function reportReporting(figures: ReportFigures, { rate }: BenchOptions):
         ],
       },
     ],
-    othersShare: Math.max(0, ...[search, ...steps].map((each) => each.othersShare)),
+    othersShare: Math.max(0, search.othersShare, ...steps.map((each) => each.othersShare)),
     notes: [
       `${grouped(rows)} payments of ${merchants} merchants over ${days} days; ` +
         'arrivals of a Poisson process, over TLS',
