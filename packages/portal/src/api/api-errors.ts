@@ -32,6 +32,11 @@ export class SignedOutError extends Error {
   }
 }
 
+/** Whether the platform says that the request changed nothing. Without an answer this is unknown. */
+export function isNotProcessed(fault: unknown): boolean {
+  return isProblem(fault) && fault.problem.outcome === 'NotProcessed';
+}
+
 export function isProblem(fault: unknown, code?: string): fault is ProblemError {
   return fault instanceof ProblemError && (code === undefined || fault.problem.code === code);
 }

@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from '@switchyard/contract';
 import { useEffect, useRef, useState } from 'react';
-import { ConnectionError, isProblem } from '../../api/api-errors.ts';
+import { ConnectionError, isNotProcessed } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
 import { nowMs } from '../../session/clock.ts';
 import { newUuid } from '../../session/random-values.ts';
@@ -124,7 +124,8 @@ export function useStandaloneTerminal(): StandaloneTerminalState {
       discardLists('["payments"');
       discardLists('["qr-payments"');
     } catch (error) {
-      if (isProblem(error)) unanswered.current = undefined;
+      // After an unknown outcome the next attempt is the same payment.
+      if (isNotProcessed(error)) unanswered.current = undefined;
       setFault(error);
       setProgress({ step: 'ready' });
     }

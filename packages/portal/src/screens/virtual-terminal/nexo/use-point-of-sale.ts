@@ -1,6 +1,6 @@
 /** Runs the point of sale of the page, which sends through the Retail API to one terminal. */
 import { useEffect, useState } from 'react';
-import { isProblem } from '../../../api/api-errors.ts';
+import { isNotProcessed } from '../../../api/api-errors.ts';
 import { fetchResponse } from '../../../api/client.ts';
 import { randomHex } from '../../../session/random-values.ts';
 import { discardLists } from '../../../table/row-store-cache.ts';
@@ -49,8 +49,7 @@ async function sendToTerminal(
     const responseText = await answer.text();
     return responseText === '' ? { kind: 'Taken' } : { kind: 'Answered', text: responseText };
   } catch (fault) {
-    const isSure = isProblem(fault) && fault.problem.outcome === 'NotProcessed';
-    return { kind: isSure ? 'NotSent' : 'Unknown', fault };
+    return { kind: isNotProcessed(fault) ? 'NotSent' : 'Unknown', fault };
   }
 }
 
