@@ -203,12 +203,12 @@ async function listenersOf(
 
 /** Only a page of the demo can simulate a terminal, in a process with the connector. */
 function terminalStarterOf(
-  { settings, tls }: ApplicationOptions,
+  { settings, tls, log }: ApplicationOptions,
   { identity, clock }: ReturnType<typeof createModules>,
 ) {
   if (settings.environment !== 'demo' || !settings.roles.has('connector')) return undefined;
   const { certificates } = identity.devices;
-  return createTerminalStarter({ settings, caFile: tls?.caFile, certificates, clock });
+  return createTerminalStarter({ settings, caFile: tls?.caFile, certificates, clock, log });
 }
 
 /** Provisioning knows the merchants and stores of applications. */

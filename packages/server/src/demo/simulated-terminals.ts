@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defined, errorCodes, type PortalTerminalView } from '@switchyard/contract';
+import { defined, errorCodes, isErrorCode, type PortalTerminalView } from '@switchyard/contract';
 import type { CloudChannel } from '@switchyard/simulators';
 import type { Identity } from '../identity/index.ts';
-import type { Clock, Settings } from '../platform/index.ts';
+import type { Clock, Log, Settings } from '../platform/index.ts';
 import type { StartSimulatedTerminal } from '../portal/index.ts';
 import { demoKeys } from '../vault/index.ts';
 import { seedCertificate } from './seed-device-certificates.ts';
@@ -16,6 +16,7 @@ type Ports = {
   readonly caFile: string | undefined;
   readonly certificates: Identity['devices']['certificates'];
   readonly clock: Clock;
+  readonly log: Log;
 };
 
 type Connection = Pick<PortalTerminalView, 'connection' | 'refusal'>;
@@ -34,13 +35,12 @@ const connections = {
 
 /** The terminal repeats a refused attempt too, but only a person can remove the reason. */
 function isRefusal(code: string | undefined): boolean {
-  const facts = Object.entries(errorCodes).find(([name]) => name === code);
-  return facts !== undefined && !facts[1].retryable;
+  return code !== undefined && isErrorCode(code) && !errorCodes[code].retryable;
 }
 
-/** @example const start = createTerminalStarter({ settings, caFile, certificates, clock }); */
+/** @example const start = createTerminalStarter({ settings, caFile, certificates, clock, log }); */
 export function createTerminalStarter(ports: Ports): StartSimulatedTerminal {
-  const { settings, caFile, certificates, clock } = ports;
+  const { settings, caFile, certificates, clock, log } = ports;
   const { dataDir, baseUrl, deviceAuthUrl } = settings;
   return async (device, onChange) => {
     const { tsn, physicalDeviceId } = device;
@@ -71,11 +71,18 @@ export function createTerminalStarter(ports: Ports): StartSimulatedTerminal {
     let connection: Connection = { connection: 'Connecting' };
     let cloud: CloudChannel | undefined;
 
+    const stopChannel = (channel: CloudChannel | undefined) =>
+      channel?.stop().catch((error: unknown) => {
+        log.error({ err: error, tsn }, 'a simulated terminal did not disconnect');
+      });
+
     function connect(): void {
       const former = cloud;
       const started = connectToCloud(terminal, {
         ...access,
         onState(state, code) {
+          if (code !== undefined)
+            log.warn({ tsn, state, code }, 'a simulated terminal had a fault');
           if (cloud !== started) return;
           connection = isRefusal(code)
             ? { connection: 'Refused', ...defined({ refusal: code }) }
@@ -84,17 +91,22 @@ export function createTerminalStarter(ports: Ports): StartSimulatedTerminal {
         },
       });
       cloud = started;
-      void former?.stop();
+      void stopChannel(former);
     }
 
-    connect();
+    try {
+      connect();
+    } catch (error) {
+      await terminal.stop();
+      throw error;
+    }
     return {
       view: () => ({ tsn, cards: walletCards, screen: terminal.screen(), ...connection }),
       input: terminal.input,
       connect,
-      disconnect: () => void cloud?.stop(),
+      disconnect: () => void stopChannel(cloud),
       async stop() {
-        await cloud?.stop();
+        await stopChannel(cloud);
         await terminal.stop();
       },
     };

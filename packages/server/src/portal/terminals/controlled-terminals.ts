@@ -51,6 +51,23 @@ function viewFor(pageId: string, controllingPage: string, view: PortalTerminalVi
 /** @example const terminals = createControlledTerminals({ start, live, log }); */
 export function createControlledTerminals({ start, live, log }: Ports) {
   const terminals = new Map<string, ControlledTerminal>();
+  /** A terminal that stops still writes its data directory, so the next one waits for it. */
+  const stopping = new Map<string, Promise<void>>();
+
+  /** A later terminal of the same device stays. */
+  function forget(terminal: ControlledTerminal): void {
+    clearTimeout(terminal.stopTimer);
+    const { physicalDeviceId } = terminal.device;
+    if (terminals.get(physicalDeviceId) === terminal) terminals.delete(physicalDeviceId);
+  }
+
+  async function startAfterFormer(
+    device: SimulatedDevice,
+    onChange: () => void,
+  ): Promise<SimulatedTerminal> {
+    await stopping.get(device.physicalDeviceId);
+    return start(device, onChange);
+  }
 
   function publish(terminal: ControlledTerminal): void {
     terminal.version += 1;
@@ -65,18 +82,17 @@ export function createControlledTerminals({ start, live, log }: Ports) {
     }
     const terminal: ControlledTerminal = {
       device,
-      started: start(device, () => publish(terminal)),
+      started: startAfterFormer(device, () => publish(terminal)),
       viewers: new Set(),
       controllingPage: pageId,
       version: 1,
     };
     terminals.set(device.physicalDeviceId, terminal);
-    terminal.started.catch(() => terminals.delete(device.physicalDeviceId));
+    terminal.started.catch(() => forget(terminal));
     return terminal;
   }
 
-  async function stop({ device, started }: ControlledTerminal): Promise<void> {
-    terminals.delete(device.physicalDeviceId);
+  async function stopStarted({ device, started }: ControlledTerminal): Promise<void> {
     try {
       await (await started).stop();
     } catch (error) {
@@ -84,10 +100,20 @@ export function createControlledTerminals({ start, live, log }: Ports) {
     }
   }
 
+  async function stop(terminal: ControlledTerminal): Promise<void> {
+    const { physicalDeviceId } = terminal.device;
+    forget(terminal);
+    const stopped = stopStarted(terminal);
+    stopping.set(physicalDeviceId, stopped);
+    await stopped;
+    if (stopping.get(physicalDeviceId) === stopped) stopping.delete(physicalDeviceId);
+  }
+
   function leave(terminal: ControlledTerminal, viewer: Viewer): void {
     if (!terminal.viewers.delete(viewer)) return;
     const pageIds = [...terminal.viewers].map(({ pageId }) => pageId);
     const [nextPage] = pageIds;
+    if (terminals.get(terminal.device.physicalDeviceId) !== terminal) return;
     if (nextPage === undefined) {
       terminal.stopTimer = setTimeout(() => void stop(terminal), stopDelayMs);
       terminal.stopTimer.unref();
@@ -141,7 +167,7 @@ export function createControlledTerminals({ start, live, log }: Ports) {
     },
 
     async stop(): Promise<void> {
-      await Promise.all([...terminals.values()].map(stop));
+      await Promise.all([...[...terminals.values()].map(stop), ...stopping.values()]);
     },
   };
 }

@@ -122,6 +122,8 @@ export function registerTerminalRoutes(app: FastifyInstance, ports: TerminalRout
     response: { 204: null },
     async handler(request, reply) {
       const device = await requireDevice(ports, request);
+      // HEAD sends no events, so it starts no terminal.
+      if (request.method === 'HEAD') return reply.type(eventStreamType).send();
       const { source, leave } = terminals.enter(device, request.query.page);
       const { socket } = request.raw;
       if (socket.destroyed) leave();
