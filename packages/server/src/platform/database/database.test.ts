@@ -187,6 +187,16 @@ describe('database', () => {
     await assert.rejects(ended.query('SELECT 1'), /^Error: the transaction has ended$/);
   });
 
+  test('a transaction whose failed statement was caught reports that it wrote nothing', async () => {
+    const database = await testDatabase();
+    const caught = database.transaction(async (trx) => {
+      await trx.query('SELECT 1 / 0').catch(() => undefined);
+      return 'written';
+    });
+    await assert.rejects(caught, /a statement of the transaction had failed/);
+    assert.equal((await database.query('SELECT 1 AS one')).length, 1);
+  });
+
   test('a lost connection is one error, and the next query works', async () => {
     const database = openDatabase({ url: await testDatabaseUrl(), log, connections: 1 });
     const other = await testDatabase();

@@ -335,7 +335,7 @@ async function runTransaction<T>(
   const client = await connectPool(pool);
   let isLost = false;
   let hasEnded = false;
-  const trx = createQueries(async (query) => {
+  async function run(query: pg.QueryConfig): Promise<pg.QueryResult> {
     if (hasEnded) throw new Error('the transaction has ended');
     try {
       return await client.query(query);
@@ -343,15 +343,19 @@ async function runTransaction<T>(
       isLost ||= isConnectionLost(error);
       throw toDatabaseProblem(error, true);
     }
-  }, mayPrepare);
+  }
+  const trx = createQueries(run, mayPrepare);
   try {
     await trx.query('begin');
     try {
       const result = await fn(trx);
-      await trx.query('commit');
+      // After a failed statement PostgreSQL answers a commit with ROLLBACK, and not with an error.
+      const { command } = await run({ text: 'commit' });
+      if (command !== 'COMMIT') throw new Error('a statement of the transaction had failed');
       return result;
     } catch (error) {
-      await trx.query('rollback');
+      // The first error is the reason. A connection that cannot roll back does not return to the pool.
+      if (!isLost) await trx.query('rollback').catch(() => (isLost = true));
       throw error;
     }
   } finally {
