@@ -61,6 +61,14 @@ function versionOfPackage(): string {
 /** A SHA-256 thumbprint in base64url; one of 64 begins with `-`, like an option. */
 const dashedThumbprint = /^-[\w-]{42}$/;
 
+/** A public key begins with `-` as often; commander would read `-q…` as the option --quiet. */
+function joinDashedKey(args: readonly string[]): readonly string[] {
+  const at = args.indexOf('--acquirer-key');
+  const key = args[at + 1];
+  if (at === -1 || key === undefined || !dashedThumbprint.test(key)) return args;
+  return [...args.slice(0, at), `--acquirer-key=${key}`, ...args.slice(at + 2)];
+}
+
 /** Moves such a thumbprint after `--`, where commander does not read it as an option. */
 function thumbprintsLast(args: readonly string[]): readonly string[] {
   const thumbprints = args.filter((arg) => dashedThumbprint.test(arg));
@@ -81,7 +89,7 @@ export async function runCommandLine(
   serverCommands: readonly CommandDefinition[] = [],
 ): Promise<void> {
   const program = createProgram(environment, runner, serverCommands);
-  await program.parseAsync(thumbprintsLast(args), { from: 'user' });
+  await program.parseAsync(thumbprintsLast(joinDashedKey(args)), { from: 'user' });
 }
 
 /** All commands with their options and help texts. */

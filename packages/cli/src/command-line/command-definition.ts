@@ -14,7 +14,7 @@ import {
   setOptions,
 } from './member-options.ts';
 import { resolvePath } from './path-parameters.ts';
-import { openSecretOutput, type SecretOptions, secretOptions } from './secret-output.ts';
+import { requestSecret, type SecretOptions, secretOptions } from './secret-output.ts';
 
 type CommandTexts = {
   /** The name and the arguments, such as `edit <clientId>`. */
@@ -115,13 +115,15 @@ async function sendRequest(
     return;
   }
   const body = await createBody(context, definition, values, args, unusedArgs);
-  const outputSecret =
-    hasSecret && !values[withoutSecret] ? openSecretOutput(values as SecretOptions) : undefined;
-  const { body: response } = await context.api().call<Row>(method, path, { body });
+  const request = () => context.api().call<Row>(method, path, { body });
+  const response =
+    hasSecret && !values[withoutSecret]
+      ? await requestSecret(values as SecretOptions, request)
+      : (await request()).body;
   if (definition.print !== undefined) definition.print(context, response);
   else if (method === 'DELETE')
     context.output.printResult({ removed: args.at(-1) }, () => 'Removed.\n');
-  else printResource(context, outputSecret?.(response) ?? response);
+  else printResource(context, response);
 }
 
 function optionsOf(definition: RequestCommand | FunctionCommand): readonly CommandOption[] {

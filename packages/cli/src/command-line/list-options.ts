@@ -63,9 +63,11 @@ export const listOptions = [
 /** Parses an option value: JSON, or `@file` with JSON or YAML. */
 export function parseJsonOption(text: string, name: string): unknown {
   const source = text.startsWith('@') ? readInputFile(text.slice(1)) : text;
+  const isYaml = text.startsWith('@') && /\.ya?ml$/.test(text);
   try {
-    return text.startsWith('@') && /\.ya?ml$/.test(text) ? parseYaml(source) : JSON.parse(source);
+    return isYaml ? parseYaml(source) : JSON.parse(source);
   } catch (error) {
-    return fail('usage', `${name} is not valid JSON: ${(error as Error).message}`);
+    const format = isYaml ? 'YAML' : 'JSON';
+    return fail('usage', `${name} is not valid ${format}: ${(error as Error).message}`);
   }
 }

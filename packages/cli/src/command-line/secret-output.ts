@@ -1,5 +1,5 @@
 /** Writes a new secret to a file that only its owner can read, or prints it with --show-secret. */
-import { closeSync, writeSync } from 'node:fs';
+import { closeSync, unlinkSync, writeSync } from 'node:fs';
 import { fail } from '../runtime/command-error.ts';
 import { openNewFile } from '../session/private-files.ts';
 import { option } from './command-option.ts';
@@ -13,11 +13,16 @@ export const secretOptions = [
   option('--show-secret', 'print the secret; it is not shown again'),
 ];
 
-/** Opens the file before the secret is created: the server returns the secret only once. */
-export function openSecretOutput({
-  secretOut,
-  showSecret,
-}: SecretOptions): (response: unknown) => Record<string, unknown> {
+/**
+ * Sends a request whose response contains a new secret. The file is opened before the request, because
+ * the server returns the secret only once; it is removed if the request fails.
+ *
+ * @returns the response without the secret, unless the user wants to see it
+ */
+export async function requestSecret(
+  { secretOut, showSecret }: SecretOptions,
+  request: () => Promise<{ body: unknown }>,
+): Promise<Record<string, unknown>> {
   if (secretOut === undefined && !showSecret) {
     fail(
       'usage',
@@ -25,14 +30,28 @@ export function openSecretOutput({
     );
   }
   const file = secretOut === undefined ? undefined : openNewFile(secretOut);
-  return (response) => {
-    const members = { ...(response as Record<string, unknown>) };
+  try {
+    const { body } = await request();
+    const members = { ...(body as Record<string, unknown>) };
     const name = secretMembers.find((each) => typeof members[each] === 'string');
-    if (file !== undefined) {
-      if (name !== undefined) writeSync(file, `${members[name]}\n`);
-      closeSync(file);
-    }
+    if (file !== undefined && name !== undefined) writeSecret(file, secretOut, members[name]);
     if (!showSecret && name !== undefined) delete members[name];
     return members;
-  };
+  } catch (error) {
+    if (secretOut !== undefined) unlinkSync(secretOut);
+    throw error;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function writeSecret(file: number, name: string | undefined, secret: unknown): void {
+  try {
+    writeSync(file, `${secret}\n`);
+  } catch (error) {
+    fail(
+      'fault',
+      `The secret exists, but ${name} could not be written: ${(error as Error).message}. Create another one with rotate-secret.`,
+    );
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, randomUUID, X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
@@ -92,6 +92,9 @@ test('secrets of an application and a point of sale are written to one file for 
   );
   await done('apps', 'remove', made.clientId);
   assert.equal((await line.run(['apps', 'get', made.clientId])).code, 5);
+  const missing = ['apps', 'rotate-secret', made.clientId, '--secret-out', 'missing.secret'];
+  assert.equal((await line.run(missing)).code, 5);
+  assert.equal(existsSync(join(line.folder, 'missing.secret')), false, 'no empty file stays');
 
   const till = await done(
     'pos',

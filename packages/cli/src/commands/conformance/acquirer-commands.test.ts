@@ -143,6 +143,8 @@ test('an unreachable server or an invalid key is one error and not a failed chec
   } finally {
     other.close();
   }
+  const readAsQuiet = '-qXDFzwE9shvniTJNKTfZEkGW_bzAbNVLn81lpElVEA';
+  assert.equal((await at('http://127.0.0.1:1', readAsQuiet)).code, 7);
   assert.equal((await at('http://127.0.0.1:1', 'short')).code, 2);
   assert.equal((await run('acquirer', 'key', key.file)).code, 2);
 });

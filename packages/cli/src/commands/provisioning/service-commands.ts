@@ -12,7 +12,7 @@ import {
   servicesPath,
 } from '../../command-line/path-parameters.ts';
 import {
-  openSecretOutput,
+  requestSecret,
   type SecretOptions,
   secretOptions,
 } from '../../command-line/secret-output.ts';
@@ -27,11 +27,10 @@ async function declareService(
   [file = '']: string[],
   options: SecretOptions & { readonly publish?: boolean },
 ): Promise<void> {
-  const outputSecret = openSecretOutput(options);
-  const { body } = await context.api().call<Row>('POST', servicesPath, {
-    body: membersOf(parseJsonOption(file, 'The declaration')),
-  });
-  const declared = outputSecret(body);
+  const body = membersOf(parseJsonOption(file, 'The declaration'));
+  const declared = await requestSecret(options, () =>
+    context.api().call<Row>('POST', servicesPath, { body }),
+  );
   if (options.publish)
     await context.api().call('POST', `${servicesPath}/${declared['serviceId']}/publish`);
   printResource(context, declared);
