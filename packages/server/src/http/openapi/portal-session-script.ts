@@ -13,10 +13,11 @@ const environments = {
   test: 'It changes data in the test environment.',
   production: 'It changes data in production. It may move money.',
 };
-/** Client identifiers of the examples get new values, so that an example makes a new object. */
+/** Client identifiers of the examples get new values once for each page load. */
 async function readDocument() {
-  const text = await (await fetch('openapi.json')).text();
-  return JSON.parse(text, (name, value) =>
+  const response = await fetch('openapi.json');
+  if (!response.ok) throw new Error('openapi.json could not be read (HTTP ' + response.status + '). Reload the page.');
+  return JSON.parse(await response.text(), (name, value) =>
     ownIdentifiers.includes(name) && typeof value === 'string' ? crypto.randomUUID() : value);
 }
 /** Fills in the identifiers that the session knows, and marks operations without permission. */
@@ -63,21 +64,28 @@ function requestInterceptor(session, headersField) {
     return request;
   };
 }
+/** Without a session the page still shows the reference, but sends nothing. */
 async function openPortalSession() {
-  const headers = { 'x-switchyard-portal': 'background' };
-  const response = await fetch('portal/session', { headers, credentials: 'same-origin' });
   const bar = document.getElementById('session');
-  const field = bar.querySelector('textarea');
   bar.hidden = false;
-  if (!response.ok) {
-    bar.replaceChildren('Your portal session has ended. Sign in to the portal and open this page from there.');
+  try {
+    return await readPortalSession(bar);
+  } catch (error) {
+    bar.replaceChildren(error.message);
     return { url: 'openapi.json', supportedSubmitMethods: [] };
   }
+}
+async function readPortalSession(bar) {
+  const headers = { 'x-switchyard-portal': 'background' };
+  const response = await fetch('portal/session', { headers, credentials: 'same-origin' });
+  if (response.status === 401)
+    throw new Error('Your portal session has ended. Sign in to the portal and open this page from there.');
+  if (!response.ok) throw new Error('The portal session could not be read (HTTP ' + response.status + '). Reload the page.');
   const session = await response.json();
   bar.querySelector('strong').textContent = session.user.name;
   return {
     spec: describeFor(session, await readDocument()),
-    requestInterceptor: requestInterceptor(session, field),
+    requestInterceptor: requestInterceptor(session, bar.querySelector('textarea')),
     plugins: [{ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } }],
   };
 }
