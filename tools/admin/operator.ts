@@ -25,6 +25,8 @@ type OperatorAccount = {
   readonly clientSecret: string;
   /** The mail address that gets an invitation as soon as a platform runs. */
   readonly invited?: string;
+  /** Why the administrator could not be invited; the account exists. */
+  readonly invitationFault?: string;
 };
 
 type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
@@ -47,6 +49,11 @@ function withApplication(
       const account = await action({ platform, database });
       output.printResult(account, () => output.formatMembers(account));
       output.printNote('Store the secret now. It is not shown again.');
+      if (account.invitationFault !== undefined)
+        fail(
+          'fault',
+          `the operator exists, but the administrator could not be invited: ${account.invitationFault}; invite the administrator with this application`,
+        );
     } finally {
       await platform.stop();
     }
@@ -137,7 +144,11 @@ async function createAccount(
   });
   const account = { organizationId, userDomainId, ...credentials };
   if (administrator === undefined) return account;
-  await invite(platform, account, administrator);
+  try {
+    await invite(platform, account, administrator);
+  } catch (error) {
+    return { ...account, invitationFault: (error as Error).message };
+  }
   return { ...account, invited: administrator };
 }
 
