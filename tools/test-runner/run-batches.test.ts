@@ -18,7 +18,7 @@ function written(results: Partial<Results>): string {
 describe('faults of a test process', () => {
   test('a process whose files all ran and that ended well has its results', () => {
     const run = faultsOfProcess(written({}), [one, other], { code: 0 });
-    assert.deepEqual(run, { tests: 3, totals: { pass: 3 }, faults: [], slowest: [] });
+    assert.deepEqual(run, { tests: 3, totals: { pass: 3 }, faults: [], slowest: [], notBegun: 0 });
   });
 
   test('a file without a test is a fault, although the process ended well', () => {

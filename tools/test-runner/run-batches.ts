@@ -24,10 +24,12 @@ export type TestRun = {
   faults: TestRunFault[];
   /** The slowest first, at most `slowestMax`. */
   slowest: SlowTest[];
+  /** How many files were not begun, because `startLimitMs` was over. */
+  notBegun: number;
 };
 
 export function emptyRun(): TestRun {
-  return { totals: {}, tests: 0, faults: [], slowest: [] };
+  return { totals: {}, tests: 0, faults: [], slowest: [], notBegun: 0 };
 }
 
 /** How a process ended; `stopped` says why we ended it ourselves. */
@@ -87,7 +89,8 @@ export async function runBatches(
   const workers = Math.min(workersMax, Math.max(workersMin, availableParallelism()));
   await Promise.all(Array.from({ length: workers }, (_, at) => runWorker(at % 2 === 0)));
   clearTimeout(limit);
-  if (stopped !== undefined)
+  if (stopped === undefined) all.notBegun = waiting.flat().length;
+  else
     for (const batch of waiting) all.faults.push({ where: nameOf(batch), text: 'was never begun' });
   return all;
 }
@@ -206,7 +209,7 @@ export function faultsOfProcess(
     faults.push({ where: nameOf(files), text: stopped ?? howItEnded(code) });
   }
   const located = slowest.map(({ file, ...test }) => ({ where: relative(root, file), ...test }));
-  return { totals, tests, faults, slowest: located };
+  return { totals, tests, faults, slowest: located, notBegun: 0 };
 }
 
 function howItEnded(code: number): string {

@@ -76,7 +76,7 @@ function planChanged(files: readonly TestFile[], changed: readonly string[]): Pl
   const reached = testsReachedBy(changed, readImporters(sources, root));
   const { everyRun } = splitByRun(files);
   const batches = planNearestFirst(everyRun, reached);
-  const note = `${changed.length} changed files reach ${reached.length} test files; npm test runs them all`;
+  const note = `${changed.length} changed files reach ${reached.length} test files; npm test -- --whole runs them all`;
   return { batches, minimum: { files: 1, tests: 1 }, note, startLimitMs: changedStartMs };
 }
 
@@ -218,6 +218,7 @@ async function main(args: string[]): Promise<number> {
   console.log(`\n${outcome} after ${seconds} s`);
   for (const { where, text } of faults) console.log(`${styleText('red', '✗')} ${where}  ${text}`);
   for (const [name, count] of Object.entries(totals)) console.log(`# ${name} ${count}`);
+  if (run.notBegun > 0) console.log(`${run.notBegun} test files were not begun`);
   if ('note' in run && run.note !== undefined) console.log(run.note);
   return faults.length === 0 ? 0 : 1;
 }

@@ -19,7 +19,7 @@ export type PortalTerminalList = Static<typeof PortalTerminalList>;
 
 /** How a simulated terminal reads a card. */
 export const CardEntry = Type.Union(
-  [Type.Literal('Tap'), Type.Literal('Chip'), Type.Literal('Stripe'), Type.Literal('Keyed')],
+  [Type.Literal('Tap'), Type.Literal('Chip'), Type.Literal('MagStripe'), Type.Literal('Keyed')],
   { description: 'Contactless, chip, magnetic stripe, or a typed card number.' },
 );
 /** The type of {@link CardEntry}. */

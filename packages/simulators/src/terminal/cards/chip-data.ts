@@ -26,7 +26,7 @@ const cryptogramInformation = { Online: '80', Approves: '40', Declines: '00' } a
 const transactionCounterMax = 65_535;
 const cryptogramBytes = 8;
 /** First digit 2: international card with a chip; 1: without a chip. */
-const serviceCodes = { Chip: '201', Tap: '201', Keyed: '201', Stripe: '101' } as const;
+const serviceCodes = { Chip: '201', Tap: '201', Keyed: '201', MagStripe: '101' } as const;
 
 const hex = (value: number, bytes: number) =>
   value

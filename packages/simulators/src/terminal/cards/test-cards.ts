@@ -6,7 +6,7 @@ import { passesLuhn } from '@switchyard/emv';
 export const nexoEntryModes = {
   Chip: 'ICC',
   Tap: 'Contactless',
-  Stripe: 'MagStripe',
+  MagStripe: 'MagStripe',
   Keyed: 'Keyed',
 } as const satisfies Record<CardEntry, string>;
 
@@ -98,7 +98,7 @@ export const testCards: readonly TestCard[] = [
     ...discover,
     name: 'stripe',
     label: 'Stripe, signature',
-    entry: 'Stripe',
+    entry: 'MagStripe',
     verification: 'Signature',
   },
   { ...chip, name: 'wrong-pin-once', label: 'Wrong PIN, then right', pins: ['9999', '1234'] },
@@ -129,7 +129,7 @@ const walletEntries: Readonly<Record<string, readonly CardEntry[]>> = {
   visa: ['Tap', 'Chip', 'Keyed'],
   phone: ['Tap'],
   signature: ['Chip', 'Keyed'],
-  stripe: ['Stripe', 'Keyed'],
+  stripe: ['MagStripe', 'Keyed'],
 };
 
 /**

@@ -58,7 +58,7 @@ const attemptsMax = 4;
 const entryModes = {
   Chip: 'ContactChip',
   Tap: 'ContactlessChip',
-  Stripe: 'MagStripe',
+  MagStripe: 'MagStripe',
   Keyed: 'Keyed',
 } as const;
 const unpredictableBytes = 4;
@@ -108,7 +108,7 @@ function cardFields(
       decision: attempt.decision,
     });
   const encrypted =
-    entry === 'Stripe'
+    entry === 'MagStripe'
       ? transaction.encrypt('Track2', Buffer.from(track2Of(card, entry)))
       : transaction.encrypt('Emv', Buffer.from(objects(), 'hex'));
   return {

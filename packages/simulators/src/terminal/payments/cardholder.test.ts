@@ -118,7 +118,7 @@ test('a signed payment stays approved, and a payment without signature is revers
   assert.equal(await signed, 'Success');
   const unsigned = manual.conditionOf(paymentRequest(13));
   await manual.asksFor('Card');
-  manual.input({ type: 'Card', name: 'stripe', entry: 'Stripe' });
+  manual.input({ type: 'Card', name: 'stripe', entry: 'MagStripe' });
   await manual.asksFor('Signature');
   manual.input({ type: 'Cancel' });
   assert.equal(await unsigned, 'Cancel');

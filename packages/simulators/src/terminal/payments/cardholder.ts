@@ -34,7 +34,7 @@ function presentedCard({
   const card = findTestCard(name);
   if (card === undefined || !canBeRead(name, entry)) return undefined;
   if (number !== undefined && !passesLuhn(number)) return undefined;
-  const isVerified = entry === 'Chip' || entry === 'Stripe' || card.verification === 'Device';
+  const isVerified = entry === 'Chip' || entry === 'MagStripe' || card.verification === 'Device';
   return {
     ...card,
     entry,
@@ -103,7 +103,7 @@ export function createCardholder(
 
     async presentCard(request, signal) {
       const { text } = request;
-      const card = await waitForCard(text, ['Tap', 'Chip', 'Stripe', 'Keyed'], signal);
+      const card = await waitForCard(text, ['Tap', 'Chip', 'MagStripe', 'Keyed'], signal);
       return isAboveContactlessLimit(card, request) ? waitForCard(text, ['Chip'], signal) : card;
     },
 

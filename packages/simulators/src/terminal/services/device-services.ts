@@ -199,7 +199,7 @@ export async function cardReaderInit(
   const answer: Structure<'CardReaderInitResponse'> = {
     Response: successResponse,
     EntryMode: [nexoEntryModes[card.entry]],
-    ...(card.entry === 'Stripe'
+    ...(card.entry === 'MagStripe'
       ? {}
       : { ICCResetData: { ATRValue: bytesOf(answerToReset), CardStatusWords: bytesOf('9000') } }),
   };
@@ -215,7 +215,7 @@ export function cardReaderApdu(
   { runtime, random }: ServiceContext,
 ): ReplyBody {
   const { acquiredCard: held } = runtime;
-  if (held?.saleId !== header.SaleID || held.card.entry === 'Stripe') {
+  if (held?.saleId !== header.SaleID || held.card.entry === 'MagStripe') {
     throw new ServiceError('NotAllowed', 'no_chip_in_reader');
   }
   const instruction = hexOf(body.APDUInstruction);

@@ -10,7 +10,7 @@ import './wallet.css';
 const lastDigits = 4;
 /** The PIN of all test cards. */
 const testCardPin = '1234';
-const cardEntries: readonly CardEntry[] = ['Tap', 'Chip', 'Stripe', 'Keyed'];
+const cardEntries: readonly CardEntry[] = ['Tap', 'Chip', 'MagStripe', 'Keyed'];
 
 export function Wallet({
   cards,
