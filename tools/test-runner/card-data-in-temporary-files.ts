@@ -9,7 +9,7 @@ import {
 } from '../../packages/server/test/support/card-data/leak-scan.ts';
 import type { TestRunFault } from './run-batches.ts';
 
-/** But for what runs of tests tell each other in: there the secrets are named. */
+/** The folders of the test runner itself contain the names of the secrets, so they are left out. */
 const ownFolderPattern = /^switchyard-(?!secrets-|results-)/;
 
 type SearchedFolder = {
@@ -19,15 +19,15 @@ type SearchedFolder = {
   readonly since: number;
   /** Where temporary files lie. */
   readonly folder: string;
-  /** The run's own, with the secrets in it. */
-  readonly but: string;
+  /** The folder of this run, with the secrets in it. */
+  readonly exceptFolder: string;
 };
 
 export function findCardDataInFiles({
   secretsFile,
   since,
   folder,
-  but: exceptFolder,
+  exceptFolder,
 }: SearchedFolder): TestRunFault[] {
   if (!existsSync(secretsFile)) return [];
   const lines = readFileSync(secretsFile, 'utf8').split('\n').filter(Boolean);

@@ -14,7 +14,7 @@ import { root } from './static-checks.ts';
 const workersMax = 4;
 const workersMin = 3;
 /** What a process wrote before its end is read after it. */
-const lastWordsMs = 1000;
+const outputWaitMs = 1000;
 
 export type TestRunFault = { where: string; text: string };
 export type SlowTest = { where: string; name: string; durationMs: number };
@@ -158,7 +158,7 @@ async function runNode(
   });
   running.delete(child);
   // A server that it left behind may hold the pipes for ever.
-  await Promise.race([closed, pause(lastWordsMs, undefined, { ref: false })]);
+  await Promise.race([closed, pause(outputWaitMs, undefined, { ref: false })]);
   child.stdout.destroy();
   child.stderr.destroy();
   return stopped === undefined ? { code } : { code, stopped };

@@ -1,5 +1,5 @@
 // The static checks as a table: what to run, and how to tell from its output that it saw the code.
-// A tool that was pointed at nothing says "no faults" and ends well; a gate must not.
+// A tool that reads no file reports no fault, so each check counts the files that the tool read.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ export type StaticCheck = {
   /** The files or folders to check, the last arguments; the other checks find theirs by themselves. */
   targets?: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** How many files the tool says that it read; a gate that cannot tell has none. */
+  /** How many files the tool says that it read. */
   filesSeen?: (output: string) => number;
 };
 
@@ -21,7 +21,7 @@ export type CheckResult = { name: string; ok: boolean; output: string; durationM
 
 const filesLeast = 20;
 const outputLinesMax = 200;
-const gateLimitMs = 600_000;
+const checkLimitMs = 600_000;
 
 function countFrom(pattern: RegExp): (output: string) => number {
   return (output) => Number(pattern.exec(output)?.[1] ?? 0);
@@ -40,7 +40,7 @@ function buildInfo(name: string): string[] {
   return ['--incremental', '--tsBuildInfoFile', `.cache/types-of-${name}.tsbuildinfo`];
 }
 
-/** For programs in Go, which end soon: to let garbage lie costs memory, and saves a third of their time. */
+/** For programs in Go, which end soon: fewer garbage collections need more memory and save a third of their time. */
 export const compilerEnvironment: Readonly<Record<string, string>> = { GOGC: '400' };
 
 export const staticChecks: StaticCheck[] = [
@@ -102,7 +102,7 @@ export function checksOfFiles(files: readonly string[]): StaticCheck[] {
   });
 }
 
-/** Runs one gate in a folder; `least` is how many files it has to have seen. */
+/** Runs one check in a folder; `least` is how many files it has to have seen. */
 export async function runStaticCheck(
   check: StaticCheck,
   folder: string = root,
@@ -141,7 +141,7 @@ function capture(
     const child = spawn(process.execPath, args, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: gateLimitMs,
+      timeout: checkLimitMs,
       env: { ...process.env, ...compilerEnvironment, ...variables },
     });
     const parts: Buffer[] = [];

@@ -1,11 +1,11 @@
-// Deals the test files out into batches: each is run by a process, and a few processes run at a time.
+// Divides the test files into batches. A process runs each batch, and a few processes run at a time.
 
 export type TestFile = { path: string; text: string };
 
 /** Such a test starts servers or a browser and waits for them, while another can use the processor. */
 const startsProcesses =
   /node:child_process|(?:server-process|fault-platform|empty-platform|chromium)\.ts/;
-/** Files that start processes share little but what they load; they wait, and many would end late. */
+/** Files that start processes mostly wait, so a batch of many would end late. */
 const startersInBatch = 5;
 /**
  * The first line of a file that `npm test` leaves to `npm test -- --whole`, and why: it takes seconds of both

@@ -151,7 +151,7 @@ async function runTests(plan: Plan, { isWhole, runnerOptions }: Choice): Promise
       secretsFile,
       since: startedAt,
       folder: tmpdir(),
-      but: folder,
+      exceptFolder: folder,
     });
     const few = tooFewRan('tests', run.tests, minimumTests);
     return { ...run, faults: [...faults, ...run.faults, ...few, ...cardDataFaults] };
