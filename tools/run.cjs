@@ -58,14 +58,14 @@ const targets = {
     script: 'packages/server/src/main.ts',
     flags: serverFlags,
     variables: serverVariables,
-    beside: 'tools/build-portal.ts',
+    beside: ['tools/build-site.ts', 'portal', 'documentation'],
     // The build starts when the ports are free, so that a failing start builds nothing.
     besideOnMessage: true,
     does: 'start the platform',
   },
   test: {
     script: 'tools/test-runner/test-command.ts',
-    beside: 'tools/build-portal.ts',
+    beside: ['tools/build-site.ts', 'portal'],
     does: 'run all checks and tests, or the tests whose path contains the given words',
   },
   check: {
@@ -87,9 +87,19 @@ const targets = {
   },
   fuzz: { script: 'tools/fuzz/fuzz-command.ts', does: 'feed millions of inputs to the parsers' },
   'build-portal': {
-    script: 'tools/build-portal.ts',
-    args: ['--tell'],
+    script: 'tools/build-site.ts',
+    args: ['portal', '--report-current'],
     does: 'build the portal if its sources have changed',
+  },
+  'docs:build': {
+    script: 'tools/build-site.ts',
+    args: ['documentation', '--report-current'],
+    does: 'build the documentation site if its sources have changed',
+  },
+  'docs:dev': {
+    script: 'node_modules/vitepress/bin/vitepress.js',
+    args: ['dev', 'docs'],
+    does: 'show the documentation site while you edit it',
   },
   generate: { script: 'tools/generate/generate-command.ts', does: 'write the generated documents' },
   format: { script: 'tools/test-runner/format-command.ts', does: 'format every file' },
@@ -329,15 +339,21 @@ function flagsFor(target) {
   );
 }
 
-/** What is built where its sources have changed; who is strict has built it before (ADR 0063). */
+/**
+ * Builds the sites whose sources have changed, with low priority. In production they are built before the
+ * start (ADR 0063).
+ */
 function runBeside({ beside }, node) {
   if (beside === undefined || process.env.SWITCHYARD_ENVIRONMENT === 'production') return;
-  const child = spawn(node, [path.join(root, beside)], {
+  const [script, ...args] = beside;
+  const child = spawn(node, [path.join(root, script), ...args], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: environmentFor(node),
   });
-  child.on('error', (fault) => say(`switchyard: ${beside} could not be started: ${fault.message}`));
+  if (child.pid !== undefined)
+    os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);
+  child.on('error', (fault) => say(`switchyard: ${script} could not be started: ${fault.message}`));
   // Whether it ends well or not, the program beside it decides when this process ends.
   child.unref();
 }

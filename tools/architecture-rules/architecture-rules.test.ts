@@ -112,7 +112,7 @@ describe('the documents are consistent with the code', () => {
   });
 
   test('the tour names files that exist', () => {
-    const tour = textOf('docs/tour.md');
+    const tour = textOf('docs/explanation/code-tour.md');
     assert.ok(documents.namedFiles(tour.text).length > 15);
     assertNone(documents.tourFaults(tour, exists));
   });
@@ -397,7 +397,7 @@ describe('the rules find planted faults', () => {
   test('an incomplete or missing decision record is found', () => {
     const path = 'docs/adr/0001-a.md';
     const whole = '# 1\n\nStatus: accepted\n\n## Context\n\n## Decision\n\n## Consequences\n';
-    const list = { path: 'docs/adr/README.md', text: '[1](0001-a.md)' };
+    const list = { path: 'docs/adr/index.md', text: '[1](0001-a.md)' };
     assert.equal(documents.decisionFaults([list, { path, text: whole }]).length, 0);
     assert.equal(documents.decisionFaults([{ path, text: whole }]).length, 1);
     assert.equal(documents.decisionFaults([list, { path, text: '# 1\n' }]).length, 4);

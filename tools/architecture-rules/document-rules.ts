@@ -176,7 +176,7 @@ const decisionParts = ['Status: ', '## Context', '## Decision', '## Consequences
 /** Each decision record has its four parts, is in the list, and exists if a source names it. */
 export function decisionFaults(files: TextFile[]): Fault[] {
   const decisions = files.filter(({ path }) => /^docs\/adr\/\d{4}-[a-z0-9-]+\.md$/.test(path));
-  const list = files.find(({ path }) => path === 'docs/adr/README.md')?.text ?? '';
+  const list = files.find(({ path }) => path === 'docs/adr/index.md')?.text ?? '';
   const numbers = new Set(decisions.map(({ path }) => posix.basename(path).slice(0, 4)));
   const incomplete = decisions.flatMap(({ path, text }) => {
     const missing = decisionParts.filter((part) => !text.includes(`\n${part}`));

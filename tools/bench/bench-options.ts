@@ -115,7 +115,7 @@ npm run bench -- portal [options]      the portal in Chromium: download size, ti
   --json            print the results as JSON on standard output
   --help
 
-How to read the results: docs/how-to/run-benchmarks.md
+How to read the results: docs/how-to/operators/run-benchmarks.md
 `;
 
 const seedsMost = 2 ** 31;

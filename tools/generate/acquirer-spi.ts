@@ -28,7 +28,7 @@ const schemas = {
 type SchemaName = keyof typeof schemas;
 
 const description = `The messages that the platform sends to an acquirer that uses HTTP and JSON. The acquirer
-runs the server, and the platform calls it. How to connect an acquirer: docs/how-to/connect-an-http-acquirer.md.
+runs the server, and the platform calls it. How to connect an acquirer: docs/how-to/acquirers/connect-an-http-acquirer.md.
 
 **Signatures.** Each request and each response has one HTTP Message Signature (RFC 9421) with the
 label \`spi\`, Ed25519, and a Content-Digest (RFC 9530, sha-256). A request covers

@@ -48,7 +48,7 @@ const documents: Generated[] = [
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
   {
-    path: 'docs/concepts/qr-payments.md',
+    path: 'docs/explanation/qr-payments.md',
     write: (present) =>
       replaceBlock(
         replaceBlock(
@@ -60,7 +60,7 @@ const documents: Generated[] = [
       ),
   },
   {
-    path: 'docs/concepts/states.md',
+    path: 'docs/explanation/states.md',
     write: (present) =>
       replaceBlock(replaceBlock(present, 'states', statesTable()), 'moves', transitionsDiagram()),
   },

@@ -44,7 +44,7 @@ const paymentCall = providerCallText(
 
 const description = `The calls of the platform to a provider of QR payments, and the events that the provider sends to the
 platform. The provider runs the server, below the \`spiUrl\` that its service declares. How to become a
-provider: docs/how-to/become-a-qr-provider.md.
+provider: docs/how-to/service-providers/become-a-qr-provider.md.
 
 **Signatures.** Each call is signed as in Standard Webhooks 1.0: \`${id}\`, \`${timestamp}\` (seconds) and
 \`${signature}\`, over \`id.timestamp.body\`. While the secret is being changed there are several signatures, and

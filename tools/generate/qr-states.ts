@@ -1,4 +1,4 @@
-// The blocks of docs/concepts/qr-payments.md: what a provider's word does, and what each status allows, from the tables that enforce it.
+// The blocks of docs/explanation/qr-payments.md: what a provider's word does, and what each status allows, from the tables that enforce it.
 import {
   type Resolution,
   resolutionTable,

@@ -1,4 +1,4 @@
-// The blocks of docs/concepts/states.md: what each state allows, and which states follow which, from the table that enforces it.
+// The blocks of docs/explanation/states.md: what each state allows, and which states follow which, from the table that enforces it.
 import {
   accountVerificationRules,
   applyPositionChanges,

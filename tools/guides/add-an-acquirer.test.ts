@@ -13,7 +13,7 @@ import { createServerProcess } from '../../packages/server/test/support/processe
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const page = join(root, 'docs/how-to/add-an-acquirer.md');
+const page = join(root, 'docs/tutorials/connect-an-acquirer-host.md');
 const limitMs = 200_000;
 const absent = ['openssl', 'curl', 'bash'].filter(
   (tool) => spawnSync(tool, [tool === 'openssl' ? 'version' : '--version']).status !== 0,
@@ -50,7 +50,7 @@ test('every command in the guide for a new acquirer does what the page says', {
     return stdout;
   };
   try {
-    const blocks = shellBlocks(await readFile(page, 'utf8'), 'Add an acquirer');
+    const blocks = shellBlocks(await readFile(page, 'utf8'), 'Connect an acquirer host');
     const started = blocks.findIndex((block) => block.includes('acquirer-host serve'));
     assert.ok(started > 0 && blocks.length >= 8, 'the page has its commands');
     // The story is one shell; `npm start` comes in the middle of it, in another window.

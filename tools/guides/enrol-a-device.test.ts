@@ -51,7 +51,10 @@ test('every command of “Enrol a device” has the output that the page shows',
   });
   try {
     await server.start();
-    const page = await readFile(join(root, 'docs/how-to/enrol-a-device.md'), 'utf8');
+    const page = await readFile(
+      join(root, 'docs/how-to/terminal-vendors/enrol-a-device.md'),
+      'utf8',
+    );
     const blocks = shellBlocks(page, 'Enrol a device');
     assert.ok(blocks.length >= 8, 'the page has its commands');
     const script = ['set -euo pipefail', ...blocks, 'echo —', overOpenssl].join('\n');

@@ -1,4 +1,4 @@
-// Takes the quickstart out of the README, so that a test can run it word for word.
+// Takes the commands out of a page, so that a test can run them as a reader would.
 
 /** The text under a heading, up to the next one of the same or a higher level. */
 function section(markdown: string, title: string): string {
@@ -14,14 +14,14 @@ function section(markdown: string, title: string): string {
 }
 
 /**
- * The `sh` blocks of the quickstart in order, each as it stands in the document. They are one story:
- * variables and functions of an earlier block are used in the later ones.
+ * The `sh` blocks of a section in order. Variables and functions of an earlier block are used in the
+ * later ones.
  *
  * @example
- * const script = shellBlocks(readme).join('\n');
+ * const script = shellBlocks(page, 'Take the first payment').join('\n');
  * spawnSync('bash', ['-e', '-c', script]);
  */
-export function shellBlocks(markdown: string, title = 'Quickstart'): string[] {
+export function shellBlocks(markdown: string, title: string): string[] {
   const fences = section(markdown, title).matchAll(/^```sh\n([\s\S]*?)^```$/gm);
   return [...fences].map(([, block = '']) => block);
 }

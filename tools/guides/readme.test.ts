@@ -1,5 +1,5 @@
 // Whole run: commands as users start them, each a process of its own.
-// Runs the commands of the README and of the pages for points of sale and terminals at a running platform.
+// Runs the commands of the README, of the first payment, and of the pages for points of sale and terminals at a running platform.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -32,11 +32,20 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
   let directory: string;
   let server: ServerProcess;
   let readme: string;
+  let firstPayment: string;
+  let tillAndTerminal: string;
   let env: Record<string, string>;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'switchyard-readme-'));
-    readme = await readFile(join(root, 'README.md'), 'utf8');
+    const pages = [
+      'README.md',
+      'docs/tutorials/first-payment.md',
+      'docs/tutorials/connect-a-till-to-a-terminal.md',
+    ];
+    [readme = '', firstPayment = '', tillAndTerminal = ''] = await Promise.all(
+      pages.map((page) => readFile(join(root, page), 'utf8')),
+    );
     const dataDir = join(directory, 'data');
     const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
     server = createServerProcess(
@@ -70,9 +79,9 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
   }
 
-  test('every command of the quickstart has the output that it shows', async () => {
-    const blocks = shellBlocks(readme);
-    assert.ok(blocks.length >= 8, 'the README has its quickstart');
+  test('every command of the first payment has the output that the page shows', async () => {
+    const blocks = shellBlocks(firstPayment, 'Take the first payment');
+    assert.ok(blocks.length >= 8, 'the page has its commands');
     const script = ['set -euo pipefail', ...blocks].join('\n');
     const { stdout } = await promisify(execFile)('bash', ['-c', script], {
       cwd: root,
@@ -94,8 +103,21 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
     assert.match(stdout, /72\.50 EUR +25\.00 EUR +47\.50 EUR/);
   });
 
-  test('its two commands start a terminal and a point of sale, and 12.50 are paid', async () => {
-    const [simulate, sell] = ['terminal', 'till'].map((name) => namedBlock(readme, name).trim());
+  test('the README takes a first sale in one paste', async () => {
+    const [paste = ''] = shellBlocks(readme, 'A first sale');
+    const { stdout } = await promisify(execFile)('bash', ['-c', `set -euo pipefail\n${paste}`], {
+      cwd: root,
+      timeout: limitMs,
+      env,
+    });
+    const { state, approved, amount } = JSON.parse(stdout);
+    assert.deepEqual([state, approved, amount], ['Captured', true, 1250]);
+  });
+
+  test('the two commands of the tutorial start a terminal and a point of sale, and 12.50 are paid', async () => {
+    const [simulate, sell] = ['terminal', 'till'].map((name) =>
+      namedBlock(tillAndTerminal, name).trim(),
+    );
     assert.equal(simulate, 'npx switchyard terminal simulate');
     assert.equal(sell, 'npx switchyard pos sale 12.50');
     // As they stand there; a shell hands signals to what it becomes.

@@ -14,7 +14,9 @@ import {
 } from '../../packages/server/src/platform/index.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 
-const page = fileURLToPath(new URL('../../docs/how-to/receive-webhooks.md', import.meta.url));
+const page = fileURLToPath(
+  new URL('../../docs/how-to/merchant-developers/receive-webhooks.md', import.meta.url),
+);
 const [key, otherKey] = [Buffer.alloc(32, 5), Buffer.alloc(32, 6)];
 const pair = createWebhookKeyPair(Buffer.alloc(32, 8));
 const python = spawnSync('python3', ['--version']).status === 0;

@@ -32,7 +32,10 @@ test('every command of “Take a QR payment” has the output that the page show
   });
   try {
     await server.start();
-    const page = await readFile(join(root, 'docs/how-to/take-a-qr-payment.md'), 'utf8');
+    const page = await readFile(
+      join(root, 'docs/how-to/merchant-developers/take-a-qr-payment.md'),
+      'utf8',
+    );
     const blocks = shellBlocks(page, 'Take a QR payment');
     assert.ok(blocks.length >= 6, 'the page has its commands');
     const { stdout } = await promisify(execFile)(

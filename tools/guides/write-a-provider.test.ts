@@ -12,7 +12,7 @@ import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import { shellBlocks } from './quickstart.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const page = join(root, 'docs/how-to/write-a-provider.md');
+const page = join(root, 'docs/tutorials/write-a-qr-provider.md');
 const command = join(root, 'packages/cli/bin/switchyard.cjs');
 const limitMs = 200_000;
 

@@ -111,7 +111,7 @@ async function readHsts(attempts: Attempts, { platform }: Production): Promise<v
     head('DELETE /openapi.json'),
     head('GET /', `X-Long: ${'x'.repeat(20_000)}`),
     head('GET /', 'Expect: nonsense'),
-    head('GET /docs'),
+    head('GET /docs/api'),
     'nonsense\r\n\r\n',
     head('GET /').replace(/Host: .*\r\n/, ''),
     head('POST /oauth2/v1/nowhere/token', 'Content-Length: 0'),

@@ -245,7 +245,7 @@ export async function benchPortal(
   printLine: PrintLine,
 ): Promise<BenchResult> {
   printLine('building the portal …');
-  const build = [join(root, 'tools/build-portal.ts')];
+  const build = [join(root, 'tools/build-site.ts'), 'portal'];
   await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
   printLine('starting the platform and Chromium …');
   const { demo, chromium } = await openDemo(closers, options.keepsFolder);

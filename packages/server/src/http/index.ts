@@ -55,6 +55,13 @@ export {
   respondAccepted,
   respondAcceptedAgain,
 } from './responses/accepted-response.ts';
+export { isBuilding } from './responses/build-lock.ts';
+export {
+  type BuiltFolder,
+  cacheForever,
+  cacheOneHour,
+  createBuiltFolder,
+} from './responses/built-folder.ts';
 export { type Html, html, pageHeaders } from './responses/html.ts';
 export { retryAfterHeader, toProblemError } from './responses/problem-responses.ts';
 export { createStaticAsset, type StaticAsset } from './responses/static-assets.ts';

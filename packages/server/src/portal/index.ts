@@ -2,11 +2,14 @@
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
-import type { EventStreams, FindSessionCaller } from '../http/index.ts';
+import {
+  createBuiltFolder,
+  type EventStreams,
+  type FindSessionCaller,
+  isBuilding,
+} from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { ChangeNotifier, Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
-import { isBuilding } from './pages/build-lock.ts';
-import { createBundle } from './pages/portal-bundle.ts';
 import { registerPortalRoutes } from './routes.ts';
 import { createSessionCleanup } from './sessions/delete-expired-sessions.ts';
 import { createSessionCaller } from './sessions/session-caller.ts';
@@ -76,7 +79,7 @@ export function createPortal(deps: PortalDeps): Portal {
         callers,
         ids,
         show: createSessionView(deps),
-        bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
+        built: createBuiltFolder(deps.builtFolder ?? builtFolder, clock),
         signIn: createSignIn({ ...deps, sessions, signInStates: flows, authUrl: settings.authUrl }),
         isBuilding,
         isClient: identity.userDomainExists,

@@ -8,7 +8,15 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type Caller, retryAfterHeader, route, toProblemError } from '../http/index.ts';
+import {
+  type BuiltFolder,
+  type Caller,
+  cacheForever,
+  cacheOneHour,
+  retryAfterHeader,
+  route,
+  toProblemError,
+} from '../http/index.ts';
 import {
   type PortalSite,
   type PortalUrls,
@@ -19,7 +27,6 @@ import {
 import type { Ids } from '../platform/index.ts';
 import { sendMessagePage } from './pages/message-page.ts';
 import { assetHeaders, documentHeaders } from './pages/page-headers.ts';
-import type { Bundle } from './pages/portal-bundle.ts';
 import type { SessionCaller } from './sessions/session-caller.ts';
 import type { BuildSessionView } from './sessions/session-view.ts';
 import type { PortalSession as Session } from './sessions/sessions.ts';
@@ -27,7 +34,7 @@ import { type createSignIn, signInPath } from './sign-in/sign-in.ts';
 
 type Deps = {
   readonly portalUrls: PortalUrls;
-  readonly bundle: Bundle;
+  readonly built: BuiltFolder;
   readonly signIn: ReturnType<typeof createSignIn>;
   readonly callers: SessionCaller;
   readonly show: BuildSessionView;
@@ -113,26 +120,44 @@ const problemSent = { 'cache-control': 'no-store' };
 
 /** Sends a file that is beside the page, or status 404. */
 async function sendPublicFile(
-  { bundle }: Deps,
+  { built }: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { '*': name = '' } = request.params as { '*'?: string };
   reply.headers(assetHeaders);
-  if (await bundle.sendFile(name, request, reply)) return reply;
+  if (await built.send(name, cacheOneHour, request, reply)) return reply;
   return reply.code(404).headers(problemSent).type('text/plain').send('Not found.\n');
 }
 
+/** The placeholder of the build: each response gets its own nonce here. */
+const noncePlaceholder = '__CSP_NONCE__';
+
+/** Puts the nonce into the page; splits the page once for each build. */
+function createPageRenderer(): (content: Buffer, nonce: string) => string {
+  let last: { readonly content: Buffer; readonly parts: readonly string[] } | undefined;
+  return (content, nonce) => {
+    if (last?.content !== content) {
+      last = { content, parts: content.toString().split(noncePlaceholder) };
+    }
+    return last.parts.join(nonce);
+  };
+}
+
 function registerPages(app: FastifyInstance, deps: Deps): void {
-  const { bundle, ids } = deps;
+  const { built, ids } = deps;
+  const pageOf = createPageRenderer();
   const serve = onPortalHost(deps, async (request, reply) => {
     if (!isNavigation(request)) return sendPublicFile(deps, request, reply);
     const nonce = ids.secret(nonceBytes);
-    const text = await bundle.page(nonce);
-    if (text === undefined) {
+    const content = await built.index();
+    if (content === undefined) {
       return sendMessagePage(request, reply, deps.isBuilding() ? 'building' : 'absent');
     }
-    return reply.headers(documentHeaders(nonce)).type('text/html; charset=utf-8').send(text);
+    return reply
+      .headers(documentHeaders(nonce))
+      .type('text/html; charset=utf-8')
+      .send(pageOf(content, nonce));
   });
   for (const [name, path] of [
     ['Portal', portalPath],
@@ -234,7 +259,7 @@ function registerSession(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
+function registerAssets(app: FastifyInstance, { built }: Deps): void {
   route(app, {
     ...common,
     method: 'GET',
@@ -246,7 +271,8 @@ function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
     params: Type.Object({ name: Type.String() }),
     async handler(request, reply) {
       reply.headers(assetHeaders);
-      if (await bundle.sendAsset(request.params.name, request, reply)) return reply;
+      const path = `assets/${request.params.name}`;
+      if (await built.send(path, cacheForever, request, reply)) return reply;
       throw new ProblemError('resource_not_found', 'No file has this name.');
     },
   });

@@ -424,7 +424,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const page = await context.newPage();
     const headers: string[] = [];
     page.on('request', (request) => headers.push(...Object.keys(request.headers())));
-    await page.goto('/docs');
+    await page.goto('/docs/api');
     await page.locator('.opblock').first().waitFor();
     assert.equal(await page.getByRole('button', { name: 'Authorize' }).count(), 1);
     assert.equal(await page.locator('#session').isVisible(), false);

@@ -131,7 +131,7 @@ async function signIn(context: BrowserContext, user: ReturnType<typeof userOf>):
 }
 
 async function openServer(name: string) {
-  const build = [join(root, 'tools/build-portal.ts')];
+  const build = [join(root, 'tools/build-site.ts'), 'portal'];
   await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
   const dataDir = await mkdtemp(join(tmpdir(), `switchyard-${name}-`));
   const [port, devicePort, acquirerPort, metricsPort] = await freePorts(4);

@@ -184,7 +184,7 @@ describe('the pages of the portal', () => {
       'https://evil.example/portal',
       'javascript:alert(1)',
       'portal',
-      '/portal/../docs',
+      '/portal/../docs/api',
       '\t//x/portal',
       '/portal/sign-in',
       '/portal/callback?code=1',

@@ -100,7 +100,7 @@ function transportTo(port: number): { transport: Transport; agent: Agent } {
 /** Runs the build program of `npm start`, which does nothing if the portal is already built. */
 async function builtPortal(): Promise<string> {
   const root = fileURLToPath(new URL('../../../../', import.meta.url));
-  await promisify(execFile)(process.execPath, [join(root, 'tools/build-portal.ts')], {
+  await promisify(execFile)(process.execPath, [join(root, 'tools/build-site.ts'), 'portal'], {
     timeout: buildLimitMs,
   });
   return join(root, 'packages/portal/dist');

@@ -6,7 +6,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { ConsoleTabs } from './console-tabs.tsx';
 
 const addresses = {
-  reference: '/docs?portal',
+  reference: '/docs/api?portal',
   openApi: '/openapi.json',
   asyncApi: '/asyncapi.json',
 };

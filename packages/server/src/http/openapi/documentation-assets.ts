@@ -33,7 +33,7 @@ const findOperations = (tags, phrase) => {
 };
 addEventListener('DOMContentLoaded', async () => {
   const isOfPortal = new URLSearchParams(location.search).has('portal');
-  const { plugins = [], ...options } = isOfPortal ? await openPortalSession() : { url: 'openapi.json' };
+  const { plugins = [], ...options } = isOfPortal ? await openPortalSession() : { url: '../openapi.json' };
   SwaggerUIBundle({
     ...options,
     dom_id: '#reference',

@@ -1,4 +1,4 @@
-// The documentation pages: API reference and error codes, without requests to other hosts.
+// The documentation: the site, the API reference and the error codes, without requests to other hosts.
 import { asyncApiDocument, isErrorCode, ProblemError } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -6,6 +6,7 @@ import { html, sendHtmlPage } from '../responses/html.ts';
 import { createStaticAsset } from '../responses/static-assets.ts';
 import { route } from '../routes/declare-route.ts';
 import { createDocumentationAssets } from './documentation-assets.ts';
+import { type DocumentationSite, registerDocumentationSite } from './documentation-site.ts';
 import { errorIndexPage, errorPage, unknownErrorPage } from './error-code-pages.ts';
 
 const referencePage = html`<!doctype html>
@@ -15,21 +16,21 @@ const referencePage = html`<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>API reference · Switchyard</title>
-<link rel="icon" href="docs/assets/mark.svg" type="image/svg+xml">
-<link rel="stylesheet" href="docs/assets/swagger-ui.css">
-<link rel="stylesheet" href="docs/assets/pages.css">
-<script src="docs/assets/portal-session.js"></script>
-<script src="docs/assets/start.js"></script>
-<script src="docs/assets/swagger-ui.js" defer></script>
+<link rel="icon" href="api/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="api/assets/swagger-ui.css">
+<link rel="stylesheet" href="api/assets/pages.css">
+<script src="api/assets/portal-session.js"></script>
+<script src="api/assets/start.js"></script>
+<script src="api/assets/swagger-ui.js" defer></script>
 </head>
 <body class="reference">
-<header><a class="brand" href="docs">Switchyard</a>
-<nav><a href="docs">API reference</a> <a href="docs/errors">Error codes</a> <a href="openapi.json">OpenAPI</a> <a href="asyncapi.json">AsyncAPI</a></nav></header>
+<header><a class="brand" href="./">Switchyard</a>
+<nav><a href="./">Documentation</a> <a href="api">API reference</a> <a href="errors">Error codes</a> <a href="../openapi.json">OpenAPI</a> <a href="../asyncapi.json">AsyncAPI</a></nav></header>
 <section id="session" class="session" aria-label="Portal session" hidden>
 <p>You are signed in to the portal as <strong></strong>. “Try it out” uses this session and your permissions, and needs no token. The page asks before each request that can change data.</p>
 <label>More headers <textarea rows="1" spellcheck="false" placeholder='If-Match: "3"'></textarea></label>
 </section>
-<main id="reference"><noscript>The reference needs JavaScript; <a href="openapi.json">openapi.json</a> has the same content.</noscript></main>
+<main id="reference"><noscript>The reference needs JavaScript; <a href="../openapi.json">openapi.json</a> has the same content.</noscript></main>
 </body>
 </html>
 `;
@@ -77,6 +78,7 @@ const documentResponse = {
 export function registerDocumentation(
   app: FastifyInstance,
   { openApi, asyncApi }: Documents,
+  site: DocumentationSite,
 ): void {
   const document = createDocument(openApi);
   const events = createDocument(asyncApi);
@@ -102,21 +104,14 @@ export function registerDocumentation(
   });
   route(app, {
     ...pageFacts,
-    url: '/docs',
+    url: '/docs/api',
     operationId: 'getReferencePage',
     summary: 'Get the page of the API reference',
     handler: async (_request, reply) => sendHtmlPage(reply, referencePage),
   });
-  // The links of the page are relative to the URL without the slash.
-  route(app, {
-    ...pageFacts,
-    url: '/docs/',
-    operationId: 'getReferencePageBySlash',
-    summary: 'Redirect to the page of the API reference',
-    handler: async (_request, reply) => reply.redirect('../docs', 308),
-  });
   registerErrorPages(app);
   registerAssets(app);
+  registerDocumentationSite(app, site);
 }
 
 function registerErrorPages(app: FastifyInstance): void {
@@ -144,10 +139,10 @@ function registerAssets(app: FastifyInstance): void {
   const assets = createDocumentationAssets();
   route(app, {
     ...pageFacts,
-    url: '/docs/assets/:name',
+    url: '/docs/api/assets/:name',
     produces: ['text/css', 'text/javascript', 'image/svg+xml'],
-    operationId: 'getDocsAsset',
-    summary: 'Get a file of the documentation pages',
+    operationId: 'getReferencePageFile',
+    summary: 'Get a file of the API reference and the error pages',
     params: Type.Object({ name: Type.String() }),
     async handler(request, reply) {
       const { name } = request.params;

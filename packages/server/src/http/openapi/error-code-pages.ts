@@ -40,12 +40,12 @@ function layout(title: string, root: string, main: Html): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Switchyard</title>
-<link rel="icon" href="${root}docs/assets/mark.svg" type="image/svg+xml">
-<link rel="stylesheet" href="${root}docs/assets/pages.css">
+<link rel="icon" href="${root}docs/api/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${root}docs/api/assets/pages.css">
 </head>
 <body>
-<header><a class="brand" href="${root}docs">Switchyard</a>
-<nav><a href="${root}docs">API reference</a> <a href="${root}docs/errors">Error codes</a> <a href="${root}openapi.json">OpenAPI</a></nav></header>
+<header><a class="brand" href="${root}docs/">Switchyard</a>
+<nav><a href="${root}docs/">Documentation</a> <a href="${root}docs/api">API reference</a> <a href="${root}docs/errors">Error codes</a> <a href="${root}openapi.json">OpenAPI</a></nav></header>
 <main>
 ${main}
 </main>

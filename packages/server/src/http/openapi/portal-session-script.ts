@@ -15,7 +15,7 @@ const environments = {
 };
 /** Client identifiers of the examples get new values once for each page load. */
 async function readDocument() {
-  const response = await fetch('openapi.json');
+  const response = await fetch('../openapi.json');
   if (!response.ok) throw new Error('openapi.json could not be read (HTTP ' + response.status + '). Reload the page.');
   return JSON.parse(await response.text(), (name, value) =>
     ownIdentifiers.includes(name) && typeof value === 'string' ? crypto.randomUUID() : value);
@@ -72,7 +72,7 @@ async function openPortalSession() {
     return await readPortalSession(bar);
   } catch (error) {
     bar.replaceChildren(error.message);
-    return { url: 'openapi.json', supportedSubmitMethods: [] };
+    return { url: '../openapi.json', supportedSubmitMethods: [] };
   }
 }
 async function readPortalSession(bar) {

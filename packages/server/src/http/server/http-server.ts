@@ -31,6 +31,7 @@ import {
 } from '../limits/new-connection-limits.ts';
 import { createRateLimits, type RatePolicies } from '../limits/rate-limits.ts';
 import { asyncApiOf, registerDocumentation } from '../openapi/documentation-routes.ts';
+import { documentationFolder } from '../openapi/documentation-site.ts';
 import { buildOpenApiDocument, type OpenApiOptions } from '../openapi/openapi-document.ts';
 import { validateResponses } from '../openapi/response-validation.ts';
 import { tagDescriptions } from '../openapi/tag-descriptions.ts';
@@ -38,6 +39,8 @@ import { createClientAddressReader } from '../requests/client-address.ts';
 import { createRequestIdReader, requestIdHeader, traceIdOf } from '../requests/request-id.ts';
 import { createSchemaValidation } from '../requests/schema-validation.ts';
 import { parseStrictJson } from '../requests/strict-json.ts';
+import { isBuilding } from '../responses/build-lock.ts';
+import { createBuiltFolder } from '../responses/built-folder.ts';
 import { createErrorHandler, createProblemSender } from '../responses/problem-responses.ts';
 import { createActOnBehalf, type FindOrganization } from '../routes/act-on-behalf-of.ts';
 import { deprecationHooks } from '../routes/deprecation.ts';
@@ -119,6 +122,8 @@ export type HttpDeps = {
   readonly exampleUserDomain?: string | undefined;
   /** Compiles every schema before the server listens: slower, and reports invalid schemas at once. */
   readonly eagerSchemas?: boolean;
+  /** The built documentation site; left out, that of this repository. */
+  readonly documentationFolder?: string | undefined;
   /** Called at the end of each response to an authenticated caller; must return at once. */
   readonly onResponse?: OnResponse | undefined;
   /** For tests: a response that its route does not declare becomes an internal error. */
@@ -221,10 +226,17 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   if (deps.validatesResponses === true) validateResponses(app);
   observeRequests(app, deps, { running: drain.running, pressure: loadShedding.pressure });
   app.addHook('onClose', async () => loadShedding.stop());
-  registerDocumentation(app, {
-    openApi: () => buildOpenApiDocument(openApiOptions(deps), operations),
-    asyncApi: asyncApiOf(settings, apiInfo.version),
-  });
+  registerDocumentation(
+    app,
+    {
+      openApi: () => buildOpenApiDocument(openApiOptions(deps), operations),
+      asyncApi: asyncApiOf(settings, apiInfo.version),
+    },
+    {
+      built: createBuiltFolder(deps.documentationFolder ?? documentationFolder, clock),
+      isBuilding,
+    },
+  );
 
   return {
     app,

@@ -17,7 +17,7 @@ const upgrade = (path: string, version: string) =>
 const requests: readonly [string, number][] = [
   [get('/openapi.json'), 200],
   [get('/openapi.json').replace('GET', 'HEAD'), 200],
-  [get('/docs'), 200],
+  [get('/docs/api'), 200],
   [get('/nothing'), 404],
   [get('/sample/v1/things'), 401],
   [get('/sample/v1/fault'), 500],

@@ -406,7 +406,7 @@ describe('device tokens', () => {
         `/auth/realms/${userDomainId}/protocol/openid-connect/token`,
         '/provisioning/v2/stores',
         '/openapi.json',
-        '/docs',
+        '/docs/api',
         '/healthz',
         '/',
       ]) {

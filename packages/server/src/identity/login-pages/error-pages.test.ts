@@ -113,7 +113,7 @@ describe('error pages', () => {
     const browser = pages.openBrowser();
     const { text } = await browser.visit('/openapi.json');
     const { paths } = JSON.parse(text) as { paths: object };
-    const document = await readFile('docs/concepts/sign-in.md', 'utf8');
+    const document = await readFile('docs/explanation/sign-in.md', 'utf8');
     const { listPages: pageTable } = await import('./page-list.ts');
     const anything: unknown = new Proxy(() => {}, { get: () => anything });
     const routes = pageTable(anything as Parameters<typeof pageTable>[0]);

@@ -1,4 +1,4 @@
-// The list of all sign-in pages: address, operation and handler. docs/concepts/sign-in.md repeats it.
+// The list of all sign-in pages: address, operation and handler. docs/explanation/sign-in.md repeats it.
 import type { createAccountHandlers } from './handlers/account.ts';
 import type { createAccountChangeHandlers } from './handlers/account-changes.ts';
 import type { createEmailLinkHandlers } from './handlers/email-links.ts';

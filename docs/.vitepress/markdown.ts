@@ -1,0 +1,73 @@
+// Markdown of the site beyond plain Markdown: diagrams as SVG, and links that work in the site and in the repository.
+import { posix } from 'node:path';
+import { renderMermaidSVG } from 'beautiful-mermaid';
+import type { MarkdownOptions } from 'vitepress';
+
+type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
+type Environment = { readonly relativePath: string };
+
+const colours = {
+  bg: 'var(--vp-c-bg)',
+  fg: 'var(--vp-c-text-1)',
+  line: 'var(--vp-c-text-3)',
+  accent: 'var(--vp-c-brand-1)',
+  surface: 'var(--vp-c-bg-soft)',
+  border: 'var(--vp-c-border)',
+};
+
+/** The styles of the diagrams are in the theme: the pages allow no inline styles. */
+function renderDiagram(source: string): string {
+  const svg = renderMermaidSVG(source, colours)
+    .replace(/<style>[\s\S]*?<\/style>/, '')
+    .replace(/ width="[\d.]+" height="[\d.]+" style="[^"]*"/, '');
+  return `<figure class="diagram" v-pre>${svg}</figure>\n`;
+}
+
+/** Documents that the platform serves itself. */
+const served: Readonly<Record<string, string>> = {
+  'reference/openapi.json': '/openapi.json',
+  'reference/asyncapi.json': '/asyncapi.json',
+};
+
+/** A link to a source file becomes text: the site has no source files. */
+function adaptLinks(markdown: Markdown): void {
+  markdown.core.ruler.push('adapt-links', ({ tokens, env }) => {
+    const { relativePath } = env as Environment;
+    for (const { children } of tokens) {
+      let isRemoved = false;
+      for (const token of children ?? []) {
+        if (token.type === 'link_close' && isRemoved) {
+          token.type = 'text';
+          token.tag = '';
+          token.nesting = 0;
+          isRemoved = false;
+        }
+        if (token.type !== 'link_open') continue;
+        const href = String(token.attrGet('href'));
+        if (/^([a-z]+:|[#/])/.test(href)) continue;
+        const path = posix.join(posix.dirname(relativePath), href.split('#')[0] ?? '');
+        const address = served[path];
+        if (address !== undefined) {
+          token.attrSet('href', address);
+          token.attrSet('target', '_self');
+        } else if (path.startsWith('..')) {
+          token.type = 'text';
+          token.tag = '';
+          token.nesting = 0;
+          token.attrs = null;
+          isRemoved = true;
+        }
+      }
+    }
+  });
+}
+
+export function extendMarkdown(markdown: Markdown): void {
+  const renderFence = markdown.renderer.rules.fence;
+  markdown.renderer.rules.fence = (tokens, index, ...rest) => {
+    const { info, content } = tokens[index] ?? { info: '', content: '' };
+    if (info.trim() === 'mermaid') return renderDiagram(content);
+    return renderFence?.(tokens, index, ...rest) ?? '';
+  };
+  adaptLinks(markdown);
+}

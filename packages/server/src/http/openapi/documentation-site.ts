@@ -1,0 +1,121 @@
+// Serves the built documentation site below /docs: pages with clean URLs, and their files.
+import { createHash } from 'node:crypto';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { type BuiltFolder, cacheForever, cacheOneHour } from '../responses/built-folder.ts';
+import { html, pageHeaders, sendHtmlPage } from '../responses/html.ts';
+import { route } from '../routes/declare-route.ts';
+
+/** The build output of `npm run docs:build`. */
+export const documentationFolder = fileURLToPath(
+  new URL('../../../../../docs/.vitepress/dist', import.meta.url),
+);
+
+export type DocumentationSite = {
+  readonly built: BuiltFolder;
+  /** True while a process builds the pages. */
+  isBuilding(): boolean;
+};
+
+const cachePage = 'public, max-age=300';
+const reloadSeconds = 5;
+
+const missingPage = (text: string) => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Documentation · Switchyard</title>
+<link rel="stylesheet" href="/docs/api/assets/pages.css">
+</head>
+<body>
+<header><a class="brand" href="/docs/">Switchyard</a>
+<nav><a href="/docs/api">API reference</a> <a href="/docs/errors">Error codes</a></nav></header>
+<main><h1>Documentation</h1><p class="lead">${text}</p></main>
+</body>
+</html>
+`;
+
+const beingBuilt =
+  'The pages are being built. This takes less than a minute. The page reloads automatically.';
+const notBuilt =
+  'The pages are not built on this server. The operator builds them with “npm run docs:build”.';
+
+/** Allows the inline scripts of the page by their hash, and the colours of code as style attributes. */
+function policyOf(page: Buffer): string {
+  const hashes = [
+    ...page.toString().matchAll(/<script(?![^>]* src=)[^>]*>([\s\S]*?)<\/script>/g),
+  ].map(([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`);
+  return [
+    "default-src 'self'",
+    `script-src 'self' ${hashes.join(' ')}`,
+    "style-src 'self'",
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** All pages have the inline scripts of the index page. */
+function createPolicy(): (index: Buffer) => string {
+  let last: { readonly index: Buffer; readonly policy: string } | undefined;
+  return (index) => {
+    if (last?.index !== index) last = { index, policy: policyOf(index) };
+    return last.policy;
+  };
+}
+
+export function registerDocumentationSite(
+  app: FastifyInstance,
+  { built, isBuilding }: DocumentationSite,
+): void {
+  const policyFor = createPolicy();
+
+  async function send(path: string, request: FastifyRequest, reply: FastifyReply) {
+    const index = await built.index();
+    if (index === undefined) {
+      const isSoonThere = isBuilding();
+      if (isSoonThere) reply.header('refresh', String(reloadSeconds));
+      return sendHtmlPage(reply.code(503), missingPage(isSoonThere ? beingBuilt : notBuilt));
+    }
+    reply.headers({ ...pageHeaders, 'content-security-policy': policyFor(index) });
+    const isFile = extname(path) !== '';
+    const cacheControl = path.startsWith('assets/') ? cacheForever : cacheOneHour;
+    if (isFile && (await built.send(path, cacheControl, request, reply))) return reply;
+    const page = path === '' || path.endsWith('/') ? `${path}index.html` : `${path}.html`;
+    if (!isFile && (await built.send(page, cachePage, request, reply))) return reply;
+    reply.code(404);
+    if (await built.send('404.html', cachePage, request, reply)) return reply;
+    return reply.type('text/plain').send('Not found.\n');
+  }
+
+  const facts = {
+    method: 'GET',
+    tags: ['Documentation'],
+    permission: 'public',
+    isHidden: true,
+    produces: ['text/html', 'text/css', 'text/javascript', 'image/svg+xml', 'font/woff2'],
+    response: { 200: Type.Unknown() },
+    errors: [],
+  } as const;
+  route(app, {
+    ...facts,
+    url: '/docs',
+    operationId: 'redirectToDocumentation',
+    summary: 'Redirect to the documentation',
+    handler: async (_request, reply) => reply.redirect('docs/', 308),
+  });
+  route(app, {
+    ...facts,
+    url: '/docs/*',
+    operationId: 'getDocumentationPage',
+    summary: 'Get a page of the documentation',
+    params: Type.Object({ '*': Type.String() }),
+    handler: (request, reply) => send(request.params['*'], request, reply),
+  });
+}

@@ -1,0 +1,145 @@
+// A site is built when its sources have changed, once for several processes, and replaced only by a complete build.
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { BuildFault, buildSite } from './sites/build.ts';
+import { portal } from './sites/sites.ts';
+import { sourcesHash } from './sites/sources.ts';
+
+const script = 'x'.repeat(5000);
+
+/** A repository with as much of a portal as the build looks at, and a bundler that counts. */
+function repository(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), 'switchyard-build-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const write = (path: string, text: string) => {
+    mkdirSync(join(root, path, '..'), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  write('package-lock.json', '{}');
+  write('packages/portal/index.html', '<!doctype html>');
+  write('packages/portal/package.json', '{}');
+  write('packages/portal/src/main.tsx', 'one');
+  write('packages/money/src/index.ts', 'money');
+  const lines: string[] = [];
+  let builds = 0;
+  const bundle = async (_root: string, folder: string) => {
+    builds += 1;
+    const text = readFileSync(join(root, 'packages/portal/src/main.tsx'), 'utf8');
+    mkdirSync(join(folder, 'assets'));
+    writeFileSync(join(folder, 'index.html'), text);
+    writeFileSync(join(folder, 'assets/a-1.js'), script);
+    writeFileSync(join(folder, 'assets/small-2.css'), 'a{}');
+  };
+  const build = (how = bundle) =>
+    buildSite({ ...portal, bundle: how }, { root, printLine: (line) => void lines.push(line) });
+  return {
+    root,
+    write,
+    build,
+    lines,
+    builds: () => builds,
+    dist: join(root, 'packages/portal/dist'),
+  };
+}
+
+test('the first time and after a change, and else it is left alone', async (t) => {
+  const { root, write, build, lines, builds, dist } = repository(t);
+  assert.equal(await build(), true);
+  assert.equal(await build(), false);
+  assert.deepEqual([builds(), lines.length], [1, 2]);
+  assert.match(lines[0] ?? '', /Building the portal/);
+  for (const path of [
+    'packages/portal/src/main.tsx',
+    'packages/portal/src/new.ts',
+    'package-lock.json',
+    'packages/money/src/index.ts',
+    'packages/nexo/src/browser.ts',
+  ]) {
+    const before = sourcesHash(root, portal.sources);
+    write(path, `changed ${path}`);
+    assert.notEqual(sourcesHash(root, portal.sources), before, path);
+    assert.equal(await build(), true, path);
+  }
+  write('packages/portal/src/main.test.ts', 'a test');
+  write('packages/server/src/main.ts', 'somebody else');
+  assert.equal(await build(), false, 'what is no source of it changes nothing');
+  assert.equal(
+    readFileSync(join(dist, 'index.html'), 'utf8'),
+    'changed packages/portal/src/main.tsx',
+  );
+  rmSync(join(dist, 'index.html'));
+  assert.equal(await build(), true, 'somebody deleted it');
+});
+
+test('files are compressed once, where it is worth it', async (t) => {
+  const { build, dist } = repository(t);
+  await build();
+  assert.equal(
+    brotliDecompressSync(readFileSync(join(dist, 'assets/a-1.js.br'))).toString(),
+    script,
+  );
+  assert.equal(gunzipSync(readFileSync(join(dist, 'assets/a-1.js.gz'))).toString(), script);
+  assert.deepEqual(readdirSync(join(dist, 'assets')).toSorted(), [
+    'a-1.js',
+    'a-1.js.br',
+    'a-1.js.gz',
+    'small-2.css',
+  ]);
+  assert.equal(statSync(dist).mode & 0o777, 0o755, 'the server may run as somebody else');
+});
+
+test('of many at once one builds', async (t) => {
+  const { build, builds } = repository(t);
+  const done = await Promise.all([1, 2, 3, 4].map(() => build()));
+  assert.deepEqual(done.toSorted(), [false, false, false, true]);
+  assert.equal(builds(), 1);
+});
+
+test('a build that fails leaves the one before, and the next one tries again', async (t) => {
+  const { root, write, build, dist } = repository(t);
+  await build();
+  write('packages/portal/src/main.tsx', 'two');
+  const failing = build(async (_root, folder) => {
+    writeFileSync(join(folder, 'index.html'), 'half');
+    throw new BuildFault('a word is missing in main.tsx');
+  });
+  await assert.rejects(failing, /a word is missing/);
+  assert.equal(readFileSync(join(dist, 'index.html'), 'utf8'), 'one');
+  assert.deepEqual(readdirSync(join(root, '.cache')), [], 'neither a lock nor a half is left');
+  assert.equal(await build(), true);
+  assert.equal(readFileSync(join(dist, 'index.html'), 'utf8'), 'two');
+});
+
+test('a source file that changes during a build causes the next build', async (t) => {
+  const { write, build } = repository(t);
+  await build(async (_root, folder) => {
+    write('packages/portal/src/main.tsx', 'meanwhile');
+    writeFileSync(join(folder, 'index.html'), 'one');
+  });
+  assert.equal(await build(), true);
+});
+
+test('the lock of an ended process does not block a build', async (t) => {
+  const { root, write, build } = repository(t);
+  write('.cache/build.lock/pid', '4194304');
+  assert.equal(await build(), true);
+  assert.equal(existsSync(join(root, '.cache/build.lock')), false);
+});
+
+test('without Vite, the build fails and reports that Vite is not installed', async (t) => {
+  const { root } = repository(t);
+  await assert.rejects(buildSite(portal, { root, printLine: () => {} }), /Vite is not installed/);
+});

@@ -1,0 +1,21 @@
+// Builds sites whose sources have changed: `node tools/build-site.ts portal documentation`.
+import { BuildFault, buildSite } from './sites/build.ts';
+import { sites } from './sites/sites.ts';
+import { root } from './test-runner/static-checks.ts';
+
+const printLine = (line: string) => void process.stderr.write(`${line}\n`);
+const options = process.argv.slice(2);
+for (const name of options.filter((option) => !option.startsWith('--'))) {
+  const site = sites[name];
+  if (site === undefined)
+    throw new Error(`Unknown site ${name}. Use: ${Object.keys(sites).join(', ')}.`);
+  try {
+    const isNew = await buildSite(site, { root, printLine });
+    if (!isNew && options.includes('--report-current'))
+      printLine(`The build of ${site.name} is current.`);
+  } catch (error) {
+    if (!(error instanceof BuildFault)) throw error;
+    process.stderr.write(`switchyard: ${site.name} could not be built: ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
