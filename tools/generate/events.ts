@@ -21,8 +21,8 @@ type Schema = {
 
 const opening = `# Events
 
-Events are sent to [endpoints](../how-to/receive-webhooks.md) and read from
-[the feed](../how-to/follow-events.md); what they are is told [here](../concepts/events.md). Each has
+Events are sent to [endpoints](../how-to/merchant-developers/receive-webhooks.md) and read from
+[the feed](../how-to/merchant-developers/follow-events.md); what they are is told [here](../explanation/events.md). Each has
 the same body on every way:
 
 \`\`\`json
