@@ -127,9 +127,10 @@ const targets = {
   },
 };
 
-const startHelp = `npm start [-- --help]
+const startHelp = `npm start [-- --verbose | --help]
 
-Starts the platform with all parts that a first payment needs, and prints its addresses.
+Starts the platform with all parts that a first payment needs, and prints the portal users and a first
+sale. --verbose also prints all addresses, applications, merchants and devices.
 Settings are environment variables. To read a secret from a file, add _FILE to the name of its
 setting, and give the path.
 
@@ -396,7 +397,7 @@ function main([name, ...args]) {
     process.stdout.write(startHelp);
     return;
   }
-  const unknown = args.find((arg) => arg !== '--');
+  const unknown = args.find((arg) => arg !== '--' && arg !== '--verbose');
   if (name === 'start' && unknown !== undefined) {
     console.error(
       `npm start does not accept the argument ${unknown}. Use environment variables; see npm start -- --help`,

@@ -27,12 +27,12 @@ async function checkPorts(settings: Settings): Promise<void> {
 try {
   const settings = readSettings(process.env);
   await checkPorts(settings);
-  // The parent process builds the portal from here on.
+  // The parent process builds the portal and the documentation from here on.
   process.send?.('ports-checked');
   process.disconnect?.();
   // The platform is imported only after these checks have passed.
   const { startPlatform } = await import('./start.ts');
-  await startPlatform(settings);
+  await startPlatform(settings, { verbose: process.argv.includes('--verbose') });
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   const needsOperator = error instanceof SettingsError || error instanceof SchemaMismatchError;

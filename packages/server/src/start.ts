@@ -26,19 +26,20 @@ import {
   systemClock,
 } from './platform/index.ts';
 
-type StartContext = { settings: Settings; log: Log; lifecycle: Lifecycle };
+type StartContext = { settings: Settings; log: Log; lifecycle: Lifecycle; verbose: boolean };
 
 /**
  * Starts the whole platform and leaves it running.
  *
+ * @param verbose the demo prints all addresses and secrets, and not only what a first payment needs
  * @throws Error when a part cannot start; the started parts are stopped again
  */
-export async function startPlatform(settings: Settings): Promise<void> {
+export async function startPlatform(settings: Settings, { verbose = false } = {}): Promise<void> {
   const log = createLog(settings);
   const lifecycle = createLifecycle({ log });
   lifecycle.stopOnSignals();
   try {
-    await startParts({ settings, log, lifecycle });
+    await startParts({ settings, log, lifecycle, verbose });
   } catch (error) {
     await lifecycle.stop('the start failed');
     throw explainPortInUse(error, settings);
@@ -112,7 +113,13 @@ async function startParts(context: StartContext): Promise<void> {
   lifecycle.onStop('demo', () => demo?.stop());
   lifecycle.onStop('modules', application.stop, application.stopLimitMs);
   if (settings.environment !== 'production' && seedsDemo(settings)) {
-    demo = await startDemo({ settings, modules: application, log, caFile: certificate?.caFile });
+    demo = await startDemo({
+      settings,
+      modules: application,
+      log,
+      caFile: certificate?.caFile,
+      verbose: context.verbose,
+    });
   }
   await application.start();
   await application.http.listen();

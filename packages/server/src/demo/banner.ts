@@ -1,4 +1,4 @@
-// Renders the table that the demo prints: addresses, users, secrets and a first request.
+// Renders the text that the demo prints: portal users, a first request, and on request all addresses and secrets.
 import { dirname } from 'node:path';
 import { demoApplications, demoMerchants } from './demo-data.ts';
 import type { DemoFacts } from './demo-json.ts';
@@ -15,6 +15,8 @@ export type BannerPaths = {
 
 export type BannerStyle = {
   readonly colour: boolean;
+  /** Adds all addresses, applications, merchants and devices. */
+  readonly verbose: boolean;
   /** Epoch milliseconds; decides the one-time passwords and the expiry year of the example card. */
   readonly at: number;
 };
@@ -51,7 +53,8 @@ function addressLines(facts: DemoFacts, paths: BannerPaths): Line[] {
     ...(facts.authUrl === facts.baseUrl ? [] : [['OAuth', facts.authUrl]]),
     ['Portal', facts.portalUrl],
     ['Provider portal', facts.providerPortalUrl],
-    ['API reference', `${facts.baseUrl}/docs`],
+    ['Documentation', `${facts.baseUrl}/docs`],
+    ['API reference', `${facts.baseUrl}/docs/api`],
     ['Sign-up', `${facts.authUrl}/sign-up`],
     ['Devices (mutual TLS)', facts.deviceAuthUrl],
     ['Acquirer simulator', `127.0.0.1:${paths.acquirerPort}, ledger in ${paths.ledgerDir}`],
@@ -138,15 +141,57 @@ function firstSale(facts: DemoFacts, year: number): string[] {
   ];
 }
 
-/** The path has its own line, because it may be long. */
-function resetLines(dataDir: string): string[] {
+/** One user for each kind of portal, as a person signs in. */
+function signInLines(facts: DemoFacts, at: number): Line[] {
+  const { serviceProvider, userDomainId } = facts;
+  const users: [DemoFacts['users'][number] | undefined, string, string][] = [
+    [facts.users.find(({ otpSecret }) => otpSecret === undefined), userDomainId, 'merchant'],
+    [facts.users.find(({ otpSecret }) => otpSecret !== undefined), userDomainId, 'acquirer'],
+    [serviceProvider.users[0], serviceProvider.userDomainId, 'service provider'],
+  ];
+  return users.flatMap(([user, domain, view]) =>
+    user === undefined
+      ? []
+      : [
+          [
+            view,
+            `${user.username}@${domain}`,
+            user.password,
+            user.otpSecret === undefined
+              ? 'no one-time password'
+              : oneTimePasswordAt(user.otpSecret, at),
+          ],
+        ],
+  );
+}
+
+/** The whole table of addresses, users, secrets and identifiers. */
+function allFacts(
+  facts: DemoFacts,
+  paths: BannerPaths,
+  at: number,
+  section: (title: string, lines: readonly string[]) => string[],
+): string[] {
   return [
-    'To start with new data, stop the platform and delete the directory',
-    `${indent}${dataDir}`,
+    ...section('Addresses', columns(addressLines(facts, paths))),
+    ...section(
+      'Applications (client id, and its client secret below)',
+      columns(applicationLines(facts)),
+    ),
+    ...section(
+      `Users of the domain ${facts.userDomainId} (password, current one-time password, group)`,
+      columns(userLines(facts.users, at)),
+    ),
+    ...section(
+      `${facts.serviceProvider.name}, a service provider (its portal: ${facts.providerPortalUrl})`,
+      columns(providerLines(facts, at)),
+    ),
+    ...section('Merchants and their stores', columns(merchantLines())),
+    ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
   ];
 }
 
-/** Returns the whole table, with a line break at its end. */
+/** Returns the whole text, with a line break at its end. */
 export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: BannerStyle): string {
   const bold = (text: string) => (style.colour ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string) => (style.colour ? `\u001b[2m${text}\u001b[22m` : text);
@@ -159,33 +204,30 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
   return [
     '',
     bold('Switchyard is ready. This demo has a simulated acquirer, and no real money moves.'),
-    ...section('Addresses', columns(addressLines(facts, paths))),
-    ...section(
-      'Applications (client id, and its client secret below)',
-      columns(applicationLines(facts)),
-    ),
-    ...section(
-      `Users of the domain ${facts.userDomainId} (password, current one-time password, group)`,
-      columns(userLines(facts.users, style.at)),
-    ),
-    `${indent}One-time passwords change every 30 seconds. To get the current one, copy the otpSecret of the user`,
-    `${indent}from demo.json to an authenticator app. The user demo needs no one-time password. Sign in at the`,
-    `${indent}portal with the user name and the domain, such as demo@${facts.userDomainId}.`,
-    ...section(
-      `${facts.serviceProvider.name}, a service provider (its portal: ${facts.providerPortalUrl})`,
-      columns(providerLines(facts, style.at)),
-    ),
-    ...section('Merchants and their stores', columns(merchantLines())),
-    ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
+    ...(style.verbose ? allFacts(facts, paths, style.at, section) : []),
+    ...section('Portal (user, password, one-time password)', [
+      facts.portalUrl,
+      ...columns(signInLines(facts, style.at)),
+    ]),
+    `${indent}A one-time password is valid for 30 seconds. Copy the otpSecret of the user from demo.json to an`,
+    `${indent}authenticator app for later ones.`,
     '',
     bold('A first sale: paste this into another shell'),
     dim('—'.repeat(60)),
     // These lines have no indent, so that a user can paste them unchanged.
     ...sale,
     dim('—'.repeat(60)),
+    ...section('Documentation', [`${facts.baseUrl}/docs`]),
+    ...section('Data: kept for the next start; delete the directory to begin again', [
+      dirname(paths.demoFile),
+    ]),
     '',
-    bold('Ctrl+C stops the platform. The data is kept for the next start.'),
-    ...resetLines(dirname(paths.demoFile)),
+    bold('Ctrl+C stops the platform.'),
+    ...(style.verbose
+      ? []
+      : [
+          'npm start -- --verbose prints all addresses, applications, merchants and devices; so does demo.json.',
+        ]),
     '',
   ].join('\n');
 }

@@ -73,6 +73,8 @@ export type DemoDeps = {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly output?: Output;
+  /** Prints all addresses, applications, merchants and devices. */
+  readonly verbose?: boolean;
 };
 
 export type Demo = {
@@ -195,7 +197,9 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
           ...defined({ qrProvider }),
         };
         const colour = output.isTTY === true && output.hasColors?.() === true;
-        output.write(renderBanner(facts, paths, { colour, at: clock.now() }));
+        output.write(
+          renderBanner(facts, paths, { colour, at: clock.now(), verbose: deps.verbose ?? false }),
+        );
       },
       stop: () => stopSimulators(simulators),
     };
