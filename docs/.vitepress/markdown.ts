@@ -62,7 +62,15 @@ function adaptLinks(markdown: Markdown): void {
   });
 }
 
+/** Comments are for writers; the site shows no HTML of Markdown, so it would show them as text. */
+function removeComments(markdown: Markdown): void {
+  markdown.core.ruler.before('normalize', 'remove-comments', (state) => {
+    state.src = state.src.replace(/^<!--.*?-->$/gms, '');
+  });
+}
+
 export function extendMarkdown(markdown: Markdown): void {
+  removeComments(markdown);
   const renderFence = markdown.renderer.rules.fence;
   markdown.renderer.rules.fence = (tokens, index, ...rest) => {
     const { info, content } = tokens[index] ?? { info: '', content: '' };

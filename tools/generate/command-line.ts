@@ -14,7 +14,7 @@ type Option = Command['options'][number];
 
 const opening = `# The command line
 
-\`switchyard\` is the command-line client of a platform: [how to](../how-to/use-the-command-line.md).
+\`switchyard\` is the command-line client of a platform: [how to](../how-to/merchant-developers/use-the-command-line.md).
 Results go to stdout, everything else goes to stderr. With \`--json\` a result is one JSON document, a stream
 is JSON Lines, and an error is one JSON document on stderr.
 

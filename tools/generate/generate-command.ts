@@ -4,13 +4,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from '../test-runner/static-checks.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
+import { type ApplicationDescription, describeApplication } from './application-description.ts';
 import { asyncApiText } from './asyncapi.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
 import { replaceBlock } from './markdown.ts';
-import { openApiDocument } from './openapi.ts';
+import { metricsDocument } from './metrics.ts';
 import { operationOutcomesDocument } from './operation-outcomes.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
@@ -23,9 +24,10 @@ type Generated = { path: string; write: (present: string) => string | Promise<st
 
 const note = '<!-- Written by `npm run generate`; edit the code instead. -->\n\n';
 
-/** Described once: two of the documents tell of the API. */
-let described: Promise<string> | undefined;
-const openApi = (): Promise<string> => (described ??= openApiDocument());
+/** Created once for all documents that need it. */
+let description: Promise<ApplicationDescription> | undefined;
+const describe = (): Promise<ApplicationDescription> => (description ??= describeApplication());
+const openApi = async (): Promise<string> => (await describe()).openApi;
 
 const documents: Generated[] = [
   { path: 'docs/reference/errors.md', write: () => note + errorsDocument() },
@@ -39,6 +41,10 @@ const documents: Generated[] = [
   {
     path: 'docs/reference/permissions.md',
     write: async () => note + permissionsDocument(await openApi()),
+  },
+  {
+    path: 'docs/reference/metrics.md',
+    write: async () => note + metricsDocument((await describe()).metrics),
   },
   { path: 'docs/reference/openapi.json', write: openApi },
   { path: 'docs/reference/asyncapi.json', write: asyncApiText },
