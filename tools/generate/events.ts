@@ -22,8 +22,8 @@ type Schema = {
 const opening = `# Events
 
 Events are sent to [endpoints](../how-to/merchant-developers/receive-webhooks.md) and read from
-[the feed](../how-to/merchant-developers/follow-events.md); what they are is told [here](../explanation/events.md). Each has
-the same body on every way:
+[the feed](../how-to/merchant-developers/receive-webhooks.md#read-the-feed).
+[Events and live streams](../explanation/events.md) explains them. Each has the same body on every way:
 
 \`\`\`json
 { "type": "transaction.captured", "timestamp": "2026-03-01T12:30:00.000Z", "data": { "…": "…" } }

@@ -318,7 +318,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
 
     /** A page's pieces of JavaScript, in their order: one program, in a folder that has the packages. */
     async function programOf(page: string, change: (text: string) => string): Promise<string> {
-      const text = await readFile(join(root, 'docs/how-to', `${page}.md`), 'utf8');
+      const text = await readFile(join(root, 'docs', `${page}.md`), 'utf8');
       const folder = join(directory, page);
       const scope = join(folder, 'node_modules/@switchyard');
       await mkdir(scope, { recursive: true });
@@ -335,9 +335,9 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
     const runIn = (cwd: string) =>
       promisify(execFile)(process.execPath, ['program.mjs'], { cwd, env, timeout: limitMs });
 
-    test('the example program of the page Write a point of sale runs unchanged except for its address', async () => {
+    test('the example program of the page Build a till runs unchanged except for its address', async () => {
       const { url } = terminal.jsonOutput().find(({ type }) => type === 'Started') ?? {};
-      const folder = await programOf('write-a-point-of-sale', (text) =>
+      const folder = await programOf('tutorials/build-a-till', (text) =>
         text.replace('https://127.0.0.2:8443/nexo', url),
       );
       const { stdout, stderr } = await runIn(folder);
@@ -356,7 +356,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
         identity,
         (await readFile(certFile, 'utf8')) + (await readFile(keyFile, 'utf8')),
       );
-      const folder = await programOf('write-a-device-application', (text) =>
+      const folder = await programOf('how-to/terminal-vendors/write-a-device-application', (text) =>
         text
           .replace('wss://pay.example', String(facts['baseUrl']).replace('https', 'wss'))
           .replace('/etc/terminal/device.pem', identity)

@@ -174,10 +174,7 @@ test('two codes depend on the sale', () => {
 });
 
 test('the guide lists every reason of the host with its response codes', () => {
-  const guide = new URL(
-    '../../../docs/how-to/terminal-vendors/simulate-a-terminal.md',
-    import.meta.url,
-  );
+  const guide = new URL('../../../docs/reference/refusal-reasons.md', import.meta.url);
   const [, section = ''] = readFileSync(guide, 'utf8').split('## Reasons of the host\n');
   const [own = ''] = section.split('\n## ');
   const [, ...rows] = [...own.matchAll(/^\| `(\w+)` \| (.+) \|$/gm)].map(([, ...row]) => row);

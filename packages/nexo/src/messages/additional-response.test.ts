@@ -23,10 +23,7 @@ test('AdditionalResponse has message and refusalReason, URL-encoded, for every c
 });
 
 test('the guide lists every refusal reason of the terminal with its message', () => {
-  const guide = new URL(
-    '../../../../docs/how-to/terminal-vendors/simulate-a-terminal.md',
-    import.meta.url,
-  );
+  const guide = new URL('../../../../docs/reference/refusal-reasons.md', import.meta.url);
   const text = readFileSync(guide, 'utf8');
   const [, section = ''] = text.split('## Read AdditionalResponse');
   const [own = ''] = section.split('\n## ');

@@ -5,7 +5,7 @@ import type { NexoError } from '../errors.ts';
  * The refusal reasons of the terminal itself, each with its message. Besides these a refusal reason is
  * an error code of the platform or the reason of the response code of the host.
  *
- * Source: docs/how-to/terminal-vendors/simulate-a-terminal.md, "Read AdditionalResponse".
+ * Source: docs/reference/refusal-reasons.md, "Read AdditionalResponse".
  *
  * @example
  * refusalReasons.no_paper; // 'The printer has no paper.'
@@ -81,7 +81,7 @@ export const refusalReasons = {
 /**
  * The refusal reason of an amount that cannot be read.
  *
- * Source: docs/how-to/terminal-vendors/simulate-a-terminal.md, "Read AdditionalResponse".
+ * Source: docs/reference/refusal-reasons.md, "Read AdditionalResponse".
  *
  * @param error - the error of `toMinorUnits`
  * @returns `currency_unknown` or `amount_invalid`
@@ -97,7 +97,7 @@ declare const isPassedOn: unique symbol;
  * A reason that the terminal did not choose: an error code of the platform, a reason of the host, or the
  * state of a transaction.
  *
- * Source: docs/how-to/terminal-vendors/simulate-a-terminal.md, "Read AdditionalResponse".
+ * Source: docs/reference/refusal-reasons.md, "Read AdditionalResponse".
  *
  * @example
  * const reason: PassedOnReason = passOnReason('InsufficientFunds');
@@ -107,7 +107,7 @@ export type PassedOnReason = string & { readonly [isPassedOn]: true };
 /**
  * A reason of the documented list, or one that is passed on. A plain text is neither.
  *
- * Source: docs/how-to/terminal-vendors/simulate-a-terminal.md, "Read AdditionalResponse".
+ * Source: docs/reference/refusal-reasons.md, "Read AdditionalResponse".
  *
  * @example
  * const reason: RefusalReason = 'no_paper';
@@ -117,7 +117,7 @@ export type RefusalReason = keyof typeof refusalReasons | PassedOnReason;
 /**
  * Marks a text as a reason of the platform or the host.
  *
- * Source: docs/how-to/terminal-vendors/simulate-a-terminal.md, "Read AdditionalResponse".
+ * Source: docs/reference/refusal-reasons.md, "Read AdditionalResponse".
  *
  * @param reason - the code or the reason as it was received
  * @returns the same text
@@ -149,7 +149,7 @@ const reasonsByCondition: Readonly<Record<string, keyof typeof refusalReasons>> 
 /**
  * Writes `AdditionalResponse`.
  *
- * Source: docs/how-to/terminal-vendors/simulate-a-terminal.md, "Read AdditionalResponse".
+ * Source: docs/reference/refusal-reasons.md, "Read AdditionalResponse".
  *
  * @param condition - the `ErrorCondition`, which gives the reason where none is known
  * @param reason - a refusal reason of the terminal, the platform or the host
@@ -175,7 +175,7 @@ export function additionalResponse(
 /**
  * Reads `AdditionalResponse`; a text in another format is the message.
  *
- * Source: docs/how-to/terminal-vendors/simulate-a-terminal.md, "Read AdditionalResponse".
+ * Source: docs/reference/refusal-reasons.md, "Read AdditionalResponse".
  *
  * @param text - `AdditionalResponse`
  * @returns the message and the reason, as far as they are there
