@@ -35,9 +35,9 @@ test('every command from an empty server to the first production sale has the ou
     await writeFile(join(settings, 'database-url'), await testSchemaUrl());
     const ports = (await freePorts(portsOfPage.length)).map(String);
     const withOwnPorts = (commands: string) =>
-      portsOfPage.reduce(
-        (changed, port, index) => changed.replaceAll(port, ports[index] ?? ''),
-        commands,
+      commands.replaceAll(
+        new RegExp(portsOfPage.join('|'), 'g'),
+        (port) => ports[portsOfPage.indexOf(port)] ?? '',
       );
     const blocks = shellBlocks(text, 'From an empty server to the first production sale');
     assert.ok(blocks.length >= 15, 'the page has its commands');
