@@ -42,7 +42,7 @@ export type Vault = {
    */
   fingerprintCard(organizationId: string, card: Card): string;
   tokenizeCard(organizationId: string, card: Card, fingerprint: string): Promise<string>;
-  /** Writes each access to the access log (ADR 0031). */
+  /** Writes each access to the access log (ADR 0012). */
   detokenizeCard(
     organizationId: string,
     token: string,

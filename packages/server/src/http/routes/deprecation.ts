@@ -1,4 +1,4 @@
-// The headers and the notice of an operation that will be removed (ADR 0080).
+// The headers and the notice of an operation that will be removed (ADR 0009).
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Days as YYYY-MM-DD in UTC. */

@@ -113,7 +113,7 @@ export function createTokenFamilies({ store, clock, ids, log, onFamiliesEnded }:
 
     /**
      * Undefined if the refresh token is not the newest of its family. An older one may be stolen,
-     * so the whole family ends (ADR 0020).
+     * so the whole family ends (ADR 0011).
      */
     async rotate(key: FamilyKey): Promise<TokenFamily | undefined> {
       const renewed = await store.rotate({ ...key, newTokenId: ids.uuidV4(), now: clock.now() });

@@ -1,4 +1,4 @@
-// KSN replay check: a KSN is valid for one sale, and again after a sale that was not sent (ADR 0071).
+// KSN replay check: a KSN is valid for one sale, and again after a sale that was not sent (ADR 0040).
 import { type ProcessRequest, throwProblem } from '@switchyard/contract';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { State } from '../transaction/state-machine.ts';

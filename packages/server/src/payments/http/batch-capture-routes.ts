@@ -65,7 +65,7 @@ export function registerBatchCaptureRoutes(
       return batch;
     },
   });
-  // In a document the second path and `…/{transactionId}/capture` are ambiguous (ADR 0092).
+  // In a document the second path and `…/{transactionId}/capture` are ambiguous (ADR 0009).
   const addresses = [
     { url: `${batchesPath}/:batchId` },
     {

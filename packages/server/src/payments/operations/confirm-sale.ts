@@ -1,4 +1,4 @@
-// Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0037).
+// Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0005).
 import type { DueClock, Job } from '../../platform/index.ts';
 import {
   commitTransition,

@@ -153,7 +153,7 @@ export const rulesByState: Readonly<Record<State, StateRules>> = {
 /** Replaces the row Stored after the advice of an offline sale may have been sent. */
 export const submittedRules = rules('not_authorized', inProgress, 'AfterOutcome', inProgress);
 
-/** Replaces the row of the state while a sale waits for its confirmation (ADR 0037). */
+/** Replaces the row of the state while a sale waits for its confirmation (ADR 0005). */
 export const awaitingConfirmationRules = rules(unconfirmed, unconfirmed, 'FullOnly', unconfirmed);
 
 /** Replaces the row of the state of an approved account verification. */

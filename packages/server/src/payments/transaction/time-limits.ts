@@ -1,4 +1,4 @@
-// Time limits of payments: grace periods, retry delays and the confirm deadline (ADR 0037).
+// Time limits of payments: grace periods, retry delays and the confirm deadline (ADR 0005).
 import { type DueClock, type Ids, isoTime } from '../../platform/index.ts';
 import {
   type AuthorizationContext,

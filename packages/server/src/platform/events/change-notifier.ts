@@ -122,7 +122,7 @@ async function pollSource({ groups }: SourceState, readVersions: VersionSource):
 
 /**
  * No LISTEN: it needs a separate connection through poolers, and other databases with PostgreSQL's
- * protocol lack it (ADR 0048). The cost grows with the number of subscribers, not with the number
+ * protocol lack it (ADR 0047). The cost grows with the number of subscribers, not with the number
  * of changes.
  *
  * @example const notifier = createChangeNotifier({ log }); const { end } = notifier.subscribe(topic, 0, wake);

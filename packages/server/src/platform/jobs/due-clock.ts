@@ -1,4 +1,4 @@
-// The clock for due times: it continues if the clock of the machine is set back (ADR 0083).
+// The clock for due times: it continues if the clock of the machine is set back (ADR 0081).
 
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../time/clock.ts';

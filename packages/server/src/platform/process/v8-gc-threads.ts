@@ -16,7 +16,7 @@ function findThreads(name: string): number[] {
 
 /**
  * Marking the heap uses several threads for a tenth of a second, every few seconds. On two cores
- * every hundredth sale would wait for it (ADR 0072). Linux has thread priorities; on other systems
+ * every hundredth sale would wait for it (ADR 0023). Linux has thread priorities; on other systems
  * nothing is changed.
  *
  * @returns the number of threads with a lower priority

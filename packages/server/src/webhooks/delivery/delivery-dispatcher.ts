@@ -1,4 +1,4 @@
-// Sends due deliveries in parallel under one lease per endpoint (ADR 0043).
+// Sends due deliveries in parallel under one lease per endpoint (ADR 0042).
 import {
   createGroupCommit,
   createPoller,

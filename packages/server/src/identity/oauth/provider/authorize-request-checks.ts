@@ -78,7 +78,7 @@ export function rememberCallbackErrors(provider: Provider): void {
 }
 
 /**
- * Adds `error_code` to the callback, in the form that the application has configured (ADR 0019).
+ * Adds `error_code` to the callback, in the form that the application has configured (ADR 0011).
  */
 export function addCallbackErrorCode(ctx: KoaContextWithOIDC): void {
   const status = failedRequests.get(ctx.req);
