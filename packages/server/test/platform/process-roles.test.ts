@@ -43,7 +43,7 @@ const read = (path: string) =>
 /** The table of the production guide for load balancers: the paths by role. */
 const guide = new Map(
   [
-    ...(await read('how-to/run-in-production.md')).matchAll(
+    ...(await read('how-to/operators/run-in-production.md')).matchAll(
       /^\| (?:`(\w+)`|every process) \| (`\/.*) \|$/gm,
     ),
   ].map(([, role = 'any', paths = '']) => [

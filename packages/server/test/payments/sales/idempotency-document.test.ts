@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { errorCodesOf } from '../../support/documented-error-codes.ts';
 
 const docs = new URL('../../../../../docs/', import.meta.url);
-const page = await readFile(new URL('concepts/idempotency.md', docs), 'utf8');
+const page = await readFile(new URL('explanation/idempotency.md', docs), 'utf8');
 const document = JSON.parse(await readFile(new URL('reference/openapi.json', docs), 'utf8'));
 
 /** The text between a heading and the next heading. */
