@@ -40,7 +40,7 @@ const locations = {
 };
 // The first time in the table of RFC 6238: the six-digit code of its secret is 287082.
 const plain = { colour: false, at: 59_000, verbose: true };
-const short = { ...plain, verbose: false };
+const notVerbose = { ...plain, verbose: false };
 
 const providerFacts = ({ serviceProvider }: ReturnType<typeof createDemoFacts>): string[] => {
   const { name, organizationId, userDomainId, application, users } = serviceProvider;
@@ -51,15 +51,20 @@ const providerFacts = ({ serviceProvider }: ReturnType<typeof createDemoFacts>):
 
 test('the short text fits on one screen: portal, first sale, documentation, data, and how to stop', () => {
   const facts = createDemoFacts(addresses, caFile, secrets);
-  const lines = renderBanner(facts, locations, short).split('\n');
+  const lines = renderBanner(facts, locations, notVerbose).split('\n');
   assert.ok(lines.length <= 40, String(lines.length));
   for (const line of lines) assert.ok(line.length <= 100, line);
-  const places = ['Portal', 'A first sale', 'Documentation', 'Data:', 'Ctrl+C', '--verbose'].map(
-    (start) => lines.findIndex((line) => line.includes(start)),
-  );
+  const lineNumbers = [
+    'Portal',
+    'A first sale',
+    'Documentation',
+    'Data:',
+    'Ctrl+C',
+    '--verbose',
+  ].map((start) => lines.findIndex((line) => line.includes(start)));
   assert.deepEqual(
-    places,
-    places.toSorted((a, b) => a - b),
+    lineNumbers,
+    lineNumbers.toSorted((a, b) => a - b),
   );
   const text = lines.join('\n');
   for (const user of ['demo@demo', 'admin@demo', 'provider@lumen'])

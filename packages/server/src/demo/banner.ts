@@ -166,7 +166,7 @@ function signInLines(facts: DemoFacts, at: number): Line[] {
 }
 
 /** The whole table of addresses, users, secrets and identifiers. */
-function allFacts(
+function allDetails(
   facts: DemoFacts,
   paths: BannerPaths,
   at: number,
@@ -204,7 +204,7 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
   return [
     '',
     bold('Switchyard is ready. This demo has a simulated acquirer, and no real money moves.'),
-    ...(style.verbose ? allFacts(facts, paths, style.at, section) : []),
+    ...(style.verbose ? allDetails(facts, paths, style.at, section) : []),
     ...section('Portal (user, password, one-time password)', [
       facts.portalUrl,
       ...columns(signInLines(facts, style.at)),
