@@ -5,8 +5,7 @@ import type { AuditRecorder } from '../audit/index.ts';
 import type { EventStreams, FindSessionCaller } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { ChangeNotifier, Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
-import { isBuilding } from './pages/build-lock.ts';
-import { createBundle } from './pages/portal-bundle.ts';
+import { createBundle, isBuilding } from './pages/portal-bundle.ts';
 import { registerPortalRoutes } from './routes.ts';
 import { createSessionCleanup } from './sessions/delete-expired-sessions.ts';
 import { createSessionCaller } from './sessions/session-caller.ts';
@@ -14,13 +13,10 @@ import { createSessionView, type SessionViewDeps } from './sessions/session-view
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { createSignInStates } from './sign-in/sign-in-state.ts';
-import {
-  createPortalTerminals,
-  type StartSimulatedTerminal,
-  type TerminalRoutePorts,
-} from './terminals/index.ts';
+import type { StartSimulatedTerminal } from './terminals/simulated-terminal.ts';
+import { createPortalTerminals, type TerminalRoutePorts } from './terminals/terminal-routes.ts';
 
-export type { StartSimulatedTerminal } from './terminals/index.ts';
+export type { StartSimulatedTerminal } from './terminals/simulated-terminal.ts';
 
 /** The build output of the package `portal`. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));

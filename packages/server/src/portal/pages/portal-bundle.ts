@@ -1,10 +1,12 @@
 // Serves the built portal: a page with a nonce for each request, and files with permanent names.
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../platform/index.ts';
+import { type Clock, isProcessAlive } from '../../platform/index.ts';
 
 /** The placeholder of the build: each response gets its own nonce here. */
 const noncePlaceholder = '__CSP_NONCE__';
@@ -148,4 +150,16 @@ export function createBundle(folder: string, clock: Clock): Bundle {
     sendAsset: (name, ...to) => send(name, 'assets/', lasting, ...to),
     sendFile: (name, ...to) => send(name, '', hourly, ...to),
   };
+}
+
+/** The building process holds this lock and writes its process ID into it. */
+const lockFile = fileURLToPath(new URL('../../../../../.cache/portal.lock/pid', import.meta.url));
+
+export function isBuilding(file = lockFile): boolean {
+  try {
+    return isProcessAlive(Number(readFileSync(file, 'utf8')));
+  } catch {
+    // No process holds the lock.
+    return false;
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mailNameLengthMax, mailNamePattern } from '@switchyard/contract';
-import { sanitizeMailName } from './sanitize-name.ts';
+import { sanitizeMailName } from './mail-message.ts';
 
 const form = new RegExp(mailNamePattern, 'u');
 
