@@ -2,19 +2,24 @@
 import { Button, Tabs } from '@mantine/core';
 import type { Service, ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import type { JsonSchema } from '../../components/forms/schema-fields.ts';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Loading } from '../../components/layout/page.tsx';
+import { EntityName } from '../../components/values/entity-name.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import type { ConfigurationScope } from './configuration-levels.ts';
+import {
+  type ConfigurationScope,
+  entityKindOfLevel,
+  levelByApiName,
+} from './configuration-levels.ts';
 import { EffectiveValues } from './effective-values.tsx';
 import { pointerText } from './json-pointers.ts';
-import { LevelPath } from './level-path.tsx';
 import { LevelValues } from './level-values.tsx';
 import { type LoadedConfiguration, useConfiguration } from './use-configuration.ts';
 import { ConfigurationVersions } from './versions.tsx';
@@ -139,5 +144,64 @@ function Faults({
         </Note>
       )}
     </>
+  );
+}
+
+type Step = ServiceConfiguration['levels'][number];
+
+function LevelPath({
+  configuration: { levels, level, entityId },
+  scope,
+  serviceId,
+}: {
+  readonly configuration: ServiceConfiguration;
+  readonly scope: ConfigurationScope;
+  readonly serviceId: string;
+}) {
+  const t = useTranslate('configuration');
+  const isListed = levels.some((each) => each.level === level && each.entityId === entityId);
+  const steps: readonly Step[] = isListed
+    ? levels
+    : [...levels, { level, entityId, version: 0, isSet: false }];
+  return (
+    <ol className="sy-conf-ladder" aria-label={t('ladder')}>
+      {steps.map((step) => (
+        <li key={`${step.level} ${step.entityId}`} data-set={step.isSet}>
+          <Icon name={step.isSet ? 'check' : 'chevronRight'} size={14} />
+          <StepName step={step} serviceId={serviceId} isHere={step.entityId === scope.entityId} />
+          <small>{t(step.isSet ? 'sets' : 'setsNothing')}</small>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function StepName({
+  step,
+  serviceId,
+  isHere,
+}: {
+  readonly step: Step;
+  readonly serviceId: string;
+  readonly isHere: boolean;
+}) {
+  const t = useTranslate('configuration');
+  const level = levelByApiName(step.level);
+  const kind = level === undefined ? undefined : entityKindOfLevel[level];
+  const name = (
+    <>
+      <span>{t(`levelNames.${step.level}`)}</span>
+      {kind !== undefined && <EntityName kind={kind} id={step.entityId} />}
+    </>
+  );
+  if (isHere || level === undefined) return <strong className="sy-conf-step">{name}</strong>;
+  return (
+    <Link
+      className="sy-conf-step"
+      to="/configuration"
+      search={{ level, entityId: step.entityId, serviceId } as never}
+    >
+      {name}
+    </Link>
   );
 }

@@ -1,19 +1,52 @@
 /** The list of payments, cards and QR codes, newest first. */
 import type { ReportedPayment } from '@switchyard/contract';
+import type { Query } from '../../api/client.ts';
 import { Page } from '../../components/layout/page.tsx';
 import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
+import { withDayRange } from '../../filters/day-range-query.ts';
 import type { FilterField } from '../../filters/filter-bar.tsx';
 import { nameOptions, plainOptions, translatedOptions } from '../../filters/filter-options.ts';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
+import type { Formats } from '../../session/locale-formats.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { moneyColumn, nameColumn, textColumn, timeColumn } from '../../table/columns.tsx';
 import type { Column } from '../../table/data-table.tsx';
 import { ResourceList } from '../../table/resource-list.tsx';
 import { ExportButton } from './export-button.tsx';
-import { filterNames, paymentSearchQuery } from './payment-filters.ts';
 import { PaymentMethod } from './payment-method.tsx';
+
+const filterNames = [
+  'text',
+  'from',
+  'to',
+  'state',
+  'kind',
+  'scheme',
+  'currency',
+  'merchantId',
+  'storeId',
+  'deviceId',
+  'responseCategory',
+  'amountMin',
+  'amountMax',
+] as const;
+
+type PaymentFilters = Readonly<Partial<Record<string, string>>>;
+
+const referenceMost = 64;
+
+/** A reference contains no spaces, so copied spaces are removed. */
+function reference(text: string | undefined): string | undefined {
+  const withoutBlanks = text?.replaceAll(/\s/g, '').slice(0, referenceMost);
+  return withoutBlanks === undefined || withoutBlanks === '' ? undefined : withoutBlanks;
+}
+
+/** The filters as parameters of the search request. */
+function paymentSearchQuery({ text, ...rest }: PaymentFilters, formats: Formats): Query {
+  return { ...withDayRange(rest, formats), text: reference(text) };
+}
 
 const states = [
   'Authorized',

@@ -1,19 +1,22 @@
 /** The dialog that invites a user; the user gets a link to set a password. */
-import { Select } from '@mantine/core';
-import type { UserView } from '@switchyard/contract';
+import './users.css';
+import { Checkbox, Select } from '@mantine/core';
+import type { Group, UserView } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { type CustomInputProps, FormInputs, useForm } from '../../components/forms/form.tsx';
 import { draftList, draftText, type Field } from '../../components/forms/form-fields.ts';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import { Loading } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { nameOptions } from '../../filters/filter-options.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { GroupChoice } from './group-choice.tsx';
-import { useUsersUrl } from './users-url.ts';
+import { useGroupsUrl, useUsersUrl } from './users-url.ts';
 
 const fields: readonly Field[] = [
   { name: 'username', kind: 'text', max: 254, isRequired: true },
@@ -84,5 +87,45 @@ function GroupField({ form }: CustomInputProps) {
       error={form.errorOf('groups')}
       onChange={(groups) => form.change({ groups })}
     />
+  );
+}
+
+function GroupChoice({
+  entityId,
+  value,
+  error,
+  onChange,
+}: {
+  readonly entityId: string;
+  readonly value: readonly string[];
+  readonly error: string | undefined;
+  readonly onChange: (groups: readonly string[]) => void;
+}) {
+  const t = useTranslate('users');
+  const address = useGroupsUrl();
+  const groups = useQuery({
+    queryKey: ['groups', entityId],
+    queryFn: ({ signal }) => api.get<{ items: Group[] }>(address, { query: { entityId }, signal }),
+  });
+  if (groups.error !== null) return <ErrorMessage fault={groups.error} />;
+  if (groups.data === undefined) return <Loading lines={4} />;
+  return (
+    <Checkbox.Group
+      label={t('fields.groups')}
+      value={[...value]}
+      error={error}
+      onChange={(next) => onChange(next)}
+    >
+      <div className="sy-field-options">
+        {groups.data.items.map(({ name, group }) => (
+          <Checkbox
+            key={name}
+            value={name}
+            label={t(`groupNames.${group}`)}
+            description={t(`groupRights.${group}`)}
+          />
+        ))}
+      </div>
+    </Checkbox.Group>
   );
 }

@@ -2,18 +2,23 @@
  * A point of sale and a simulated terminal in one page, connected through the Retail API and the
  * Cloud Connector.
  */
+import './nexo.css';
+import { Button } from '@mantine/core';
+import type { PortalTerminalView } from '@switchyard/contract';
 import type { ReactNode } from 'react';
+import { isProblem, SignedOutError } from '../../../api/api-errors.ts';
+import { Icon } from '../../../components/icon.tsx';
+import { ErrorMessage } from '../../../components/layout/error-message.tsx';
 import { Loading } from '../../../components/layout/page.tsx';
-import { ConnectionControl } from './connection-control.tsx';
+import { useTranslate } from '../../../locales/index.ts';
 import { MessageLog } from './message-log.tsx';
 import type { MoneyAmount } from './point-of-sale.ts';
 import { PointOfSalePanel } from './point-of-sale-panel.tsx';
 import { TerminalDevice } from './terminal-device.tsx';
 import { usePointOfSale } from './use-point-of-sale.ts';
-import { useSimulatedTerminal } from './use-simulated-terminal.ts';
+import { type SimulatedTerminal, useSimulatedTerminal } from './use-simulated-terminal.ts';
 import { useTerminalKeys } from './use-terminal-keys.ts';
 import { Wallet } from './wallet.tsx';
-import './nexo.css';
 
 export default function NexoDemo({
   deviceId,
@@ -47,5 +52,43 @@ export default function NexoDemo({
       </div>
       <MessageLog exchanges={exchanges} />
     </>
+  );
+}
+
+const connected: readonly string[] = ['Online', 'Connecting', 'Waiting'];
+
+function stateOf({ view, fault }: SimulatedTerminal): PortalTerminalView['connection'] | 'Ended' {
+  const isForbidden = isProblem(fault) && fault.problem.status === 403;
+  if (fault instanceof SignedOutError || isForbidden) return 'Ended';
+  return view?.connection ?? (fault === undefined ? 'Connecting' : 'Refused');
+}
+
+function ConnectionControl({ terminal }: { readonly terminal: SimulatedTerminal }) {
+  const t = useTranslate('virtual-terminal');
+  const { view, fault, act, retry } = terminal;
+  const state = stateOf(terminal);
+  const isConnected = connected.includes(state);
+  return (
+    <div className="sy-nexo-cable">
+      <p className="sy-nexo-link" data-state={state} role="status">
+        <span className="sy-nexo-lamp" aria-hidden="true" />
+        {t(`nexo.link.${state}`)}
+        {view?.refusal !== undefined && <code> {view.refusal}</code>}
+      </p>
+      {state === 'Elsewhere' ? (
+        <Button variant="default" onClick={() => act({ type: 'TakeOver' })}>
+          {t('nexo.link.takeOver')}
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<Icon name={isConnected ? 'offline' : 'link'} size={15} />}
+          onClick={() => act({ type: isConnected ? 'Disconnect' : 'Connect' })}
+        >
+          {t(isConnected ? 'nexo.link.unplug' : 'nexo.link.plugIn')}
+        </Button>
+      )}
+      {fault !== undefined && <ErrorMessage fault={fault} onRetry={retry} />}
+    </div>
   );
 }

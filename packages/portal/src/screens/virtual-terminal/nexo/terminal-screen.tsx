@@ -1,12 +1,11 @@
 /** The content of the terminal screen. */
 import { toMinorUnits } from '@switchyard/nexo';
-import type { ReactNode } from 'react';
+import { type PointerEvent, type ReactNode, useRef, useState } from 'react';
 import { Icon, type IconName } from '../../../components/icon.tsx';
 import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
 import { groupCardDigits } from '../simulated-outcomes.ts';
 import { ContactlessSymbol, type ScreenTone } from '../terminal-frame.tsx';
-import { SignaturePad } from './signature-pad.tsx';
 import type { TerminalDisplay } from './use-terminal-keys.ts';
 
 const icons: Readonly<Record<TerminalDisplay['state'], IconName>> = {
@@ -130,6 +129,61 @@ export function TerminalScreen({
         )}
         <Detail display={display} onSign={onSign} />
       </div>
+    </div>
+  );
+}
+
+type Point = readonly [x: number, y: number];
+
+const width = 240;
+const height = 90;
+const pointsMost = 2_000;
+
+function SignaturePad({ onSign }: { readonly onSign: () => void }) {
+  const t = useTranslate('virtual-terminal');
+  const [strokes, setStrokes] = useState<readonly (readonly Point[])[]>([]);
+  const isDrawing = useRef(false);
+
+  function pointOf({ currentTarget, clientX, clientY }: PointerEvent<SVGSVGElement>): Point {
+    const box = currentTarget.getBoundingClientRect();
+    return [
+      Math.round(((clientX - box.left) / box.width) * width),
+      Math.round(((clientY - box.top) / box.height) * height),
+    ];
+  }
+
+  function begin(event: PointerEvent<SVGSVGElement>): void {
+    isDrawing.current = true;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setStrokes([...strokes, [pointOf(event)]]);
+  }
+
+  function go(event: PointerEvent<SVGSVGElement>): void {
+    if (!isDrawing.current || strokes.flat().length > pointsMost) return;
+    setStrokes([...strokes.slice(0, -1), [...(strokes.at(-1) ?? []), pointOf(event)]]);
+  }
+
+  return (
+    <div className="sy-pos-sign">
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={t('nexo.screen.signHere')}
+        onPointerDown={begin}
+        onPointerMove={go}
+        onPointerUp={() => {
+          isDrawing.current = false;
+        }}
+      >
+        <line x1="12" y1="72" x2={width - 12} y2="72" />
+        {strokes.map((points, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: strokes in the order in which they were drawn
+          <polyline key={at} points={points.map((point) => point.join(',')).join(' ')} />
+        ))}
+      </svg>
+      <button type="button" onClick={onSign}>
+        {t('nexo.screen.sign')}
+      </button>
     </div>
   );
 }

@@ -1,5 +1,98 @@
-/** The form sections of acquirer links and contracts. */
-import { type Draft, labelsSection, type Section } from '../../components/forms/form-fields.ts';
+/** The form sections of the entity kinds: merchants, stores, devices, points of sale, acquirers. */
+import {
+  addressSection,
+  type Draft,
+  labelsSection,
+  type Section,
+} from '../../components/forms/form-fields.ts';
+
+export const merchantSections: readonly Section[] = [
+  {
+    labelKey: 'merchant',
+    fields: [
+      { name: 'name', kind: 'text', max: 100, isRequired: true },
+      { name: 'externalId', kind: 'text', max: 64, hasHint: true },
+      { name: 'country', kind: 'country', isRequired: true },
+      { name: 'timeZone', kind: 'zone', isRequired: true, hasHint: true },
+      { name: 'mcc', kind: 'text', max: 4, isRequired: true, hasHint: true },
+    ],
+  },
+  addressSection,
+  {
+    labelKey: 'contact',
+    fields: [
+      { name: 'contact.name', kind: 'text', max: 100 },
+      { name: 'contact.email', kind: 'email', max: 254 },
+      { name: 'contact.phone', kind: 'tel', max: 16, hasHint: true },
+    ],
+  },
+  labelsSection,
+];
+
+const storeFields: Section['fields'] = [
+  { name: 'name', kind: 'text', max: 100, isRequired: true },
+  { name: 'externalId', kind: 'text', max: 64, hasHint: true },
+  { name: 'timeZone', kind: 'zone', hasHint: true },
+];
+
+/** Users of a merchant do not select the merchant. */
+export const storeFormSections = (asksForMerchant: boolean): readonly Section[] => [
+  {
+    labelKey: 'store',
+    fields: asksForMerchant
+      ? [{ name: 'merchantId', kind: 'merchant', isRequired: true, isFixed: true }, ...storeFields]
+      : storeFields,
+  },
+  addressSection,
+  labelsSection,
+];
+
+export const logicalDeviceFormSections: readonly Section[] = [
+  {
+    labelKey: 'place',
+    fields: [
+      { name: 'storeId', kind: 'store', isRequired: true, isFixed: true },
+      { name: 'name', kind: 'text', max: 100, isRequired: true },
+      { name: 'externalId', kind: 'text', max: 64, hasHint: true },
+    ],
+  },
+  labelsSection,
+];
+
+const hardware: Section['fields'] = [
+  { name: 'serialNumber', kind: 'text', max: 32, isRequired: true, hasHint: true },
+  { name: 'make', kind: 'text', max: 24, isRequired: true, hasHint: true },
+  { name: 'model', kind: 'text', max: 32, isRequired: true, hasHint: true },
+  { name: 'family', kind: 'text', max: 32, isRequired: true, hasHint: true },
+];
+
+/** Users of a merchant register devices only for that merchant. */
+export const deviceFormSections = (asksForMerchant: boolean): readonly Section[] => [
+  { labelKey: 'device', fields: hardware },
+  {
+    labelKey: 'belongs',
+    fields: [
+      ...(asksForMerchant
+        ? [{ name: 'merchantId', kind: 'merchant', hasHint: true } as const]
+        : []),
+      { name: 'name', kind: 'text', max: 100 },
+      { name: 'externalId', kind: 'text', max: 64, hasHint: true },
+    ],
+  },
+  labelsSection,
+];
+
+export const pointOfSaleFormSections: readonly Section[] = [
+  {
+    labelKey: 'pointOfSale',
+    fields: [
+      { name: 'storeId', kind: 'store', isRequired: true, isFixed: true },
+      { name: 'name', kind: 'text', max: 100, isRequired: true },
+      { name: 'externalId', kind: 'text', max: 64, hasHint: true },
+    ],
+  },
+  labelsSection,
+];
 
 const link: Section = {
   labelKey: 'link',
