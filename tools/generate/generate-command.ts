@@ -4,20 +4,18 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from '../test-runner/static-checks.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
-import { asyncApiText } from './asyncapi.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
+import { asyncApiText, openApiDocument, terminalParametersDocument } from './json-documents.ts';
 import { replaceBlock } from './markdown.ts';
-import { openApiDocument } from './openapi.ts';
 import { operationOutcomesDocument } from './operation-outcomes.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
 import { settingsDocument } from './settings.ts';
 import { statesTable, transitionsDiagram } from './states.ts';
-import { terminalParametersDocument } from './terminal-parameters.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
 

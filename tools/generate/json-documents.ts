@@ -1,5 +1,12 @@
-// docs/reference/openapi.json: the house is built, asked for its description, and never opened.
+// The JSON documents of docs/reference: the HTTP API, the WebSocket API, and the terminal parameters without any CA key.
 import { randomBytes } from 'node:crypto';
+import { asyncApiDocument } from '@switchyard/contract';
+import {
+  terminalParameterDefaults,
+  terminalParameterDomain,
+  terminalParameterSchema,
+} from '@switchyard/emv';
+import serverPackage from '../../packages/server/package.json' with { type: 'json' };
 import { createApplication } from '../../packages/server/src/application.ts';
 import { createLog, openDatabase, readSettings } from '../../packages/server/src/platform/index.ts';
 
@@ -21,4 +28,20 @@ export async function openApiDocument(): Promise<string> {
     await application.stop();
     await database.close();
   }
+}
+
+const urls = { baseUrl: 'https://localhost:8443', deviceUrl: 'https://localhost:9021' };
+
+export const asyncApiText = (): string =>
+  `${JSON.stringify(asyncApiDocument({ ...urls, version: serverPackage.version }), null, 2)}\n`;
+
+export function terminalParametersDocument(): string {
+  const declaration = {
+    name: 'EMV terminal parameters',
+    description: 'Applications, limits and CA keys for terminals.',
+    domain: terminalParameterDomain,
+    parameterSchema: terminalParameterSchema,
+    defaults: terminalParameterDefaults,
+  };
+  return `${JSON.stringify(declaration, undefined, 2)}\n`;
 }

@@ -1,6 +1,4 @@
-/**
- * The public reference data of the platform: the list of error codes, and the permissions of roles.
- */
+/** The data of the reference API: error codes, roles and countries. */
 import { type Static, Type } from 'typebox';
 import { groupLevels, permissions, roleTitles } from '../../permissions.ts';
 import { closed } from '../values-and-problems/resource-schemas.ts';
@@ -78,3 +76,34 @@ export const RoleList = closed(
 );
 /** The type of {@link RoleList}. */
 export type RoleList = Static<typeof RoleList>;
+
+/**
+ * A country: its alpha-2 code and its name.
+ *
+ * Source: ISO 3166-1.
+ *
+ * @example
+ * const country: Country = { code: 'FR', display: 'France' };
+ */
+export const Country = Type.Object({
+  code: Type.String({
+    pattern: '^[A-Z]{2}$',
+    description: 'The alpha-2 code of ISO 3166-1.',
+    examples: ['FR'],
+  }),
+  display: Type.String({ description: 'The name of the country.', examples: ['France'] }),
+});
+/** The type of {@link Country}. */
+export type Country = Static<typeof Country>;
+
+/**
+ * All countries, as a JSON array sorted by code.
+ *
+ * @example
+ * const countries = (await response.json()) as Countries;
+ */
+export const CountryList = Type.Array(Country, {
+  description: 'Every country of ISO 3166-1, sorted by code.',
+});
+/** The type of {@link CountryList}. */
+export type CountryList = Static<typeof CountryList>;
