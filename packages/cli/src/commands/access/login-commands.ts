@@ -1,6 +1,6 @@
 /** `switchyard login`, `logout`, `whoami`, `token` and `profiles`. */
 import { resolve } from 'node:path';
-import { defined } from '@switchyard/contract';
+import { defined, readDataDirectory } from '@switchyard/contract';
 import type { CommandDefinition } from '../../command-line/command-definition.ts';
 import { option } from '../../command-line/command-option.ts';
 import type { CommandContext } from '../../command-line/command-runner.ts';
@@ -34,7 +34,6 @@ type LoginOptions = {
   readonly as?: string;
 };
 
-const defaultDemoFolder = '.switchyard';
 /** Each user domain has this application for users of the command line. */
 const defaultApplication = 'switchyard-cli';
 
@@ -72,9 +71,7 @@ async function clientSecretSource(
 async function profileFrom(context: CommandContext, options: LoginOptions): Promise<Profile> {
   if (options.demo !== undefined) {
     const folder =
-      options.demo === true
-        ? (context.environment.env['SWITCHYARD_DATA_DIR'] ?? defaultDemoFolder)
-        : options.demo;
+      options.demo === true ? readDataDirectory(context.environment.env) : options.demo;
     return demoProfile(resolve(folder, 'demo.json'), options.application);
   }
   const isUserLogin = options.web || options.username !== undefined;

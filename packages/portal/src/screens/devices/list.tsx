@@ -1,6 +1,6 @@
 /** The list of all devices. */
 import './devices.css';
-import { type ConnectedDevice, defined } from '@switchyard/contract';
+import { type ConnectedDevice, defined, parseTsn } from '@switchyard/contract';
 import { useLocation } from '@tanstack/react-router';
 import { Page } from '../../components/layout/page.tsx';
 import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
@@ -40,8 +40,7 @@ const attentions = ['NeverConnected', 'InStock', 'Disabled', 'CertificateEnding'
 const warnedMs = 30 * 86_400_000;
 
 /** The model in a terminal serial number: `AXIUM_DX8000-10000001` is an AXIUM DX8000. */
-const modelOf = (tsn: string): string => tsn.slice(0, tsn.lastIndexOf('-')).replaceAll('_', ' ');
-const serialOf = (tsn: string): string => tsn.slice(tsn.lastIndexOf('-') + 1);
+const modelOf = (tsn: string): string => parseTsn(tsn).makeAndModel.replaceAll('_', ' ');
 
 function CertificateEnd({ at }: { readonly at: string | undefined }) {
   const formats = useFormats();
@@ -73,7 +72,7 @@ function columnsOf(
       storeId === undefined ? t('inStock') : <EntityName kind="stores" id={storeId} />,
   };
   return [
-    textColumn(t('place'), ({ name, tsn }) => name ?? serialOf(tsn), 'lead'),
+    textColumn(t('place'), ({ name, tsn }) => name ?? parseTsn(tsn).serialNumber, 'lead'),
     {
       header: t('connection'),
       width: '10.5rem',
@@ -82,7 +81,7 @@ function columnsOf(
     },
     timeColumn(t('seen'), (row) => now(row).lastSeenAt),
     textColumn(t('model'), ({ tsn }) => modelOf(tsn)),
-    textColumn(t('serialNumber'), ({ tsn }) => serialOf(tsn), 'subtrail'),
+    textColumn(t('serialNumber'), ({ tsn }) => parseTsn(tsn).serialNumber, 'subtrail'),
     ...(within.storeId === undefined ? [store] : []),
     ...(within.merchantId === undefined && within.storeId === undefined ? [merchant] : []),
     {

@@ -1,6 +1,6 @@
 // The cardholder of a manual terminal: a person presents cards, enters the PIN and signs.
 import type { CardEntry, CardholderInput, CardholderPrompt } from '@switchyard/contract';
-import { passesLuhn } from '@switchyard/emv';
+import { passesLuhn } from '@switchyard/contract';
 import { exponentOf } from '@switchyard/money';
 import { findTestCard, type TestCard, walletCards } from '../cards/test-cards.ts';
 import { pause } from '../context/pause.ts';
