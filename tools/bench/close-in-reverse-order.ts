@@ -32,7 +32,7 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
   clearTimeout(limit);
 }
 
-/** @example const closers = createClosers(); */
+/** @example const closers = createCloseStack(); */
 export function createCloseStack(): CloseStack {
   const steps: (() => Promise<unknown> | undefined)[] = [];
   const children = new Set<ChildProcess>();

@@ -22,8 +22,8 @@ type Schema = {
 const opening = `# Events
 
 Events are sent to [endpoints](../how-to/receive-webhooks.md) and read from
-[the feed](../how-to/follow-events.md); what they are is told [here](../concepts/events.md). Each has
-the same body on every way:
+[the feed](../how-to/follow-events.md); [Events](../concepts/events.md) explains them. All have the
+same body in both:
 
 \`\`\`json
 { "type": "transaction.captured", "timestamp": "2026-03-01T12:30:00.000Z", "data": { "…": "…" } }
@@ -50,7 +50,7 @@ const exampleTypes: ReadonlySet<string> = new Set([
   'merchant.updated',
 ]);
 
-/** Types whose data is the same are told together. */
+/** Groups the types whose data is the same. */
 function groupsOf(): EventDefinition[][] {
   const groups = new Map<unknown, EventDefinition[]>();
   for (const definition of eventDefinitions.values()) {

@@ -1,4 +1,4 @@
-// `bench tokens`: the cost of tokens for the server, by kind, beside bare Fastify and jose in the same rounds.
+// `bench tokens`: the cost of tokens for the server, by kind, beside Fastify and jose alone in the same rounds.
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import { type BenchOptions, type TokenCaseName, tokenCaseNames } from '../bench-options.ts';
@@ -58,7 +58,7 @@ async function fillRealms(scene: TokenEnvironment): Promise<ManyRealmsFigures | 
 
 function runCase(scene: TokenEnvironment, order: TokenLoadOrder, seconds: number) {
   const { load, server, baselinePid, platform } = scene;
-  const pid = order.name === 'bare' ? baselinePid : server.pid;
+  const pid = order.name === 'baseline' ? baselinePid : server.pid;
   const watched = { server: pid, postgres: platform.postgresPid };
   return load.call('run', { order, seconds, watched });
 }
@@ -68,7 +68,7 @@ async function profileTokens(
   orders: readonly TokenLoadOrder[],
   seconds: number,
 ): Promise<Profile> {
-  const order = orders.find(({ name }) => name !== 'bare');
+  const order = orders.find(({ name }) => name !== 'baseline');
   if (order === undefined) throw new Error('there is nothing to profile');
   return profileStep(scene.platform, scene.server.pid, async () => {
     const run = await runCase(scene, order, seconds);
@@ -140,9 +140,9 @@ async function createTokenCases(
   const mutualTls = { target: deviceTarget, path: '/oauth2-mtls/v1/token', connections, devices };
   const clientForms = provision.applications.map(clientForm);
   const forms = passwordForms(scene);
-  const isChosen = (name: TokenCaseName) => name === 'bare' || caseNames.includes(name);
+  const isChosen = (name: TokenCaseName) => name === 'baseline' || caseNames.includes(name);
   const orders: Record<TokenCaseName, Omit<TokenLoadOrder, 'name'>> = {
-    bare: { target: baselineTarget, path: '/token', connections, forms: clientForms },
+    baseline: { target: baselineTarget, path: '/token', connections, forms: clientForms },
     'client-credentials': { ...realm, forms: clientForms },
     refresh: { ...realm, chains: isChosen('refresh') ? await beginChains(scene, forms) : [] },
     password: { ...realm, forms, connections: passwordConnections },

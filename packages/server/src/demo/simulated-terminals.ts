@@ -34,9 +34,9 @@ const connections = {
   Registering: 'Connecting',
   Connecting: 'Connecting',
   Connected: 'Online',
-  Waiting: 'Waiting',
-  Superseded: 'Replaced',
-  Stopped: 'Unplugged',
+  Waiting: 'Reconnecting',
+  Superseded: 'IdentityInUse',
+  Stopped: 'Disconnected',
 } as const satisfies Record<ReturnType<CloudChannel['state']>, PortalTerminalView['connection']>;
 
 /** The terminal repeats a refused attempt too, but only a person can remove the reason. */

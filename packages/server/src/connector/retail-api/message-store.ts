@@ -72,7 +72,7 @@ const completeText = `WITH settled AS (
       response = $8, settled_at = $1
     WHERE organization_id = $2 AND message_id = $3 AND status IN ('Waiting', 'Sent')
     RETURNING organization_id, message_id, is_published
-  ), told AS (${publishText})
+  ), published AS (${publishText})
   SELECT message_id FROM settled`;
 
 /** Ends the messages of processes that died in between. */
@@ -83,7 +83,7 @@ const expireText = `WITH due AS (
     UPDATE retail_messages AS m SET status = 'Failed', fault = 'timeout', settled_at = $1
     FROM due WHERE m.organization_id = due.organization_id AND m.message_id = due.message_id
     RETURNING m.organization_id, m.message_id, m.is_published
-  ), told AS (${publishText})
+  ), published AS (${publishText})
   SELECT message_id FROM settled`;
 
 const deleteText = `DELETE FROM retail_messages WHERE (organization_id, message_id) IN (

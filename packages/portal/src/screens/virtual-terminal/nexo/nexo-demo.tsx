@@ -55,7 +55,7 @@ export default function NexoDemo({
   );
 }
 
-const connected: readonly string[] = ['Online', 'Connecting', 'Waiting'];
+const connected: readonly string[] = ['Online', 'Connecting', 'Reconnecting'];
 
 function stateOf({ view, fault }: SimulatedTerminal): PortalTerminalView['connection'] | 'Ended' {
   const isForbidden = isProblem(fault) && fault.problem.status === 403;
@@ -75,7 +75,7 @@ function ConnectionControl({ terminal }: { readonly terminal: SimulatedTerminal 
         {t(`nexo.link.${state}`)}
         {view?.refusal !== undefined && <code> {view.refusal}</code>}
       </p>
-      {state === 'Elsewhere' ? (
+      {state === 'ControlledByOtherPage' ? (
         <Button variant="default" onClick={() => act({ type: 'TakeOver' })}>
           {t('nexo.link.takeOver')}
         </Button>
@@ -85,7 +85,7 @@ function ConnectionControl({ terminal }: { readonly terminal: SimulatedTerminal 
           leftSection={<Icon name={isConnected ? 'offline' : 'link'} size={15} />}
           onClick={() => act({ type: isConnected ? 'Disconnect' : 'Connect' })}
         >
-          {t(isConnected ? 'nexo.link.unplug' : 'nexo.link.plugIn')}
+          {t(isConnected ? 'nexo.link.disconnect' : 'nexo.link.connect')}
         </Button>
       )}
       {fault !== undefined && <ErrorMessage fault={fault} onRetry={retry} />}
