@@ -3,7 +3,6 @@ import { PlatformHealth, throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { route } from '../http/index.ts';
 import { type Clock, isoTime, type Queries } from '../platform/index.ts';
-import { healthOf, type WaitingWork } from './health-status.ts';
 
 export { registerNumbering, registerNumberingGauges } from './numbering-routes.ts';
 
@@ -89,4 +88,40 @@ async function countWaitingWork(
     count(webhooksText),
   ]);
   return { jobs, outbox, webhooks };
+}
+
+/** Normally work waits for a few seconds. */
+const degradedAfterSeconds = 60;
+
+type Queues = PlatformHealth['queues'];
+type WaitingWork = {
+  readonly [Name in keyof Queues]: { readonly count: number; readonly oldestAt?: number };
+};
+type Component = { readonly name: string; readonly isUp: boolean };
+
+function healthOf(
+  now: number,
+  components: readonly Component[],
+  { jobs, outbox, webhooks }: WaitingWork,
+): PlatformHealth {
+  const viewQueue = ({ count, oldestAt = now }: WaitingWork['jobs']) => ({
+    waiting: count,
+    oldestSeconds: Math.max(0, Math.floor((now - oldestAt) / 1000)),
+  });
+  const queues = {
+    jobs: viewQueue(jobs),
+    outbox: viewQueue(outbox),
+    webhooks: viewQueue(webhooks),
+  };
+  // An unavailable webhook receiver is not an error of the platform, so webhooks do not count.
+  const isLate = [queues.jobs, queues.outbox].some(
+    (queue) => queue.oldestSeconds >= degradedAfterSeconds,
+  );
+  const isDown = components.some(({ isUp }) => !isUp);
+  return {
+    at: new Date(now).toISOString(),
+    status: isLate || isDown ? 'Degraded' : 'Up',
+    components: components.map(({ name, isUp }) => ({ name, status: isUp ? 'Up' : 'Down' })),
+    queues,
+  };
 }

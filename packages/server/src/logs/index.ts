@@ -1,6 +1,18 @@
 // The public interface of logs: the request log of an organisation's applications.
+import { LoggedRequestList, requestLogFilters } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import type { EventStreams, OnResponse } from '../http/index.ts';
+import { Type } from 'typebox';
+import {
+  type EventStreams,
+  eventStreamType,
+  type OnResponse,
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  readStreamCursor,
+  route,
+  wantsEventStream,
+} from '../http/index.ts';
 import {
   type ChangeNotifier,
   type Clock,
@@ -11,9 +23,9 @@ import {
   type Metrics,
   type Poller,
   type Settings,
+  type Topic,
 } from '../platform/index.ts';
-import { createRequestFinder } from './find-requests.ts';
-import { logTopic, logTopicKind } from './log-topic.ts';
+import { createRequestFinder, type RequestFinder, sequencePattern } from './find-requests.ts';
 import {
   createRequestLogStore,
   type Head,
@@ -21,7 +33,6 @@ import {
   type RequestLogStore,
 } from './request-log-sql.ts';
 import { createRequestRecorder } from './request-recorder.ts';
-import { registerLogRoutes } from './routes.ts';
 
 type LogsDeps = PortalClient & {
   readonly database: Database;
@@ -40,6 +51,13 @@ export type Logs = {
   start(options: { deletes: boolean }): void;
   stop(): Promise<void>;
 };
+
+/** One topic per organisation; its version is the newest sequence number. */
+const logTopicKind = 'logs';
+const logTopic = (organizationId: string): Topic => ({
+  kind: logTopicKind,
+  key: organizationId,
+});
 
 const deleteEveryMs = 60_000;
 const linesAtOnce = 2000;
@@ -65,8 +83,7 @@ export function createLogs(deps: LogsDeps): Logs {
       : createRequestRecorder({ ...deps, store, recorded, maxRows, onAppended });
   return {
     record: recorder?.record,
-    register: (app, streams) =>
-      registerLogRoutes(app, { finder: createRequestFinder(store), streams }),
+    register: (app, streams) => registerLogRoutes(app, createRequestFinder(store), streams),
     start({ deletes }) {
       recorder?.start();
       if (deletes) retention.start();
@@ -91,5 +108,47 @@ export function createOldLineDeletion(
       return (await store.deleteBefore(before, linesAtOnce)) === linesAtOnce;
     },
     onError: (error) => log.warn({ err: error }, 'old lines of the request log were not deleted'),
+  });
+}
+
+const operationId = 'listLoggedRequests';
+
+function registerLogRoutes(
+  app: FastifyInstance,
+  finder: RequestFinder,
+  streams: EventStreams,
+): void {
+  route(app, {
+    method: 'GET',
+    url: '/logs/v1/requests',
+    operationId,
+    summary: 'List the logged requests',
+    description:
+      'The requests of the applications of the organisation, the newest first: method, path, status and ' +
+      'code, never a body, a query or a header. The platform writes a line a moment after the response. ' +
+      'A setting of the platform limits the number of lines. With `Accept: text/event-stream` the ' +
+      'platform sends new lines as events, the oldest first, with the sequence as the id.',
+    tags: ['Logs'],
+    permission: ['app.read', 'hook.read'],
+    query: Type.Object({ ...pageQuery, ...requestLogFilters }, { additionalProperties: false }),
+    produces: ['application/json', eventStreamType],
+    response: { 200: LoggedRequestList, 204: null },
+    errors: ['cursor_invalid', 'header_invalid'],
+    priority: 'list',
+    async handler(request, reply) {
+      const { caller, query } = request;
+      const { limit: _limit, cursor: _cursor, ...search } = query;
+      if (wantsEventStream(request)) {
+        const after = readStreamCursor(request, search.after ?? (await finder.headOf(caller)));
+        const read = (behind: number) => finder.streamPage(caller, search, behind);
+        return streams.send(request, reply, {
+          topic: logTopic(caller.organizationId),
+          after,
+          read,
+        });
+      }
+      const page = readPageRequest(query, operationId, sequencePattern);
+      return pageResponse(await finder.list(caller, search, page), query, operationId);
+    },
   });
 }
