@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { createSeededRandom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
 import { type Attack, runAttack } from './attack/attack.ts';
-import { createClosers } from './attack/closers.ts';
 import { readOptions, UsageFault } from './attack/options.ts';
 import { createPlatforms } from './attack/platforms.ts';
 import { describeOutcome, summarize } from './attack/report.ts';
+import { createCloseStack } from './bench/close-in-reverse-order.ts';
 
 const script = fileURLToPath(new URL('./attack.ts', import.meta.url));
 const items = new Set([1, 4, 7]);
@@ -83,7 +83,7 @@ test('an attack is BROKEN if it succeeds, if its control fails, if it cannot run
 });
 
 test('a closer that fails does not stop the other closers', async () => {
-  const closers = createClosers();
+  const closers = createCloseStack();
   const closed: string[] = [];
   closers.add(() => closed.push('first'));
   closers.add(() => assert.fail('does not close'));

@@ -210,7 +210,7 @@ function holderIsAlive() {
 function takeLock() {
   const deadline = Date.now() + lockWaitMs;
   fs.mkdirSync(path.dirname(lockFolder), { recursive: true });
-  for (let told = false; ; ) {
+  for (let isAnnounced = false; ; ) {
     try {
       fs.mkdirSync(lockFolder);
       fs.writeFileSync(path.join(lockFolder, 'pid'), String(process.pid));
@@ -226,11 +226,11 @@ function takeLock() {
       throw new SetupFault(
         `Another process has not finished the installation of the packages. If no other npm command runs here, delete the directory ${lockFolder} and start again.`,
       );
-    if (!told)
+    if (!isAnnounced)
       say(
         'Another process is installing the packages in this directory. Waiting until it has finished …',
       );
-    told = true;
+    isAnnounced = true;
     pause(200);
   }
 }

@@ -37,7 +37,7 @@ const applicationName = 'Operator of the platform';
 type OpenApplication = { readonly platform: Application; readonly database: Database };
 
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
-function withApplication(
+function changeOperatorAccount(
   { environment, output }: CommandContext,
   action: (application: OpenApplication) => Promise<OperatorAccount>,
 ): Promise<void> {
@@ -173,7 +173,8 @@ export const createOperator = (
   context: CommandContext,
   _args: string[],
   options: CreateOptions,
-): Promise<void> => withApplication(context, (application) => createAccount(application, options));
+): Promise<void> =>
+  changeOperatorAccount(context, (application) => createAccount(application, options));
 
 export const rotateSecret = (context: CommandContext): Promise<void> =>
-  withApplication(context, rotateAccountSecret);
+  changeOperatorAccount(context, rotateAccountSecret);

@@ -1,6 +1,8 @@
 // Opens the database of a platform for one command, beside a running platform or before its first start.
+
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readDataDirectory } from '@switchyard/contract';
 import { createAudit } from '../../packages/server/src/audit/index.ts';
 import {
   applicationName,
@@ -62,7 +64,7 @@ export async function withExistingPlatform(
   action: (platform: OpenPlatform) => Promise<void>,
 ): Promise<void> {
   const hasDatabase = 'SWITCHYARD_DATABASE_URL' in env || 'SWITCHYARD_DATABASE_URL_FILE' in env;
-  const dataDir = resolve(env['SWITCHYARD_DATA_DIR'] ?? '.switchyard');
+  const dataDir = resolve(readDataDirectory(env));
   if (!hasDatabase && !existsSync(join(dataDir, 'postgres')))
     throw new Error(
       `${dataDir} contains no platform; set SWITCHYARD_DATA_DIR to its data directory, or set SWITCHYARD_DATABASE_URL`,

@@ -111,7 +111,7 @@ const cardKeyCommands: CommandDefinition = {
       command: 'status',
       description:
         'Lists the keys of stored cards, the key that wraps each of them, and the re-encryptions that are running. With --organization, the command lists only the keys of this organisation.',
-      run: platformCommand(cardKeys, 'printStatus'),
+      run: platformCommand(cardKeys, 'listKeys'),
     },
     {
       command: 'rotate-keys',

@@ -6,7 +6,7 @@ import { type Fault, type Import, isTest, type SourceFile } from './source-files
 /** A package of values knows only other values. */
 export const packageTable: Record<string, string[]> = {
   money: [],
-  emv: [],
+  emv: ['contract'],
   iso8583: ['contract'],
   nexo: ['money'],
   pin: [],
@@ -171,11 +171,13 @@ function packageFault({ path }: SourceFile, { from }: Import): string | undefine
     return `${from} leaves the package: import it by its name`;
   }
   if (!from.startsWith(scope)) return undefined;
-  const importedPackage = from.slice(scope.length);
+  const [importedPackage = '', subPath] = from.slice(scope.length).split('/');
   const allowed = packageTable[ownPackage];
   if (allowed === undefined)
     return `${ownPackage} is a new package: give it a line in the package table`;
-  if (importedPackage.includes('/')) return `${from} is inside the package: import its index.ts`;
+  const isTestSupport = isTest(path) || path.endsWith('.fixture.ts');
+  if (subPath !== undefined && !(subPath === 'testing' && isTestSupport))
+    return `${from} is inside the package: import its index.ts`;
   if (!allowed.includes(importedPackage)) return `${ownPackage} must not import ${from}`;
   const module = moduleOf(path);
   if (!isTest(path) && basePackages[module]?.includes(importedPackage) === false) {

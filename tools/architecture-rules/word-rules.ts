@@ -1,4 +1,5 @@
 // What may not stand in the source: hidden clocks and settings, card numbers, vague names, leftovers.
+import { passesLuhn } from '@switchyard/contract';
 import type { Node } from 'oxc-parser';
 import { type Fault, isTest, type SourceFile, type TextFile, walk } from './source-files.ts';
 
@@ -106,15 +107,6 @@ function cardNumberFaults(file: SourceFile): Fault[] {
 
 function masked(digits: string): string {
   return `${digits.slice(0, 6)}…${digits.slice(-4)}`;
-}
-
-/** ISO/IEC 7812-1, annex B: the check digit of a card number. */
-export function passesLuhn(digits: string): boolean {
-  const sum = [...digits].reverse().reduce((total, digit, index) => {
-    const value = Number(digit) * (index % 2 === 0 ? 1 : 2);
-    return total + (value > 9 ? value - 9 : value);
-  }, 0);
-  return sum % 10 === 0;
 }
 
 function leftoverFaults(file: SourceFile): Fault[] {

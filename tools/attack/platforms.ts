@@ -29,7 +29,7 @@ import {
   makeMaker,
 } from '../../packages/server/test/support/provisioning/test-device-maker.ts';
 import { otpCodeAt } from '../../packages/server/test/support/test-users.ts';
-import { type Closers, createClosers } from './closers.ts';
+import { type CloseStack, createCloseStack } from '../bench/close-in-reverse-order.ts';
 import {
   type CountingServer,
   startAllowedReceiver,
@@ -117,7 +117,7 @@ export async function nextCode(otpSecret: string): Promise<string> {
   return otpCodeAt(otpSecret, period * codePeriodMs);
 }
 
-async function openProduction(closers: Closers): Promise<Production> {
+async function openProduction(closers: CloseStack): Promise<Production> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-'));
   closers.add(() => rm(directory, { recursive: true, force: true }));
   function closeLater<Opened extends { close(): unknown }>(opened: Opened): Opened {
@@ -261,7 +261,7 @@ async function openProduction(closers: Closers): Promise<Production> {
   };
 }
 
-async function openDemo(closers: Closers): Promise<DemoPlatform> {
+async function openDemo(closers: CloseStack): Promise<DemoPlatform> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-demo-'));
   closers.add(() => rm(directory, { recursive: true, force: true }));
   const [port, devicePort, acquirerPort, metricsPort] = (await freePorts(4)).map(String);
@@ -289,7 +289,7 @@ async function openDemo(closers: Closers): Promise<DemoPlatform> {
 
 /** Starts each platform when an attack first needs it. */
 export function createPlatforms(): Platforms {
-  const closers = createClosers();
+  const closers = createCloseStack();
   let production: Promise<Production> | undefined;
   let demo: Promise<DemoPlatform> | undefined;
   return {

@@ -96,7 +96,7 @@ npm run bench -- portal [options]      the portal in Chromium: download size, ti
                     portal: rows of a list                           (1000000)
   --minutes N       then continue for this number of minutes at 70 %
                     of the highest rate, and record the memory       (0: do not)
-  --parts A,B       token types to measure: ${tokenCaseNames.filter((name) => name !== 'bare').join(', ')}
+  --parts A,B       token types to measure: ${tokenCaseNames.filter((name) => name !== 'baseline').join(', ')}
                                                                      (all)
   --realms N        tokens: realms for the memory measurement        (2000; 0: do not measure)
   --devices N       estate: devices                                  (1000000)

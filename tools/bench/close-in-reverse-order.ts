@@ -1,4 +1,4 @@
-// What has been opened is closed again in the reverse order, however the bench ends.
+// Closes resources in the reverse order of their opening, however a tool ends.
 import {
   type ChildProcess,
   type ForkOptions,
@@ -8,9 +8,9 @@ import {
 } from 'node:child_process';
 
 export type CloseStack = {
-  /** Runs when the bench ends; the last added first. */
-  add(close: () => Promise<unknown> | undefined): void;
-  /** A process that is stopped with the bench. */
+  /** Adds a step that runs at the end; the last added first. A failed step does not stop the others. */
+  add(close: () => unknown): void;
+  /** A process that is stopped at the end. */
   spawn(command: string, args: readonly string[], options: SpawnOptions): ChildProcess;
   fork(script: string, options: ForkOptions): ChildProcess;
   close(): Promise<void>;
@@ -32,9 +32,9 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
   clearTimeout(limit);
 }
 
-/** @example const closers = createClosers(); */
+/** @example const closers = createCloseStack(); */
 export function createCloseStack(): CloseStack {
-  const steps: (() => Promise<unknown> | undefined)[] = [];
+  const steps: (() => unknown)[] = [];
   const children = new Set<ChildProcess>();
   let closing: Promise<void> | undefined;
 
@@ -50,7 +50,7 @@ export function createCloseStack(): CloseStack {
       try {
         await step();
       } catch (error) {
-        process.stderr.write(`bench: cleaning up: ${String(error)}\n`);
+        process.stderr.write(`closing a resource failed: ${String(error)}\n`);
       }
     }
   }

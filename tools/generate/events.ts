@@ -50,7 +50,7 @@ const exampleTypes: ReadonlySet<string> = new Set([
   'merchant.updated',
 ]);
 
-/** Types whose data is the same are told together. */
+/** Groups the types whose data is the same. */
 function groupsOf(): EventDefinition[][] {
   const groups = new Map<unknown, EventDefinition[]>();
   for (const definition of eventDefinitions.values()) {

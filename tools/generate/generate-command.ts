@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { root } from '../test-runner/static-checks.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
 import { type ApplicationDescription, describeApplication } from './application-description.ts';
-import { asyncApiText } from './asyncapi.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
+import { asyncApiText, terminalParametersDocument } from './json-documents.ts';
 import { replaceBlock } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
 import { operationOutcomesDocument } from './operation-outcomes.ts';
@@ -18,7 +18,6 @@ import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
 import { settingsDocument } from './settings.ts';
 import { statesTable, transitionsDiagram } from './states.ts';
-import { terminalParametersDocument } from './terminal-parameters.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
 

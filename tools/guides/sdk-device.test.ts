@@ -18,7 +18,7 @@ import {
   machineTokens,
   openOfflineQueue,
 } from '../../packages/sdk-device/src/index.ts';
-import { websocketErrors } from '../../packages/sdk-device/src/network/websocket-errors.ts';
+import { websocketErrors } from '../../packages/sdk-device/src/support/device-error.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {

@@ -55,7 +55,9 @@ export function findDependencies(
 export function findSource(name: string): Source {
   const { exports: exported = {}, bin, devDependencies = {} } = readManifest(name);
   const isCommand = bin !== undefined;
-  const { '.': entry, ...others } = isCommand ? { '.': './src/main.ts' } : exported;
+  const entries: Manifest['exports'] = isCommand ? { '.': './src/main.ts' } : exported;
+  // Support for our tests is never packed.
+  const { '.': entry, './testing': _testSupport, ...others } = entries;
   if (entry === undefined || Object.keys(others).length > 0) {
     throw new Error(`${name} exports ${Object.keys(exported)}; a packed package exports "." alone`);
   }

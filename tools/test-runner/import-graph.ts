@@ -6,7 +6,7 @@ import type { SourceFile } from '../architecture-rules/source-files.ts';
 /** For each file, from the top of the repository, the files that import it or name it in a text. */
 export type Importers = ReadonlyMap<string, ReadonlySet<string>>;
 
-const packagePattern = /^@switchyard\/([a-z0-9-]+)$/;
+const packagePattern = /^@switchyard\/([a-z0-9-]+)(\/testing)?$/;
 /** Texts such as `'../../src/main.ts'` in a test that starts a process, or `docs/how-to/refund.md` in a test of a guide. */
 const pathPattern = /['"`]([\w./@-]+\.(?:ts|tsx|cjs|mjs|json|md|sql|html|css))['"`]/g;
 
@@ -32,8 +32,9 @@ function importedFiles({ path, text, imports }: SourceFile, root: string): strin
   const folder = posix.dirname(path);
   const imported = imports.flatMap(({ from }) => {
     if (from.startsWith('.')) return [posix.join(folder, from)];
-    const name = packagePattern.exec(from)?.[1];
-    return name === undefined ? [] : [`packages/${name}/src/index.ts`];
+    const [, name, testing] = packagePattern.exec(from) ?? [];
+    const file = testing === undefined ? 'index.ts' : 'testing.fixture.ts';
+    return name === undefined ? [] : [`packages/${name}/src/${file}`];
   });
   const pathsInText = [...text.matchAll(pathPattern)].flatMap(([, name = '']) => [
     posix.join(folder, name),

@@ -1,5 +1,16 @@
 /** Error codes: their types, the published list and the functions to look up a code. */
-import { errorTable } from './error-codes/index.ts';
+import { accessCodes, transportCodes } from './error-codes/access-codes.ts';
+import { connectorCodes } from './error-codes/connector-codes.ts';
+import { fieldCodes } from './error-codes/field-codes.ts';
+import {
+  configurationCodes,
+  idempotencyCodes,
+  lookupCodes,
+  stateCodes,
+} from './error-codes/operation-codes.ts';
+import { reportingCodes } from './error-codes/reporting-codes.ts';
+import { retailCodes } from './error-codes/retail-codes.ts';
+import { serverCodes } from './error-codes/server-codes.ts';
 
 /**
  * Whether money may have moved in a refused request.
@@ -35,7 +46,7 @@ export type ErrorCodeFacts = {
 };
 
 /**
- * The closed list of the codes of `application/problem+json`. The outcome of a status below 500 is
+ * The closed list of the codes of `application/problem+json`, in the order of the checks of a request. The outcome of a status below 500 is
  * `NotProcessed`. The exceptions are `service_id_reused` and `request_interrupted`, where the
  * earlier request may have been processed. A decline by the issuer has no code; it is a response
  * with HTTP 200.
@@ -45,7 +56,19 @@ export type ErrorCodeFacts = {
  * @example
  * errorCodes.refund_amount_exceeded.status; // 422
  */
-export const errorCodes = errorTable satisfies Record<string, ErrorCodeFacts>;
+export const errorCodes = {
+  ...transportCodes,
+  ...accessCodes,
+  ...fieldCodes,
+  ...lookupCodes,
+  ...idempotencyCodes,
+  ...stateCodes,
+  ...configurationCodes,
+  ...connectorCodes,
+  ...retailCodes,
+  ...reportingCodes,
+  ...serverCodes,
+} as const satisfies Record<string, ErrorCodeFacts>;
 
 /**
  * One code of the closed list.

@@ -1,5 +1,5 @@
 /** The issuer's answer to a chip: authentication data, scripts and codes. */
-import { defined } from './defined.ts';
+import { defined } from '@switchyard/contract';
 import { responseTags } from './emv-tags.ts';
 import { EmvError } from './errors.ts';
 import { bytesOf } from './tlv.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { passesLuhn } from '@switchyard/contract';
 import fc from 'fast-check';
 import { type Scheme, schemeOfPan } from './card-schemes.ts';
-import { findPans, isValidPan, looksLikePan, maskPan, passesLuhn, redactPans } from './pan.ts';
+import { findPans, isValidPan, looksLikePan, maskPan, redactPans } from './pan.ts';
 
 /** Public test numbers of the schemes and of payment companies. */
 const testPans: Readonly<Partial<Record<Scheme, readonly string[]>>> = {

@@ -13,25 +13,26 @@ import {
   requestBody,
   sectionFields,
 } from '../src/components/forms/form-fields.ts';
-import { contractSections, linkSections } from '../src/screens/acquirers/form-sections.ts';
 import {
   type LinkStateItem,
   linkStateOf,
   sumLinkStates,
 } from '../src/screens/acquirers/link-state.ts';
 import {
-  deviceFormSections,
-  logicalDeviceFormSections,
-} from '../src/screens/devices/form-sections.ts';
-import {
   type ConnectionsApi,
   type LiveConnections,
   readLiveConnections,
 } from '../src/screens/devices/live-connections.ts';
 import { type MoveApi, moveDevice } from '../src/screens/devices/move-device.ts';
-import { merchantSections } from '../src/screens/merchants/form-sections.ts';
-import { pointOfSaleFormSections } from '../src/screens/points-of-sale/form-sections.ts';
-import { storeFormSections } from '../src/screens/stores/form-sections.ts';
+import {
+  contractSections,
+  deviceFormSections,
+  linkSections,
+  logicalDeviceFormSections,
+  merchantSections,
+  pointOfSaleFormSections,
+  storeFormSections,
+} from '../src/screens/estate/form-sections.ts';
 
 type Tree = { readonly [key: string]: string | Tree };
 

@@ -1,6 +1,8 @@
 // The till of the page, without a browser: what is paid, and what comes after a lost response.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { passesLuhn } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerHeader,
@@ -14,7 +16,7 @@ import {
   type DeliveryResult,
   type PointOfSaleView,
 } from '../src/screens/virtual-terminal/nexo/point-of-sale.ts';
-import { passesLuhn, testCards } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
+import { testCards } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
 
 const at = '2026-03-01T10:00:00.000Z';
 const tsn = 'AXIUM_DX8000-10000001';
@@ -172,9 +174,8 @@ test('a reloaded page asks for the outcome of the payment', async () => {
   second.till.stop();
 });
 
-test('the check digit of a card number is verified', () => {
+test('the test cards have a correct check digit', () => {
   assert.ok(testCards.every(({ number }) => passesLuhn(number)));
-  assert.equal(passesLuhn('4111111111111112'), false);
 });
 
 test('the JSON tokens together are the complete message', () => {

@@ -21,7 +21,7 @@ export type AppendFile = { add(text: string): void; close(): void };
 export type SyncOptions = { readonly sync: boolean };
 
 /** Creates the directory of a file that only its owner can read. */
-export function makeOwnDirectory(path: string): void {
+export function createPrivateDirectory(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
 }
 
@@ -75,6 +75,9 @@ export function replaceFile(path: string, text: string, { sync }: SyncOptions): 
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   const directory = openSync(dirname(path), 'r');
-  fsyncSync(directory);
-  closeSync(directory);
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
 }

@@ -7,8 +7,6 @@ export * from './fault.ts';
 export * from './http-client.ts';
 export * from './item-store.ts';
 export * from './secure-url.ts';
-export * from './testing/full-disk.fixture.ts';
-export * from './testing/stepped-clock.fixture.ts';
 export * from './tls-options.ts';
 export * from './token-cache.ts';
 export * from './websocket.ts';

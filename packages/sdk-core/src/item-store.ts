@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import {
   type AppendFile,
-  makeOwnDirectory,
+  createPrivateDirectory,
   openAppendFile,
   replaceFile,
   syncDirectory,
@@ -40,12 +40,23 @@ const newLinesMax = 20_000;
 
 type Line<Item> = { readonly put?: Item; readonly [removedMember: string]: unknown };
 
+function parseLine<Item>(path: string, lineNumber: number, text: string): Line<Item> {
+  try {
+    return JSON.parse(text) as Line<Item>;
+  } catch {
+    // Without the text of the line and without the cause, which contains a part of it.
+    throw new Error(
+      `the file ${path} is damaged: line ${lineNumber} is not JSON. Restore the file, or move it away to start without its items.`,
+    );
+  }
+}
+
 /** The last line has no line end if the process stopped while it was written: it is ignored. */
 function readItems<Item>({ path, keyOf, removedMember }: FileItemStoreOptions<Item>) {
   const items = new Map<string, Item>();
   if (!existsSync(path)) return items;
-  for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
-    const line = JSON.parse(text) as Line<Item>;
+  for (const [index, text] of readFileSync(path, 'utf8').split('\n').slice(0, -1).entries()) {
+    const line = parseLine<Item>(path, index + 1, text);
     if (line.put !== undefined) items.set(keyOf(line.put), line.put);
     else items.delete(String(line[removedMember]));
   }
@@ -60,7 +71,7 @@ export function fileItemStore<Item>(
   options: FileItemStoreOptions<Item>,
 ): ItemStore<Item> & { close(): void } {
   const { path, keyOf, removedMember, sync = true } = options;
-  makeOwnDirectory(path);
+  createPrivateDirectory(path);
   const items = readItems(options);
   let file = rewrite();
   let newLines = 0;

@@ -10,7 +10,7 @@ export * from './connector/device-properties.ts';
 export type { PosActivity } from './connector/pos-activity.ts';
 export * from './local-network/local-listener.ts';
 export type { LocalPosConnection } from './local-network/local-websockets.ts';
-export type { DeviceTls } from './network/tls-settings.ts';
+export type { DeviceTls } from './network/http-client.ts';
 export type { OfflineLimits, OfflineRefusalReason } from './offline-sales/offline-limits.ts';
 export * from './offline-sales/offline-queue.ts';
 export * from './offline-sales/sale-processor.ts';

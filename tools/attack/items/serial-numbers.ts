@@ -1,5 +1,6 @@
 // Item 2: serial numbers of other organisations can be neither blocked, nor learned, nor claimed.
 
+import { formatTsn } from '@switchyard/contract';
 import { makeMaker } from '../../../packages/server/test/support/provisioning/test-device-maker.ts';
 import { createCertificateRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
@@ -16,7 +17,7 @@ const displayedCode = 'K7QM-2F9X';
 
 type DeviceCertificate = { readonly cert: string; readonly key: string };
 
-const tsnOf = (serialNumber: string) => `${model.make}_${model.model}-${serialNumber}`;
+const tsnOf = (serialNumber: string) => formatTsn({ ...model, serialNumber });
 
 const register = ({ call }: Production, { token }: Organization, serialNumber: string) =>
   call(token, 'POST', devices, { body: { serialNumber, ...model } });

@@ -1,4 +1,4 @@
-// The line under the tokens, a process of its own: bare Fastify over TLS and jose signing, nothing else.
+// The baseline of the tokens, in its own process: Fastify over TLS, and jose for the signatures.
 import { randomUUID } from 'node:crypto';
 import Fastify from 'fastify';
 import { generateKeyPair, SignJWT } from 'jose';

@@ -1,5 +1,6 @@
 // Makes the cards of the load: valid numbers without a cardholder, and the chip data of a sale with one.
-import { passesLuhn } from '@switchyard/emv';
+
+import { passesLuhn } from '@switchyard/contract';
 
 /** Issuer prefixes of test ranges with 16 digits: Visa, Mastercard, Mastercard's second range. */
 const prefixes = ['411111', '541333', '222300'];

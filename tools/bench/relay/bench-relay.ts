@@ -1,4 +1,4 @@
-// `bench relay`: the cost of the Cloud Connector beside bare WebSockets, its memory, and its restart.
+// `bench relay`: the cost of the Cloud Connector beside WebSockets alone, its memory, and its restart.
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import type { BenchOptions } from '../bench-options.ts';
@@ -36,8 +36,8 @@ const backLimitSeconds = 180;
 const warmUpSeconds = 0.5;
 
 type Run = { scene: RelayEnvironment; options: BenchOptions; printLine: PrintLine };
-type Side = 'bare' | 'platform';
-const sides = ['bare', 'platform'] as const;
+type Side = 'baseline' | 'platform';
+const sides = ['baseline', 'platform'] as const;
 
 /** Each figure for itself, as the noise of one is not that of another. */
 function medianOf(steps: readonly RelayStep[]): RelayStep {
@@ -76,22 +76,22 @@ async function compare(
   const counts = pairCounts.filter((count) => count <= scene.tsns.length);
   const most = Math.max(...counts);
   const tsns = scene.tsns.slice(0, most);
-  await clients.call('open', { name: 'bare', target: baselineTarget, tsns });
+  await clients.call('open', { name: 'baseline', target: baselineTarget, tsns });
   await clients.call('open', { name: 'platform', target, tsns });
-  const pids = { bare: baseline.pid, platform: server.pid };
+  const pids = { baseline: baseline.pid, platform: server.pid };
   const cases: RelayCase[] = [];
   for (const bytes of sizes) {
     for (const pairs of counts) {
-      const steps: Record<Side, RelayStep[]> = { bare: [], platform: [] };
+      const steps: Record<Side, RelayStep[]> = { baseline: [], platform: [] };
       for (let round = 0; round < options.rounds; round += 1) {
         for (const name of sides) {
           const load = { name, pairs, bytes, seconds: options.seconds };
           steps[name].push(await measure(clients, pids[name], load));
         }
       }
-      const [bare, platform] = [medianOf(steps.bare), medianOf(steps.platform)];
-      cases.push({ tls: isTls, pairs, bytes, bare, platform });
-      const rates = [bare, platform].map((step) => perSecond(step.roundTripsPerSecond));
+      const [baselineStep, platformStep] = [medianOf(steps.baseline), medianOf(steps.platform)];
+      cases.push({ tls: isTls, pairs, bytes, baseline: baselineStep, platform: platformStep });
+      const rates = [baselineStep, platformStep].map((step) => perSecond(step.roundTripsPerSecond));
       const name = `${isTls ? 'TLS' : 'plain'}, ${pairs} × ${bytes} B`;
       printLine(`${name}: baseline ${rates[0]}, platform ${rates[1]}`);
     }

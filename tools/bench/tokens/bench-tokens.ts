@@ -1,17 +1,20 @@
-// `bench tokens`: the cost of tokens for the server, by kind, beside bare Fastify and jose in the same rounds.
+// `bench tokens`: the cost of tokens for the server, by kind, beside Fastify and jose alone in the same rounds.
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
-import type { BenchOptions, TokenCaseName } from '../bench-options.ts';
+import { type BenchOptions, type TokenCaseName, tokenCaseNames } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { clientForm, tokenPath } from '../environment/https-request.ts';
+import { clientForm, fetchToken, tokenPath } from '../environment/https-request.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { mebibytes, microseconds, perSecond } from '../report/report-table.ts';
 import { median } from '../sales/find-knee.ts';
 import type { PrintLine } from '../sales/measured-step.ts';
-import { createTokenCases } from './token-cases.ts';
-import { openTokenEnvironment, type TokenEnvironment } from './token-environment.ts';
-import type { TokenLoadOrder, TokenRun } from './token-load.ts';
+import {
+  openTokenEnvironment,
+  persistentConnections,
+  type TokenEnvironment,
+} from './token-environment.ts';
+import type { Form, TokenLoadOrder, TokenRun } from './token-load.ts';
 import { type ManyRealmsFigures, reportTokens, type TokenCaseFigures } from './token-report.ts';
 
 const warmUpSeconds = 2;
@@ -55,7 +58,7 @@ async function fillRealms(scene: TokenEnvironment): Promise<ManyRealmsFigures | 
 
 function runCase(scene: TokenEnvironment, order: TokenLoadOrder, seconds: number) {
   const { load, server, baselinePid, platform } = scene;
-  const pid = order.name === 'bare' ? baselinePid : server.pid;
+  const pid = order.name === 'baseline' ? baselinePid : server.pid;
   const watched = { server: pid, postgres: platform.postgresPid };
   return load.call('run', { order, seconds, watched });
 }
@@ -65,7 +68,7 @@ async function profileTokens(
   orders: readonly TokenLoadOrder[],
   seconds: number,
 ): Promise<Profile> {
-  const order = orders.find(({ name }) => name !== 'bare');
+  const order = orders.find(({ name }) => name !== 'baseline');
   if (order === undefined) throw new Error('there is nothing to profile');
   return profileStep(scene.platform, scene.server.pid, async () => {
     const run = await runCase(scene, order, seconds);
@@ -102,4 +105,49 @@ export async function benchTokens(
   if (manyRealms) printLine(`with every realm in use: ${mebibytes(manyRealms.after)}`);
   const profile = options.profile ? await profileTokens(scene, orders, seconds) : undefined;
   return reportTokens({ parts, ...defined({ manyRealms, profile }) });
+}
+
+/** More would only wait: the server checks a bounded number of passwords at once. */
+const passwordConnections = 8;
+
+const passwordForms = ({ provision }: TokenEnvironment): Form[] =>
+  provision.users.map(({ username, password, clientId }) => ({
+    grant_type: 'password',
+    client_id: clientId,
+    username,
+    password,
+  }));
+
+/** One sign-in for each connection: from then on its refresh tokens follow from each other. */
+async function beginChains({ server, provision }: TokenEnvironment, forms: readonly Form[]) {
+  const chains: { clientId: string; refreshToken: string }[] = [];
+  for (let index = 0; index < persistentConnections; index += 1) {
+    const form = forms[index % forms.length] ?? {};
+    const { refreshToken } = await fetchToken(server.target, tokenPath(provision.realm), form);
+    chains.push({ clientId: form['client_id'] ?? '', refreshToken });
+  }
+  return chains;
+}
+
+/** The baseline first, so that each round begins with it. */
+async function createTokenCases(
+  scene: TokenEnvironment,
+  caseNames: readonly TokenCaseName[],
+): Promise<TokenLoadOrder[]> {
+  const { server, baselineTarget, deviceTarget, provision, devices } = scene;
+  const connections = persistentConnections;
+  const realm = { target: server.target, path: tokenPath(provision.realm), connections };
+  const mutualTls = { target: deviceTarget, path: '/oauth2-mtls/v1/token', connections, devices };
+  const clientForms = provision.applications.map(clientForm);
+  const forms = passwordForms(scene);
+  const isChosen = (name: TokenCaseName) => name === 'baseline' || caseNames.includes(name);
+  const orders: Record<TokenCaseName, Omit<TokenLoadOrder, 'name'>> = {
+    baseline: { target: baselineTarget, path: '/token', connections, forms: clientForms },
+    'client-credentials': { ...realm, forms: clientForms },
+    refresh: { ...realm, chains: isChosen('refresh') ? await beginChains(scene, forms) : [] },
+    password: { ...realm, forms, connections: passwordConnections },
+    mtls: mutualTls,
+    'mtls-handshake': { ...mutualTls, newHandshakes: true },
+  };
+  return tokenCaseNames.filter(isChosen).map((name) => ({ name, ...orders[name] }));
 }

@@ -24,7 +24,7 @@ const run = (tokensPerCpuSecond: number, errors: Record<string, number> = {}): T
 test('token figures are listed with their targets and the baseline', () => {
   const result = reportTokens({
     parts: [
-      { name: 'bare', runs: [run(8000)], medianPerCpuSecond: 8000 },
+      { name: 'baseline', runs: [run(8000)], medianPerCpuSecond: 8000 },
       { name: 'client-credentials', runs: [run(3000), run(2900)], medianPerCpuSecond: 3000 },
       { name: 'refresh', runs: [run(900, { '400 invalid_grant': 2 })], medianPerCpuSecond: 900 },
       { name: 'mtls', runs: [run(1500)], medianPerCpuSecond: 1500 },

@@ -33,7 +33,7 @@ export type TokenFigures = {
 };
 
 const titles: Readonly<Record<TokenCaseName, string>> = {
-  bare: 'baseline: Fastify and jose alone',
+  baseline: 'baseline: Fastify and jose alone',
   'client-credentials': 'client credentials',
   refresh: 'refresh, each rotates',
   password: 'password sign-in, argon2id',
@@ -85,8 +85,8 @@ function memory({ realms, before, after, errors }: ManyRealmsFigures): Section {
 
 export function reportTokens(figures: TokenFigures): BenchResult {
   const { parts, manyRealms, profile } = figures;
-  const baseline = parts.find(({ name }) => name === 'bare')?.medianPerCpuSecond ?? 0;
-  const kinds = parts.filter(({ name }) => name !== 'bare' && baseline > 0);
+  const baseline = parts.find(({ name }) => name === 'baseline')?.medianPerCpuSecond ?? 0;
+  const kinds = parts.filter(({ name }) => name !== 'baseline' && baseline > 0);
   const others = parts.flatMap(({ runs }) => runs.map((run) => run.othersShare));
   return {
     figures,

@@ -1,5 +1,6 @@
 /** Reads `demo.json`, which a running demo writes: its terminals and points of sale. */
 import { join, resolve } from 'node:path';
+import { defaultDataDirectory, parseTsn, readDataDirectory } from '@switchyard/contract';
 import { listOf, type Members } from '../http/problem-details.ts';
 import type { RuntimeEnvironment } from '../runtime/runtime-environment.ts';
 import { readDemoFile, requireDemoText } from '../session/profiles.ts';
@@ -13,17 +14,15 @@ export type DemoConfig = {
   readonly devices: readonly (Members & { readonly tsn: string })[];
 };
 
-const defaultFolder = '.switchyard';
-
 /** The folder of demo.json: by default the data directory of `npm start`. */
 export const demoFolder = (
   { env }: Pick<RuntimeEnvironment, 'env'>,
   folderOption: string | undefined,
-): string => resolve(folderOption ?? env['SWITCHYARD_DATA_DIR'] ?? defaultFolder);
+): string => resolve(folderOption ?? readDataDirectory(env));
 
 export const demoOption = option(
   '--demo <folder>',
-  'folder of the demo’s demo.json; default: SWITCHYARD_DATA_DIR, else .switchyard',
+  `folder of the demo’s demo.json; default: SWITCHYARD_DATA_DIR, else ${defaultDataDirectory}`,
 );
 
 export const tsnOption = option(
@@ -49,5 +48,5 @@ export function findTerminal<Device extends { readonly tsn: string }>(
   requested: string | undefined,
 ): Device | undefined {
   if (requested === undefined) return devices[0];
-  return devices.find(({ tsn }) => tsn === requested || tsn.endsWith(`-${requested}`));
+  return devices.find(({ tsn }) => tsn === requested || parseTsn(tsn).serialNumber === requested);
 }

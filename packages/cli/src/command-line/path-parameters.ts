@@ -1,4 +1,5 @@
 /** Fills the parameters of a path: from the arguments, which may be names, and from the options. */
+import { parseTsn } from '@switchyard/contract';
 import type { Query } from '../http/api-client.ts';
 import { fail } from '../runtime/command-error.ts';
 import { type OptionValues, option } from './command-option.ts';
@@ -84,7 +85,7 @@ export async function findServiceId(context: CommandContext, service: string): P
 export async function findDevice(context: CommandContext, device: string): Promise<Row> {
   if (isUuid(device))
     return (await context.api().call<Row>('GET', `${devicesPath}/${device}`)).body;
-  const query = { serialNumber: device.slice(device.lastIndexOf('-') + 1) };
+  const query = { serialNumber: parseTsn(device).serialNumber };
   const isMatch = ({ tsn, serialNumber }: Row) => tsn === device || serialNumber === device;
   const matches = await findAll(context, devicesPath, query, isMatch);
   if (matches.length > 1)

@@ -3,6 +3,7 @@ import {
   AcquirerContractInput,
   AcquirerLinkInput,
   ApplicationInput,
+  formatTsn,
   LogicalDeviceInput,
   MerchantInput,
   Organization,
@@ -68,7 +69,11 @@ const kind = (input: DefinitionInput): ResourceDefinition => ({
 });
 
 export const tsnOf = (members: Members): string =>
-  `${text(members, 'make')}_${text(members, 'model')}-${text(members, 'serialNumber')}`;
+  formatTsn({
+    make: text(members, 'make'),
+    model: text(members, 'model'),
+    serialNumber: text(members, 'serialNumber'),
+  });
 
 function contractDefaults(members: Members): Members {
   const modes = members['captureModes'];

@@ -1,4 +1,4 @@
-/** Codes of refused WebSocket handshakes. Open connections use the codes of `connectorFaults`. */
+/** Codes of refused WebSocket handshakes, and of pages that control a simulated terminal. Open connections use the codes of `connectorFaults`. */
 import { permanentError, temporaryError } from './error-code-kinds.ts';
 
 export const connectorCodes = {
@@ -21,6 +21,11 @@ export const connectorCodes = {
     410,
     'The session URL was used or has expired',
     'Each session or connection URL works once, for a short time. Claim the session or register again.',
+  ),
+  terminal_not_controlled: permanentError(
+    409,
+    'The page does not control the simulated terminal',
+    'One page at a time controls a simulated terminal. Take it over in this page, or open the page again.',
   ),
   node_unreachable: temporaryError(
     503,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Check } from 'typebox/value';
-import { closeCodes, closingsOf, connectorFaults, connectorPaths } from '../connector/index.ts';
+import { closeCodes, closingsOf, connectorFaults, connectorPaths } from '../index.ts';
 import { asyncApiDocument, eventDefinitions, publicSchema } from './index.ts';
 
 type Json = Record<string, unknown>;

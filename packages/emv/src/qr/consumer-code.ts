@@ -1,5 +1,5 @@
 /** Consumer-presented codes, which a till scans from the consumer's screen. Card data: never logged. */
-import { defined } from '../defined.ts';
+import { defined } from '@switchyard/contract';
 import { EmvError } from '../errors.ts';
 import { decodeTlv, type TlvObject } from '../tlv.ts';
 

@@ -1,5 +1,5 @@
 /** Merchant-presented codes: the text behind the image that a consumer scans. */
-import { defined } from '../defined.ts';
+import { defined } from '@switchyard/contract';
 import { EmvError } from '../errors.ts';
 import { crc16 } from './crc16.ts';
 import {

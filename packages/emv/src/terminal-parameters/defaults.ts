@@ -1,5 +1,5 @@
 /** EMV terminal parameters to begin with: the applications of the schemes, without any CA key. */
-import { defined } from '../defined.ts';
+import { defined } from '@switchyard/contract';
 import { testCaKeys } from './test-ca-keys.ts';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -63,6 +63,7 @@ export const refusalReasons = {
   payment_type_not_supported: 'The terminal does not support this PaymentType.',
   period_not_found: 'The terminal has no such reconciliation period.',
   pin_format_not_supported: 'The PIN block format is not ISO0.',
+  pin_not_entered: 'No PIN was entered in time.',
   pin_wrong: 'The PIN was wrong.',
   receipt_not_found: 'The terminal has no receipt to print again.',
   reconciliation_not_supported: 'The platform settles with the acquirer, not the terminal.',

@@ -1,8 +1,7 @@
 /** Messages as a program has them: a header, a body, and what else came in the envelope. */
-import { bodyNameOf, type MessageTypeOf } from '../table/categories.ts';
+import { bodyNameOf, type categories, type MessageTypeOf } from '../table/categories.ts';
 import type { Structure, StructureName } from '../table/structures.ts';
 import type { Category, MessageType } from '../table/value-sets.ts';
-import type { BodyName } from './body-name.ts';
 
 /**
  * A message header.
@@ -93,3 +92,10 @@ export function envelopeOf(type: MessageType): EnvelopeName {
 export function bodyMemberOf({ MessageCategory, MessageType }: Header): string {
   return bodyNameOf(MessageCategory, MessageType) ?? `${MessageCategory}${MessageType}`;
 }
+
+/** For instance `'PaymentRequest'` for a payment's request. */
+type BodyName<Of extends Category, Type extends MessageTypeOf<Of>> = {
+  [Each in Of]: (typeof categories)[Each]['bodies'] extends infer Bodies
+    ? Bodies[Type & keyof Bodies]
+    : never;
+}[Of];

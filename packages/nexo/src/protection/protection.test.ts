@@ -9,9 +9,13 @@ import { requestOf } from '../messages/build-message.ts';
 import type { AnyMessage } from '../messages/message.ts';
 import { type ProtectedReading, readMessage } from '../messages/read-message.ts';
 import { writeMessage } from '../messages/write-message.ts';
-import { createProtection, type DecryptedReading } from './adyen-v1.ts';
+import {
+  createProtection,
+  type DecryptedReading,
+  decryptMessage,
+  encryptMessage,
+} from './adyen-v1.ts';
 import { deriveKeys, type SharedKey } from './derive-keys.ts';
-import { decryptMessage, encryptMessage } from './encrypt-message.ts';
 
 type Vector = {
   name: string;

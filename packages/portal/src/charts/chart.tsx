@@ -39,7 +39,7 @@ export function Chart(props: ChartProps) {
       <figcaption id={id} className="sy-unseen">
         {title}
       </figcaption>
-      <div className="sy-chart-told" aria-hidden="true">
+      <div className="sy-chart-tooltip" aria-hidden="true">
         <span>{labels[at]}</span>
         {series.map(({ name, values: figures }, index) => (
           <span key={name} data-series={index}>

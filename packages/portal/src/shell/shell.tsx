@@ -1,16 +1,17 @@
 /** The frame of all screens: sidebar, top bar, banners and dialogs. */
+import './shell.css';
 import { ActionIcon } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
 import { Outlet, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { connectionMonitor } from '../api/connection-monitor.ts';
 import { currentPortal } from '../app/current-portal.ts';
 import { Icon } from '../components/icon.tsx';
 import { EmptyState, Loading, Page } from '../components/layout/page.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { useSession } from '../session/use-session.ts';
-import { ConnectionBanner } from './connection-banner.tsx';
 import { Sidebar } from './sidebar.tsx';
-import './shell.css';
 
 // Menus and dialogs are loaded after the first screen.
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
@@ -142,5 +143,26 @@ function EnvironmentBadge() {
     <span className="sy-environment" title={t('environment.hint', { region })}>
       {t(`environment.${environment}`)}
     </span>
+  );
+}
+
+function ConnectionBanner() {
+  const t = useTranslate('shell');
+  const client = useQueryClient();
+  const isLost = useSyncExternalStore(connectionMonitor.subscribe, connectionMonitor.isLost);
+  const wasLost = useRef(false);
+  useEffect(() => {
+    if (wasLost.current && !isLost) void client.invalidateQueries();
+    wasLost.current = isLost;
+  }, [isLost, client]);
+  return (
+    <div role="status">
+      {isLost && (
+        <div className="sy-banner">
+          <Icon name="offline" />
+          <span>{t('connectionLost')}</span>
+        </div>
+      )}
+    </div>
   );
 }

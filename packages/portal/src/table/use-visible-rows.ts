@@ -1,8 +1,8 @@
 /** Determines the rows to render and the space around them, and loads missing rows. */
+import { useMediaQuery } from '@mantine/hooks';
 import { type RefObject, useEffect, useLayoutEffect, useReducer, useRef } from 'react';
 import { flushSync } from 'react-dom';
 import type { RowStore, RowsView } from './row-store.ts';
-import { useIsNarrow } from './use-is-narrow.ts';
 import { type RowRange, visibleRange } from './visible-rows.ts';
 
 const rowHeight = 33;
@@ -12,7 +12,7 @@ const tallest = 33_000_000;
 /** Used before the box is measured. */
 const heightAtFirst = 800;
 
-export type VisibleRows = RowRange & {
+type VisibleRows = RowRange & {
   /** The height of the rows before and after, in pixels. */
   readonly before: number;
   readonly after: number;
@@ -78,4 +78,8 @@ export function useVisibleRows<Row>(
       box.current?.scrollBy({ top: rows * height });
     },
   };
+}
+
+function useIsNarrow(): boolean {
+  return useMediaQuery('(max-width: 48rem)', false, { getInitialValueInEffect: false });
 }

@@ -9,8 +9,8 @@ import {
   systemClock,
   unlessAborted,
 } from '@switchyard/sdk-core';
+import type { DeviceTls } from '../network/http-client.ts';
 import { createDeviceHttpClient } from '../network/http-client.ts';
-import type { DeviceTls } from '../network/tls-settings.ts';
 import {
   abortedError,
   createDeviceError,

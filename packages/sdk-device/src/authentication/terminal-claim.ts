@@ -5,8 +5,8 @@
 import { randomInt } from 'node:crypto';
 import { type ClaimStatus, claimStatuses, defined } from '@switchyard/contract';
 import { requireSecureUrl } from '@switchyard/sdk-core';
+import type { DeviceTls } from '../network/http-client.ts';
 import { createDeviceHttpClient } from '../network/http-client.ts';
-import type { DeviceTls } from '../network/tls-settings.ts';
 import { createDeviceError, DeviceError } from '../support/device-error.ts';
 import { responseError } from './token-requests.ts';
 

@@ -6,9 +6,8 @@ import {
   sendOnWebsocket,
   type WebsocketClose,
 } from '@switchyard/sdk-core';
-import type { DeviceTls } from '../network/tls-settings.ts';
-import { websocketErrors } from '../network/websocket-errors.ts';
-import { createDeviceError } from '../support/device-error.ts';
+import type { DeviceTls } from '../network/http-client.ts';
+import { createDeviceError, websocketErrors } from '../support/device-error.ts';
 
 /**
  * A message of the point of sale; `isBinary` says whether it was sent as bytes or as text.

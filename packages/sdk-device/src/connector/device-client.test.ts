@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { claimCodeForm, closeCodes } from '@switchyard/contract';
-import { type SteppedClock, steppedClock } from '@switchyard/sdk-core';
+import { type SteppedClock, steppedClock } from '@switchyard/sdk-core/testing';
 import { makeClaimCode } from '../authentication/terminal-claim.ts';
 import { DeviceError } from '../support/device-error.ts';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';

@@ -16,7 +16,7 @@ import {
   systemRandom,
   type WebsocketClose,
 } from '@switchyard/sdk-core';
-import type { DeviceTls } from '../network/tls-settings.ts';
+import type { DeviceTls } from '../network/http-client.ts';
 import { createDeviceError, DeviceError } from '../support/device-error.ts';
 import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.ts';
 import { type DataConnection, openDataConnection } from './data-connection.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { defined } from '@switchyard/contract';
 import { errorText, requireSecureUrl } from '@switchyard/sdk-core';
-import type { DeviceTls } from '../network/tls-settings.ts';
+import type { DeviceTls } from '../network/http-client.ts';
 import { createDeviceError, DeviceError } from '../support/device-error.ts';
 
 /**

@@ -7,9 +7,13 @@ import {
   type WebsocketClose,
   withTimeLimit,
 } from '@switchyard/sdk-core';
-import type { DeviceTls } from '../network/tls-settings.ts';
-import { websocketErrors } from '../network/websocket-errors.ts';
-import { createDeviceError, DeviceError, invalidError } from '../support/device-error.ts';
+import type { DeviceTls } from '../network/http-client.ts';
+import {
+  createDeviceError,
+  DeviceError,
+  invalidError,
+  websocketErrors,
+} from '../support/device-error.ts';
 import type { RegistrationData } from './device-properties.ts';
 
 export type RegistrationSettings = {

@@ -1,11 +1,10 @@
 /** Accepts points of sale in the local network over HTTPS and WebSockets at `/nexo`. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { connectorLimits } from '@switchyard/contract';
 import { errorText } from '@switchyard/sdk-core';
 import { type LocalPosConnection, serveWebsockets } from './local-websockets.ts';
-import { leaveBodyUnread } from './unread-body.ts';
 
 /**
  * The options of a local listener. Points of sale use port 8443 by default.
@@ -167,4 +166,33 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
         server.closeAllConnections();
       }),
   };
+}
+
+/** The client reads the response within this time. */
+const closeDelayMs = 1_000;
+
+function hasMore({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** Ends the response side first: a reset at once could remove the response from the client's buffer. */
+function closeUnread(socket: Socket): void {
+  socket.end();
+  const stopReading = () => socket.pause();
+  // Node resumes the socket in this turn, to discard the body.
+  setImmediate(() => {
+    stopReading();
+    socket.on('resume', stopReading);
+  });
+  const timer = setTimeout(() => socket.destroy(), closeDelayMs);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/** Call before the head of the response is written. */
+function leaveBodyUnread(request: IncomingMessage, response: ServerResponse): void {
+  if (!hasMore(request)) return;
+  const { socket } = request;
+  response.shouldKeepAlive = false;
+  socket.destroySoon = () => closeUnread(socket);
 }

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import {
   type AppendFile,
-  makeOwnDirectory,
+  createPrivateDirectory,
   openAppendFile,
   replaceFile,
   syncDirectory,
@@ -66,7 +66,7 @@ export function openEncryptedLineFile(path: string, masterKey: Uint8Array): Encr
   if (masterKey.length !== keyBytes)
     throw invalidError('key_invalid', 'the key must have 32 bytes');
   const master = Buffer.from(masterKey);
-  makeOwnDirectory(path);
+  createPrivateDirectory(path);
   let key: Buffer = master;
   let lineCount = 0;
   let appendFile: AppendFile | undefined;

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { ProcessRequest, Transaction } from '@switchyard/contract';
-import { steppedClock, withFullDisk } from '@switchyard/sdk-core';
+import { steppedClock, withFullDisk } from '@switchyard/sdk-core/testing';
 import { DeviceError } from '../support/device-error.ts';
 import type { OfflineLimits } from './offline-limits.ts';
 import { type OfflineQueue, type OfflineQueueOptions, openOfflineQueue } from './offline-queue.ts';

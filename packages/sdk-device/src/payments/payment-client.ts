@@ -13,7 +13,7 @@ import {
 } from '@switchyard/contract';
 import { type Clock, systemClock } from '@switchyard/sdk-core';
 import type { TokenSource } from '../authentication/device-tokens.ts';
-import type { DeviceTls } from '../network/tls-settings.ts';
+import type { DeviceTls } from '../network/http-client.ts';
 import { DeviceError } from '../support/device-error.ts';
 import type { DeviceLog } from '../support/device-log.ts';
 import { type CallOptions, createPlatformApi } from './platform-api.ts';

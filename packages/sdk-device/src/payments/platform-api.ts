@@ -11,8 +11,8 @@ import {
   systemClock,
 } from '@switchyard/sdk-core';
 import type { TokenSource } from '../authentication/device-tokens.ts';
+import type { DeviceTls } from '../network/http-client.ts';
 import { createDeviceHttpClient } from '../network/http-client.ts';
-import type { DeviceTls } from '../network/tls-settings.ts';
 import { createDeviceError, DeviceError } from '../support/device-error.ts';
 import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.ts';
 

@@ -18,8 +18,8 @@ import {
   systemRandom,
 } from '@switchyard/sdk-core';
 import type { TokenSource } from '../authentication/device-tokens.ts';
+import type { DeviceTls } from '../network/http-client.ts';
 import { createEventParser } from '../network/server-sent-events.ts';
-import type { DeviceTls } from '../network/tls-settings.ts';
 import { abortedError, DeviceError } from '../support/device-error.ts';
 import type { DeviceLog } from '../support/device-log.ts';
 import { createPlatformApi, responseError } from './platform-api.ts';

@@ -1,7 +1,11 @@
 /** The error class of this package: `kind` says what the caller can do, `code` gives the cause. */
-
-import { defined, type Problem } from '@switchyard/contract';
-import { abortedFault, type Fault, limitRetryAfter } from '@switchyard/sdk-core';
+import { defined, type Problem, problemText } from '@switchyard/contract';
+import {
+  abortedFault,
+  type Fault,
+  limitRetryAfter,
+  type WebsocketErrors,
+} from '@switchyard/sdk-core';
 
 /**
  * The kind of a fault.
@@ -79,3 +83,18 @@ export const invalidError = (code: string, message: string): DeviceError =>
   new DeviceError('Invalid', message, { code });
 
 export const abortedError = (): DeviceError => createDeviceError(abortedFault);
+
+const lastStatusOfClient = 499;
+/** Temporary statuses: a new registration can succeed, although the same request would not. */
+const temporaryStatuses = new Set([404, 408, 410, 421, 425, 429]);
+
+export const websocketErrors: WebsocketErrors = {
+  createError: createDeviceError,
+  createRefusalError: ({ status, problem, retryAfterMs }) =>
+    new DeviceError('Refused', `the handshake was answered with ${problemText(status, problem)}`, {
+      code: problem.code ?? `http_${status}`,
+      status,
+      retryable: status > lastStatusOfClient || temporaryStatuses.has(status),
+      retryAfterMs,
+    }),
+};

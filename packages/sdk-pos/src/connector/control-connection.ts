@@ -136,8 +136,8 @@ export function createControlConnection(options: ControlConnectionOptions): Cont
   ) {
     let current = firstToken;
     for (;;) {
-      const leftMs = current.expiresAt - renewBeforeExpiryMs - clock.now();
-      await clock.wait(Math.max(leftMs, minRenewalDelayMs), stopController.signal);
+      const remainingMs = current.expiresAt - renewBeforeExpiryMs - clock.now();
+      await clock.wait(Math.max(remainingMs, minRenewalDelayMs), stopController.signal);
       if (socket !== connection || stopController.signal.aborted) return;
       tokens.invalidate(current.token);
       try {

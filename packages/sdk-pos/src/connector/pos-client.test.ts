@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
-import { type SteppedClock, steppedClock } from '@switchyard/sdk-core';
+import { type SteppedClock, steppedClock } from '@switchyard/sdk-core/testing';
 import {
   createPosClient,
   type DeviceStatus,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { connectorPaths } from '@switchyard/contract';
-import { steppedClock } from '@switchyard/sdk-core';
+import { steppedClock } from '@switchyard/sdk-core/testing';
 import { createPosClient, PosError } from '../index.ts';
 import { startFakeConnector } from '../testing/fake-connector.fixture.ts';
 import { waitUntil } from '../testing/wait-until.fixture.ts';

@@ -7,12 +7,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import {
-  openWebsocket,
-  steppedClock,
-  systemClock,
-  type WebsocketClose,
-} from '@switchyard/sdk-core';
+import { openWebsocket, systemClock, type WebsocketClose } from '@switchyard/sdk-core';
+import { steppedClock } from '@switchyard/sdk-core/testing';
 import { waitUntil } from '../testing/wait-until.fixture.ts';
 import { websocketErrors } from './websocket-options.ts';
 

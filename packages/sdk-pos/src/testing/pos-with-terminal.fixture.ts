@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { type SteppedClock, steppedClock } from '@switchyard/sdk-core';
+import { type SteppedClock, steppedClock } from '@switchyard/sdk-core/testing';
 import {
   createPosClient,
   createTerminal,

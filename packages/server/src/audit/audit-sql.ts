@@ -59,7 +59,7 @@ const appendText = `WITH added AS (
     FROM jsonb_to_recordset($2::jsonb) AS r(sequence bigint, at timestamptz, actor jsonb,
       action text, entity jsonb, before jsonb, after jsonb, "requestId" text,
       "previousHash" text, hash text)
-  ), told AS (
+  ), published AS (
     INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
     SELECT $1, o.outbox_id, o.kind, $1, o.sequence, $5
     FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS o(outbox_id, kind, sequence)

@@ -1,14 +1,13 @@
 // Reads and writes demo.json: all data for a user of the demo, readable only by the file owner.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defined } from '@switchyard/contract';
+import { defined, formatTsn } from '@switchyard/contract';
 import {
   isSameProcessAlive,
   mailDirectory,
   readProcessIdentity,
   type Settings,
 } from '../platform/index.ts';
-import { formatTsn } from '../provisioning/index.ts';
 import {
   type DemoApplication,
   type DemoDevice,

@@ -2,10 +2,9 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProblemError } from '@switchyard/contract';
+import { formatTsn, ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
-import { formatTsn } from '../provisioning/index.ts';
 import { demoMerchants, organizationId } from './demo-data.ts';
 
 const renewBeforeMs = 30 * 86_400_000;

@@ -2,7 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defined, errorCodes, isErrorCode, type PortalTerminalView } from '@switchyard/contract';
+import {
+  defined,
+  errorCodes,
+  isErrorCode,
+  type PortalTerminalView,
+  parseTsn,
+} from '@switchyard/contract';
 import type { CloudChannel } from '@switchyard/simulators';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Log, Settings } from '../platform/index.ts';
@@ -28,9 +34,9 @@ const connections = {
   Registering: 'Connecting',
   Connecting: 'Connecting',
   Connected: 'Online',
-  Waiting: 'Waiting',
-  Superseded: 'Replaced',
-  Stopped: 'Unplugged',
+  Waiting: 'Reconnecting',
+  Superseded: 'IdentityInUse',
+  Stopped: 'Disconnected',
 } as const satisfies Record<ReturnType<CloudChannel['state']>, PortalTerminalView['connection']>;
 
 /** The terminal repeats a refused attempt too, but only a person can remove the reason. */
@@ -54,7 +60,7 @@ export function createTerminalStarter(ports: Ports): StartSimulatedTerminal {
       caFile === undefined ? undefined : readFile(caFile, 'utf8'),
     ]);
     const access = { baseUrl, cert, key, ca };
-    const serialNumber = tsn.slice(tsn.lastIndexOf('-') + 1);
+    const { serialNumber } = parseTsn(tsn);
     const { now } = clock;
     const terminal = createTerminal({
       tsn,

@@ -55,12 +55,12 @@ export {
   respondAccepted,
   respondAcceptedAgain,
 } from './responses/accepted-response.ts';
-export { isBuilding } from './responses/build-lock.ts';
 export {
   type BuiltFolder,
   cacheForever,
   cacheOneHour,
   createBuiltFolder,
+  isBuilding,
 } from './responses/built-folder.ts';
 export { type Html, html, pageHeaders } from './responses/html.ts';
 export { retryAfterHeader, toProblemError } from './responses/problem-responses.ts';

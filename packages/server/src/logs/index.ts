@@ -1,15 +1,40 @@
 // The public interface of logs: the request log of an organisation's applications.
+import { LoggedRequestList, requestLogFilters } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import type { EventStreams, OnResponse } from '../http/index.ts';
-import type { ChangeNotifier, Clock, Database, Log, Metrics, Settings } from '../platform/index.ts';
-import { createOldLineDeletion } from './delete-old-lines.ts';
-import { createRequestFinder } from './find-requests.ts';
-import { logTopic, logTopicKind } from './log-topic.ts';
-import { createRequestLogStore, type Head, type PortalClient } from './request-log-sql.ts';
+import { Type } from 'typebox';
+import {
+  type EventStreams,
+  eventStreamType,
+  type OnResponse,
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  readStreamCursor,
+  route,
+  wantsEventStream,
+} from '../http/index.ts';
+import {
+  type ChangeNotifier,
+  type Clock,
+  createPoller,
+  type Database,
+  isoTime,
+  type Log,
+  type Metrics,
+  type Poller,
+  type Settings,
+  type Topic,
+} from '../platform/index.ts';
+import { createRequestFinder, type RequestFinder, sequencePattern } from './find-requests.ts';
+import {
+  createRequestLogStore,
+  type Head,
+  type PortalClient,
+  type RequestLogStore,
+} from './request-log-sql.ts';
 import { createRequestRecorder } from './request-recorder.ts';
-import { registerLogRoutes } from './routes.ts';
 
-export type LogsDeps = PortalClient & {
+type LogsDeps = PortalClient & {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,12 +52,23 @@ export type Logs = {
   stop(): Promise<void>;
 };
 
+/** One topic per organisation; its version is the newest sequence number. */
+const logTopicKind = 'logs';
+const logTopic = (organizationId: string): Topic => ({
+  kind: logTopicKind,
+  key: organizationId,
+});
+
+const deleteEveryMs = 60_000;
+const linesAtOnce = 2000;
+const dayMs = 86_400_000;
+
 /** @example const logs = createLogs({ database, clock, log, metrics, live, settings }); */
 export function createLogs(deps: LogsDeps): Logs {
   const { settings, live } = deps;
   const { requestLog: recorded, requestLogRows: maxRows, requestLogRetentionDays: days } = settings;
   const store = createRequestLogStore(deps.database, deps);
-  const retention = createOldLineDeletion({ ...deps, store, days });
+  const retention = createOldLineDeletion(store, deps, days);
   const onAppended = (heads: readonly Head[]) => {
     for (const { organizationId, sequence } of heads)
       live.publish(logTopic(organizationId), sequence);
@@ -47,8 +83,7 @@ export function createLogs(deps: LogsDeps): Logs {
       : createRequestRecorder({ ...deps, store, recorded, maxRows, onAppended });
   return {
     record: recorder?.record,
-    register: (app, streams) =>
-      registerLogRoutes(app, { finder: createRequestFinder(store), streams }),
+    register: (app, streams) => registerLogRoutes(app, createRequestFinder(store), streams),
     start({ deletes }) {
       recorder?.start();
       if (deletes) retention.start();
@@ -58,4 +93,62 @@ export function createLogs(deps: LogsDeps): Logs {
       await retention.stop();
     },
   };
+}
+
+/** Deletes expired lines in batches. */
+export function createOldLineDeletion(
+  store: Pick<RequestLogStore, 'deleteBefore'>,
+  { clock, log }: Pick<LogsDeps, 'clock' | 'log'>,
+  days: number,
+): Poller {
+  return createPoller({
+    pollMs: deleteEveryMs,
+    async poll() {
+      const before = isoTime(clock.now() - days * dayMs);
+      return (await store.deleteBefore(before, linesAtOnce)) === linesAtOnce;
+    },
+    onError: (error) => log.warn({ err: error }, 'old lines of the request log were not deleted'),
+  });
+}
+
+const operationId = 'listLoggedRequests';
+
+function registerLogRoutes(
+  app: FastifyInstance,
+  finder: RequestFinder,
+  streams: EventStreams,
+): void {
+  route(app, {
+    method: 'GET',
+    url: '/logs/v1/requests',
+    operationId,
+    summary: 'List the logged requests',
+    description:
+      'The requests of the applications of the organisation, the newest first: method, path, status and ' +
+      'code, never a body, a query or a header. The platform writes a line a moment after the response. ' +
+      'A setting of the platform limits the number of lines. With `Accept: text/event-stream` the ' +
+      'platform sends new lines as events, the oldest first, with the sequence as the id.',
+    tags: ['Logs'],
+    permission: ['app.read', 'hook.read'],
+    query: Type.Object({ ...pageQuery, ...requestLogFilters }, { additionalProperties: false }),
+    produces: ['application/json', eventStreamType],
+    response: { 200: LoggedRequestList, 204: null },
+    errors: ['cursor_invalid', 'header_invalid'],
+    priority: 'list',
+    async handler(request, reply) {
+      const { caller, query } = request;
+      const { limit: _limit, cursor: _cursor, ...search } = query;
+      if (wantsEventStream(request)) {
+        const after = readStreamCursor(request, search.after ?? (await finder.headOf(caller)));
+        const read = (behind: number) => finder.streamPage(caller, search, behind);
+        return streams.send(request, reply, {
+          topic: logTopic(caller.organizationId),
+          after,
+          read,
+        });
+      }
+      const page = readPageRequest(query, operationId, sequencePattern);
+      return pageResponse(await finder.list(caller, search, page), query, operationId);
+    },
+  });
 }

@@ -77,6 +77,7 @@ export {
   type Topic,
   type VersionSource,
 } from './events/change-notifier.ts';
+export type { OutboxEventData, OutboxEventMapper } from './events/outbox.ts';
 export {
   type AfterCommitHint,
   createOutbox,
@@ -85,7 +86,6 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './events/outbox.ts';
-export type { OutboxEventData, OutboxEventMapper } from './events/outbox-event-mapper.ts';
 export { type Ids, systemIds, withJitter } from './identifiers/ids.ts';
 export { createDueClock, type DueClock } from './jobs/due-clock.ts';
 export {
@@ -101,9 +101,8 @@ export { deleteJobSql } from './jobs/job-sql.ts';
 export { createMail } from './mail/create-mail.ts';
 export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';
-export { sanitizeMailName } from './mail/sanitize-name.ts';
+export { fillTemplate, sanitizeMailName } from './mail/mail-message.ts';
 export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
-export { fillTemplate } from './mail/text-template.ts';
 export { isLoopbackHost } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {

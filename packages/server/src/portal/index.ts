@@ -17,13 +17,10 @@ import { createSessionView, type SessionViewDeps } from './sessions/session-view
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { createSignInStates } from './sign-in/sign-in-state.ts';
-import {
-  createPortalTerminals,
-  type StartSimulatedTerminal,
-  type TerminalRoutePorts,
-} from './terminals/index.ts';
+import type { StartSimulatedTerminal } from './terminals/simulated-terminal.ts';
+import { createPortalTerminals, type TerminalRoutePorts } from './terminals/terminal-routes.ts';
 
-export type { StartSimulatedTerminal } from './terminals/index.ts';
+export type { StartSimulatedTerminal } from './terminals/simulated-terminal.ts';
 
 /** The build output of the package `portal`. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));

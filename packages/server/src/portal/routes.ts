@@ -13,6 +13,7 @@ import {
   type Caller,
   cacheForever,
   cacheOneHour,
+  pageHeaders,
   retryAfterHeader,
   route,
   toProblemError,
@@ -26,7 +27,6 @@ import {
 } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
 import { sendMessagePage } from './pages/message-page.ts';
-import { assetHeaders, documentHeaders } from './pages/page-headers.ts';
 import type { SessionCaller } from './sessions/session-caller.ts';
 import type { BuildSessionView } from './sessions/session-view.ts';
 import type { PortalSession as Session } from './sessions/sessions.ts';
@@ -288,3 +288,34 @@ export function registerPortalRoutes(app: FastifyInstance, deps: Deps): void {
   registerSession(app, deps);
   registerAssets(app, deps);
 }
+
+/** Styles that scripts add need the nonce; the build puts the nonce where the scripts read it. */
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "manifest-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join('; ');
+}
+
+function documentHeaders(nonce: string): Record<string, string> {
+  return {
+    ...pageHeaders,
+    'content-security-policy': policyOf(nonce),
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'cache-control': 'no-store',
+  };
+}
+
+const assetHeaders: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+};

@@ -133,7 +133,7 @@ test('a device reports whether it applied a version, and the administrator sees 
   const terminal = await scene.terminal();
   const never = await scene.api(deliveryOf(terminal), { token: scene.token });
   assert.deepEqual([never.status, never.body.status], [200, 'Pending']);
-  assert.equal(never.body.askedAt, undefined);
+  assert.equal(never.body.requestedAt, undefined);
 
   const { version } = (await readConfiguration(terminal)).body;
   assert.equal(never.body.version, version);
@@ -145,7 +145,7 @@ test('a device reports whether it applied a version, and the administrator sees 
   });
   assert.deepEqual([failed.status, failed.body.applied], [200, false]);
   const after = (await scene.api(deliveryOf(terminal), { token: scene.token })).body;
-  assert.deepEqual([after.status, after.toldVersion], ['Failed', version]);
+  assert.deepEqual([after.status, after.sentVersion], ['Failed', version]);
   assert.equal(after.failure.reason, 'kernel 3 refused the keys');
 
   for (let time = 0; time < 2; time += 1) {

@@ -65,8 +65,10 @@ describe('the listeners of a house', () => {
     const { view: merchant } = await provisioning.merchants.create(scope, merchantBody('Shop'));
     const { merchantId } = merchant;
     const { view: store } = await provisioning.stores.create(scope, { merchantId, name: 'Store' });
-    const spot = { storeId: store.storeId, name: 'Till' };
-    const { view: place } = await provisioning.logicalDevices.create(scope, spot);
+    const { view: place } = await provisioning.logicalDevices.create(scope, {
+      storeId: store.storeId,
+      name: 'Till',
+    });
     const { view: hardware } = await provisioning.physicalDevices.create(scope, {
       // A terminal can belong to only one organisation of the platform, so each has its own serial
       // number.

@@ -61,7 +61,7 @@ describe('the Retail API', () => {
     const { provisioning } = scene.organization.platform;
     const scope = { organizationId: scene.organization.organizationId };
     for (let n = 0; n < 4; n += 1) {
-      const { view: spot } = await provisioning.logicalDevices.create(scope, {
+      const { view: logicalDevice } = await provisioning.logicalDevices.create(scope, {
         storeId,
         name: `More ${n}`,
       });
@@ -73,7 +73,7 @@ describe('the Retail API', () => {
         family: 'axium',
         merchantId,
       });
-      await provisioning.logicalDevices.linkPhysicalDevices(scope, spot.logicalDeviceId, [
+      await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDevice.logicalDeviceId, [
         view.physicalDeviceId,
       ]);
     }

@@ -22,8 +22,8 @@ export async function createForeignTerminal(
   await identity.createUserDomain({ userDomainId, organizationId });
   const { merchantId } = (await provisioning.merchants.create(scope, merchantBody('Shop'))).view;
   const { storeId } = (await provisioning.stores.create(scope, { merchantId, name: 'S' })).view;
-  const spot = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
-  const { logicalDeviceId } = spot.view;
+  const logicalDevice = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
+  const { logicalDeviceId } = logicalDevice.view;
   const serialNumber = facts.serialNumber ?? `S${organizationId.slice(-10)}`;
   const hardware = { make: 'AXIUM', model: facts.model ?? 'DX8000', family: 'axium', merchantId };
   const made = await provisioning.physicalDevices.create(scope, { serialNumber, ...hardware });

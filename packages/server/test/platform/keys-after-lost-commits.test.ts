@@ -14,8 +14,8 @@ import {
 import { withIdempotency } from '../../src/http/routes/idempotency-key.ts';
 import type { RouteDeclaration } from '../../src/http/routes/route-declaration.ts';
 import { callerWith } from '../../src/http/server/sample-server.fixture.ts';
-import { createIdempotencyKeys } from '../../src/idempotency/claim-keys.ts';
 import { createKeyStore } from '../../src/idempotency/idempotency-keys-sql.ts';
+import { createIdempotencyKeys } from '../../src/idempotency/index.ts';
 import { systemClock, systemIds } from '../../src/platform/index.ts';
 import { createSubOrganizations } from '../../src/provisioning/organizations/organizations.ts';
 import { createReconciliationStore } from '../../src/reporting/reconciliation/reconciliation-sql.ts';

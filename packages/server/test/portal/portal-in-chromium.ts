@@ -33,7 +33,7 @@ const narrow = { width: 390, height: 844 };
 export const hostileName = `<img src=x onerror="document.title='owned'">${'W'.repeat(40)}`;
 
 /** Console messages that no page may cause. */
-const complaint = /Content Security Policy|not assignable|React|key/i;
+const problemPattern = /Content Security Policy|not assignable|React|key/i;
 
 export type StageFacts = DemoFacts &
   Pick<WholeFacts, 'deviceAuthUrl' | 'mailDir' | 'users' | 'serviceProvider'>;
@@ -63,13 +63,13 @@ export type Stage = {
 };
 
 /** Records the problems that the browser reports in a page from now on. */
-export function complaintsOf(page: Page): readonly string[] {
-  const complaints: string[] = [];
+export function recordBrowserProblems(page: Page): readonly string[] {
+  const problems: string[] = [];
   page.on('console', (message) => {
-    if (complaint.test(message.text())) complaints.push(message.text());
+    if (problemPattern.test(message.text())) problems.push(message.text());
   });
-  page.on('pageerror', (fault) => complaints.push(String(fault)));
-  return complaints;
+  page.on('pageerror', (fault) => problems.push(String(fault)));
+  return problems;
 }
 
 /** Asserts that no screen needs horizontal scrolling, on a desktop and on a phone. */
@@ -90,12 +90,12 @@ async function visitScreen(
   steps: Steps,
 ): Promise<void> {
   const page = await browserContext.newPage();
-  const complaints = complaintsOf(page);
+  const problems = recordBrowserProblems(page);
   try {
     await page.goto(path);
     await page.waitForSelector('#content h1');
     await steps(page);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(problems, []);
   } finally {
     await page.close();
   }

@@ -9,7 +9,13 @@ import { waitForLink } from '../faults/load-during-faults.ts';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { complaintsOf, loaded, openStage, type Stage, wide } from './portal-in-chromium.ts';
+import {
+  loaded,
+  openStage,
+  recordBrowserProblems,
+  type Stage,
+  wide,
+} from './portal-in-chromium.ts';
 
 type Role =
   | 'org_admin'
@@ -234,7 +240,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     steps: (screen: Walk) => Promise<void>,
   ): Promise<void> {
     const page = await context.newPage();
-    const complaints = complaintsOf(page);
+    const problems = recordBrowserProblems(page);
     const faults: string[] = [];
     const underWay = new Set<unknown>();
     page.on('request', (request) => {
@@ -287,7 +293,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
         },
         faults,
       });
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(problems, []);
     } finally {
       await page.close();
     }

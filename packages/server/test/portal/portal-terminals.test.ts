@@ -52,8 +52,11 @@ async function shops(portal: PortalTestServer, realm: PortalRealm) {
     serials += 1;
     const made = await provisioning.stores.create(scope, { merchantId, name: `S${serials}` });
     const { storeId } = made.view;
-    const spot = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
-    const { logicalDeviceId: deviceId } = spot.view;
+    const logicalDevice = await provisioning.logicalDevices.create(scope, {
+      storeId,
+      name: 'Till',
+    });
+    const { logicalDeviceId: deviceId } = logicalDevice.view;
     const hardware = { serialNumber: String(serials), make: 'AXIUM', model: 'DX8000' };
     const { view } = await provisioning.physicalDevices.create(scope, {
       ...hardware,
@@ -233,16 +236,16 @@ describe('a simulated terminal of a page', () => {
     const { shop, visitor, page: first } = await openTerminal();
     const other = await signedIn({ merchantId: shop.merchantId });
     const second = await follow(other, shop.deviceId);
-    await connects(second, 'Elsewhere');
+    await connects(second, 'ControlledByOtherPage');
     assert.equal(viewOf(second)?.screen, undefined);
     const ignored = await act(other, shop.deviceId, second, { type: 'Disconnect' });
-    assert.deepEqual(codeOf(ignored), [410, 'session_gone']);
+    assert.deepEqual(codeOf(ignored), [409, 'terminal_not_controlled']);
     const strange = await act(other, shop.deviceId, { pageId: randomUUID() }, { type: 'TakeOver' });
-    assert.deepEqual(codeOf(strange), [410, 'session_gone']);
+    assert.deepEqual(codeOf(strange), [409, 'terminal_not_controlled']);
     assert.equal((await act(other, shop.deviceId, second, { type: 'TakeOver' })).status, 204);
     await connects(second, 'Online');
-    await connects(first, 'Elsewhere');
-    assert.equal((await act(visitor, shop.deviceId, first, { type: 'Cancel' })).status, 410);
+    await connects(first, 'ControlledByOtherPage');
+    assert.equal((await act(visitor, shop.deviceId, first, { type: 'Cancel' })).status, 409);
     second.stream.destroy();
     await connects(first, 'Online');
   });
@@ -264,7 +267,7 @@ describe('a simulated terminal of a page', () => {
       now: Date.now,
       onCloud: (state) => void states.push(state),
     });
-    await connects(page, 'Replaced');
+    await connects(page, 'IdentityInUse');
     assert.equal((await act(visitor, shop.deviceId, page, { type: 'Connect' })).status, 204);
     await connects(page, 'Online');
     await eventually('the other terminal stops', () => states.at(-1) === 'Superseded');
@@ -281,7 +284,7 @@ describe('a simulated terminal of a page', () => {
       [lost.json()['code'], lost.json()['outcome']],
       ['device_disconnected', 'Unknown'],
     );
-    await connects(page, 'Unplugged');
+    await connects(page, 'Disconnected');
     const offline = await sync(visitor, shop.deviceId, tsn, paymentOf({ POIID: tsn }));
     assert.deepEqual(
       [offline.json()['code'], offline.json()['outcome']],

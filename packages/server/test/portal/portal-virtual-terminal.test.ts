@@ -9,7 +9,13 @@ import { assertAccessible } from '../support/browser/accessibility-check.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { assertFits, complaintsOf, openStage, type Stage, wide } from './portal-in-chromium.ts';
+import {
+  assertFits,
+  openStage,
+  recordBrowserProblems,
+  type Stage,
+  wide,
+} from './portal-in-chromium.ts';
 
 const address = '/portal/virtual-terminal?method=Nexo';
 
@@ -31,13 +37,13 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
   /** Opens the screen in its own tab, and asserts that the browser reported no problem. */
   async function walk(steps: (page: Page) => Promise<void>): Promise<void> {
     const page = await context.newPage();
-    const complaints = complaintsOf(page);
+    const problems = recordBrowserProblems(page);
     try {
       await page.goto(address);
       await connected(page);
       await shows(page, 'Welcome');
       await steps(page);
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(problems, []);
     } finally {
       await page.close();
     }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { parseIssuerResponse } from '@switchyard/emv';
 import type { Fields, Message } from '@switchyard/iso8583';
-import { type AcquirerHost, type LedgerTotals, readLedger, startAcquirerHost } from './index.ts';
+import { type AcquirerHost, type LedgerTotals, readLedger, startAcquirerHost } from '../index.ts';
 import {
   connectAndSignOn,
   connectClient,

@@ -13,7 +13,9 @@ import { join } from 'node:path';
 import type { Payment } from './payment-record.ts';
 
 /** A line of the journal: the current state of a payment, or an acknowledged event. */
-type Line = { readonly payment: Payment } | { readonly told: readonly [id: string, event: string] };
+type Line =
+  | { readonly payment: Payment }
+  | { readonly acknowledged: readonly [paymentId: string, eventId: string] };
 
 /** The stored payments. */
 export type PaymentJournal = {
@@ -42,7 +44,7 @@ export function readPaymentJournal(directory: string): Map<string, Payment> {
   for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
     const line = JSON.parse(text) as Line;
     if ('payment' in line) payments.set(line.payment.platformTransactionId, line.payment);
-    else removeEvent(payments.get(line.told[0]), line.told[1]);
+    else removeEvent(payments.get(line.acknowledged[0]), line.acknowledged[1]);
   }
   return payments;
 }
@@ -97,7 +99,7 @@ export function openPaymentJournal(directory: string): PaymentJournal {
     },
     recordAcknowledged(payment, eventId) {
       removeEvent(payment, eventId);
-      append({ told: [payment.platformTransactionId, eventId] });
+      append({ acknowledged: [payment.platformTransactionId, eventId] });
     },
     close: () => closeSync(file),
   };

@@ -1,6 +1,6 @@
 // Starts a terminal with its platform connection, local listener and Cloud Connector connection.
 import { randomBytes } from 'node:crypto';
-import { defined } from '@switchyard/contract';
+import { defined, parseTsn } from '@switchyard/contract';
 import { createProtection, type SharedKey } from '@switchyard/nexo';
 import type { DeviceState } from '@switchyard/sdk-device';
 import type { PinPadKeys } from './cards/pin-pad.ts';
@@ -57,12 +57,10 @@ export type StartedTerminal = {
   stop(): Promise<void>;
 };
 
-const serialOf = (tsn: string): string => tsn.slice(tsn.lastIndexOf('-') + 1);
-
 /** The subject that common client libraries expect: model, hyphen, serial number. */
 function subjectOf(tsn: string): string {
-  const model = tsn.slice(0, tsn.lastIndexOf('-')).replace(/[^A-Za-z0-9]/g, '');
-  return `${model}-${serialOf(tsn)}.test.terminal.adyen.com`;
+  const { makeAndModel, serialNumber } = parseTsn(tsn);
+  return `${makeAndModel.replace(/[^A-Za-z0-9]/g, '')}-${serialNumber}.test.terminal.adyen.com`;
 }
 
 /**
@@ -77,7 +75,7 @@ export async function startTerminal(options: StartOptions): Promise<StartedTermi
   const { keys, onEvent, loginRequired, times, sharedKey, random = randomBytes } = options;
   const device = { baseUrl, cert, key, ca };
   const platform = connectTerminalPlatform(
-    { ...device, deviceAuthUrl, serialNumber: serialOf(tsn) },
+    { ...device, deviceAuthUrl, serialNumber: parseTsn(tsn).serialNumber },
     now,
   );
   const terminal = createTerminal({

@@ -182,7 +182,7 @@ export function createTestTerminal(
 
   return {
     fake,
-    told: events,
+    events,
     dataDir,
     ask: send,
     conditionOf,

@@ -1,5 +1,5 @@
 // The simulated terminal: receives messages, runs the services, sends the answers.
-import { defined } from '@switchyard/contract';
+import { defined, parseTsn } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerHeader,
@@ -65,10 +65,6 @@ type Task = {
 
 const taskKey = ({ SaleID, ServiceID, DeviceID, MessageClass }: Header): string =>
   [SaleID, ServiceID, MessageClass === 'Device' ? DeviceID : ''].join('\n');
-
-function serialOf(tsn: string): string {
-  return tsn.slice(tsn.lastIndexOf('-') + 1);
-}
 
 function initialRuntimeState(): RuntimeState {
   return {
@@ -145,7 +141,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   });
   const context: ServiceContext = {
     poiId,
-    serialNumber: serialOf(poiId),
+    serialNumber: parseTsn(poiId).serialNumber,
     now,
     platform,
     store,

@@ -1,13 +1,13 @@
 /** `switchyard login`, `logout`, `whoami`, `token` and `profiles`. */
-
 import { resolve } from 'node:path';
-import { defined } from '@switchyard/contract';
+import { defined, readDataDirectory } from '@switchyard/contract';
 import type { CommandDefinition } from '../../command-line/command-definition.ts';
 import { option } from '../../command-line/command-option.ts';
 import type { CommandContext } from '../../command-line/command-runner.ts';
 import { requireSecureUrl } from '../../http/https-transport.ts';
-import { promptSecret } from '../../output/prompt.ts';
+import { promptSecret, promptSecrets } from '../../output/prompt.ts';
 import { fail } from '../../runtime/command-error.ts';
+import type { RuntimeEnvironment } from '../../runtime/runtime-environment.ts';
 import {
   type ClientSecretSource,
   demoProfile,
@@ -18,7 +18,6 @@ import {
 import type { Session } from '../../session/session.ts';
 import { openTokenStore } from '../../session/token-store.ts';
 import { loginWithBrowser } from './browser-login.ts';
-import { loginWithPassword } from './password-login.ts';
 
 type LoginOptions = {
   readonly url?: string;
@@ -35,7 +34,6 @@ type LoginOptions = {
   readonly as?: string;
 };
 
-const defaultDemoFolder = '.switchyard';
 /** Each user domain has this application for users of the command line. */
 const defaultApplication = 'switchyard-cli';
 
@@ -73,9 +71,7 @@ async function clientSecretSource(
 async function profileFrom(context: CommandContext, options: LoginOptions): Promise<Profile> {
   if (options.demo !== undefined) {
     const folder =
-      options.demo === true
-        ? (context.environment.env['SWITCHYARD_DATA_DIR'] ?? defaultDemoFolder)
-        : options.demo;
+      options.demo === true ? readDataDirectory(context.environment.env) : options.demo;
     return demoProfile(resolve(folder, 'demo.json'), options.application);
   }
   const isUserLogin = options.web || options.username !== undefined;
@@ -276,3 +272,22 @@ export const loginCommands: readonly CommandDefinition[] = [
     ],
   },
 ];
+
+async function loginWithPassword(
+  environment: RuntimeEnvironment,
+  session: Session,
+  username: string,
+): Promise<void> {
+  const [password = '', code = ''] = await promptSecrets(environment, [
+    'Password: ',
+    'One-time code (leave empty if you have none): ',
+  ]);
+  if (password === '') fail('usage', 'The password is empty. Enter your password.');
+  await session.signIn({
+    grant_type: 'password',
+    username,
+    password,
+    scope: 'openid profile',
+    ...(code.trim() === '' ? {} : { totp: code.trim() }),
+  });
+}

@@ -103,16 +103,15 @@ const deliveryStatus = wordOf(['Pending', 'Applied', 'Failed'], {
 const delivery = {
   logicalDeviceId: identifier('The device.'),
   status: deliveryStatus,
-  askedAt: Type.Optional({
+  requestedAt: Type.Optional({
     ...Timestamp,
-    description: 'When the device last asked, to within some minutes; left out: never.',
+    description:
+      'The time of the last request of the device, to within some minutes; left out: never.',
   }),
-  toldVersion: Type.Optional(
-    version('The last version that the platform announced to the device.'),
-  ),
-  toldAt: Type.Optional({
+  sentVersion: Type.Optional(version('The last version that the platform sent to the device.')),
+  sentAt: Type.Optional({
     ...Timestamp,
-    description: 'The time of the first announcement of that version.',
+    description: 'The time when the platform first sent that version.',
   }),
   appliedVersion: Type.Optional(version('The version that it uses, by its own word.')),
   appliedAt: Type.Optional(Timestamp),

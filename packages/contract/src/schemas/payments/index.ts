@@ -5,4 +5,3 @@ export * from './clearing.ts';
 export * from './enums.ts';
 export * from './offline.ts';
 export * from './requests.ts';
-export * from './resolve-operation.ts';

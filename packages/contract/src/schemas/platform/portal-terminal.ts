@@ -81,19 +81,19 @@ export type WalletCard = {
 /** The state of a simulated terminal, for the page that controls it. */
 export type PortalTerminalView = {
   readonly tsn: string;
-  /** `Elsewhere`: another page controls it. `Replaced`: another terminal has its identity. */
+  /** `IdentityInUse`: another terminal connects with its identity. */
   readonly connection:
     | 'Connecting'
     | 'Online'
-    | 'Waiting'
-    | 'Unplugged'
-    | 'Replaced'
+    | 'Reconnecting'
+    | 'Disconnected'
+    | 'IdentityInUse'
     | 'Refused'
-    | 'Elsewhere';
+    | 'ControlledByOtherPage';
   /** The error code with which the connector rejects the terminal. */
   readonly refusal?: string;
   readonly cards: readonly WalletCard[];
-  /** Absent with `Elsewhere`. */
+  /** Absent with `ControlledByOtherPage`. */
   readonly screen?: {
     readonly state: string;
     readonly lines: readonly string[];

@@ -1,12 +1,16 @@
 /** The page of an application: identity, sign-in, permissions and token commands. */
+import './applications.css';
 import { Button } from '@mantine/core';
 import type { Application } from '@switchyard/contract';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage } from '../../components/layout/query-content.tsx';
+import { CodeBlock } from '../../components/values/code-block.tsx';
 import { copyItem, nameItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { TruncatedName } from '../../components/values/values.tsx';
@@ -16,8 +20,7 @@ import { ApplicationActions } from './application-actions.tsx';
 import { applicationKindOf, type ManagingResource, managingResource } from './application-kinds.ts';
 import { useApplication, useRoles } from './application-queries.ts';
 import { PermissionList } from './role-field.tsx';
-import { TokenHelp } from './token-help.tsx';
-import './applications.css';
+import { type TokenEndpoints, tokenCommands } from './token-commands.ts';
 
 export default function ApplicationDetail() {
   const t = useTranslate('applications');
@@ -162,5 +165,41 @@ function Addresses({ addresses }: { readonly addresses: readonly string[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+function TokenHelp({ application }: { readonly application: Application }) {
+  const t = useTranslate('applications');
+  const { userDomainId } = useSession();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['realm', userDomainId],
+    queryFn: ({ signal }) =>
+      api.get<TokenEndpoints>(`/auth/realms/${userDomainId}/.well-known/openid-configuration`, {
+        signal,
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return null;
+  const usesSignIn = application.securityFlows.includes('AuthorizationCode');
+  const calls = tokenCommands(application, data, managingResource(application) === 'devices');
+  return (
+    <Panel title={t('panels.token')}>
+      <div className="sy-app-token">
+        <DescriptionList
+          items={[
+            copyItem(t('issuer'), data.issuer),
+            copyItem(t('tokenAddress'), data.token_endpoint),
+            copyItem(t('signInAddress'), usesSignIn ? data.authorization_endpoint : undefined),
+          ]}
+        />
+        {calls.map(({ name, text }) => (
+          <div key={name} className="sy-app-call">
+            <h3>{t(`calls.${name}`)}</h3>
+            <CodeBlock text={text} label={t(`calls.${name}`)} />
+          </div>
+        ))}
+      </div>
+    </Panel>
   );
 }

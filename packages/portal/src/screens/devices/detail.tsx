@@ -1,29 +1,31 @@
 /** The page of a device: connection, location, services and certificates. */
-import { Button } from '@mantine/core';
+import './devices.css';
+import { Button, TextInput } from '@mantine/core';
 import type { ConnectedDevice, PhysicalDevice } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage, QueryContent } from '../../components/layout/query-content.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { timeItem } from '../../components/values/description-items.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
+import { StateBadge } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { LabelList, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
-import { useVersionedEntity } from '../estate/estate-data.ts';
+import { reloadEstate, useVersionedEntity } from '../estate/estate-data.ts';
 import { LogicalDeviceServices, ParameterDelivery } from '../logical-devices/device-services.tsx';
 import { Certificates } from './certificates.tsx';
 import { ConnectionBadge } from './connection-badge.tsx';
 import { MoveDialog } from './move-dialog.tsx';
-import { TerminalClaim } from './terminal-claim.tsx';
 import { pollMs } from './use-live-connections.ts';
-import './devices.css';
 
 function useConnected(physicalDeviceId: string) {
   return useQuery({
@@ -189,5 +191,72 @@ export default function DevicePage() {
         </div>
       </div>
     </Page>
+  );
+}
+
+function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
+  const t = useTranslate('devices');
+  const mayClaim = useHasPermission('dev.write', 'prov.write');
+  const [isOpen, setOpen] = useState(false);
+  const { physicalDeviceId, claimStatus, claimMethod, claimedAt } = device;
+  const isClaimed = claimStatus === 'Claimed';
+  return (
+    <Panel title={t('claim.title')}>
+      <DescriptionList
+        items={[
+          [
+            t('status'),
+            <StateBadge key="status" state={claimStatus} tone={isClaimed ? 'good' : 'warn'}>
+              {t(`claim.states.${claimStatus}`)}
+            </StateBadge>,
+          ],
+          [t('claim.method'), claimMethod && t(`claim.methods.${claimMethod}`)],
+          timeItem(t('since'), claimedAt),
+        ]}
+      />
+      {!isClaimed && <p className="sy-nothing">{t('claim.text')}</p>}
+      {!isClaimed && mayClaim && (
+        <Button variant="default" onClick={() => setOpen(true)}>
+          {t('claim.open')}
+        </Button>
+      )}
+      {isOpen && (
+        <EnterCode address={estateApiUrls.claim(physicalDeviceId)} onClose={() => setOpen(false)} />
+      )}
+    </Panel>
+  );
+}
+
+function EnterCode({
+  address,
+  onClose,
+}: {
+  readonly address: string;
+  readonly onClose: () => void;
+}) {
+  const t = useTranslate('devices');
+  const [code, setCode] = useState('');
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={t('claim.open')}
+      confirm={t('claim.confirm')}
+      run={() => api.post(address, { body: { claimCode: code.trim() } })}
+      onDone={() => {
+        onClose();
+        showToast(t('claim.done'));
+        reloadEstate();
+      }}
+    >
+      <TextInput
+        label={t('claim.code')}
+        placeholder="K7QM-2F9X"
+        autoComplete="off"
+        maxLength={9}
+        value={code}
+        onChange={({ currentTarget }) => setCode(currentTarget.value)}
+      />
+    </ConfirmDialog>
   );
 }

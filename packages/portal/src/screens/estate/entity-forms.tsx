@@ -10,14 +10,18 @@ import { Page } from '../../components/layout/page.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { contractSections, linkSections } from '../acquirers/form-sections.ts';
-import { deviceFormSections, logicalDeviceFormSections } from '../devices/form-sections.ts';
-import { merchantSections } from '../merchants/form-sections.ts';
 import { CredentialsDialog } from '../points-of-sale/credentials-dialog.tsx';
-import { pointOfSaleFormSections } from '../points-of-sale/form-sections.ts';
-import { storeFormSections } from '../stores/form-sections.ts';
 import { type EstateKind, estateApiUrls } from './entity-kinds.ts';
 import { reloadEstate, useVersionedEntity } from './estate-data.ts';
+import {
+  contractSections,
+  deviceFormSections,
+  linkSections,
+  logicalDeviceFormSections,
+  merchantSections,
+  pointOfSaleFormSections,
+  storeFormSections,
+} from './form-sections.ts';
 
 type EntityForm = {
   /** The member of a response with the ID, which is also its name in the page address. */

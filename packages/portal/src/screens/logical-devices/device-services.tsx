@@ -101,8 +101,8 @@ function Delivery({ data }: { readonly data: DeviceDelivery }) {
     <>
       <DescriptionList
         items={[
-          [t('delivery.requested'), <DateTime key="requested" at={data.askedAt} />],
-          [t('delivery.notified'), <DateTime key="notified" at={data.toldAt} />],
+          [t('delivery.requested'), <DateTime key="requested" at={data.requestedAt} />],
+          [t('delivery.notified'), <DateTime key="notified" at={data.sentAt} />],
           [t('delivery.applied'), <DateTime key="applied" at={data.appliedAt} />],
           [t('delivery.failure'), data.failure?.reason],
         ]}

@@ -1,12 +1,17 @@
 /** The page of a provider's own service: declaration, customers, health and keys. */
+import '../services/services.css';
+import './provider-services.css';
 import { Button, Menu, Tabs } from '@mantine/core';
 import type { Service, ServiceRelease } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { usePathParam } from '../../app/url-params.ts';
 import type { Versioned } from '../../app/versioned-resources.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage, QueryContent } from '../../components/layout/query-content.tsx';
@@ -17,13 +22,10 @@ import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import type { RowsPage } from '../../table/row-store.ts';
 import { CodeList } from '../services/code-list.tsx';
-import { type LifecycleAction, LifecycleDialog, possibleActions } from './lifecycle-dialog.tsx';
+import { NewKeysDialog, type ServiceKeys } from './new-keys-dialog.tsx';
 import { ownServicesKey, serviceUrl, useOwnService } from './provider-service-queries.ts';
 import { ServerHealth } from './server-health.tsx';
 import { ServiceUses } from './service-uses.tsx';
-import { SigningKeys } from './signing-keys.tsx';
-import '../services/services.css';
-import './provider-services.css';
 
 const tabs = ['about', 'uses', 'health', 'keys'] as const;
 const maxReleases = 20;
@@ -200,5 +202,88 @@ function Releases({ serviceId }: { readonly serviceId: string }) {
         }
       </QueryContent>
     </Panel>
+  );
+}
+
+function SigningKeys({ service }: { readonly service: Service }) {
+  const t = useTranslate('provider-services');
+  const mayRenew = useHasPermission('svc.write');
+  const [isRenewing, setRenewing] = useState(false);
+  const [keys, setKeys] = useState<ServiceKeys | undefined>(undefined);
+  const renew = (
+    <Button variant="default" size="compact-sm" onClick={() => setRenewing(true)}>
+      {t('keys.renew')}
+    </Button>
+  );
+  return (
+    <Panel title={t('keys.title')} actions={mayRenew && renew}>
+      <p className="sy-service-text-long">{t('keys.text')}</p>
+      <DescriptionList
+        items={[
+          [t('keys.server'), service.spiUrl ?? t('noServer')],
+          [t('keys.header'), 'webhook-signature'],
+          [t('keys.schemes'), 'v1 (HMAC-SHA256), v1a (Ed25519)'],
+        ]}
+      />
+      <ConfirmDialog
+        isOpen={isRenewing}
+        onClose={() => setRenewing(false)}
+        title={t('keys.renewTitle')}
+        confirm={t('keys.renew')}
+        run={(idempotencyKey) =>
+          api.post<ServiceKeys>(`${serviceUrl(service.serviceId)}/secret`, { idempotencyKey })
+        }
+        onDone={(made) => {
+          setRenewing(false);
+          setKeys(made);
+        }}
+      >
+        <p className="sy-dialogue-text">{t('keys.renewText')}</p>
+      </ConfirmDialog>
+      {keys !== undefined && <NewKeysDialog keys={keys} onClose={() => setKeys(undefined)} />}
+    </Panel>
+  );
+}
+
+type LifecycleAction = 'publish' | 'retire' | 'remove';
+
+/** The actions that the status of the service allows. */
+function possibleActions({ status, unpublishedChanges }: Service): readonly LifecycleAction[] {
+  if (status === 'Draft') return ['publish', 'remove'];
+  if (status === 'Retired') return [];
+  return unpublishedChanges === true ? ['publish', 'retire'] : ['retire'];
+}
+
+function LifecycleDialog({
+  action,
+  versioned: { body: service, etag },
+  onClose,
+}: {
+  readonly action: LifecycleAction;
+  readonly versioned: Versioned<Service>;
+  readonly onClose: () => void;
+}) {
+  const t = useTranslate('provider-services');
+  const navigate = useNavigate();
+  const path = serviceUrl(service.serviceId);
+  // Another user may have changed the service.
+  const headers = { 'if-match': etag };
+  return (
+    <ActionDialog
+      t={t}
+      action={action}
+      values={{ name: service.name }}
+      isDangerous={action !== 'publish'}
+      run={() =>
+        action === 'remove'
+          ? api.delete(path, { headers })
+          : api.post(`${path}/${action}`, { headers })
+      }
+      onClose={onClose}
+      onDone={() => {
+        if (action === 'remove') void navigate({ to: '/own-services' });
+        reloadData('own-services');
+      }}
+    />
   );
 }

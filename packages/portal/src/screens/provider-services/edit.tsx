@@ -1,5 +1,7 @@
 /** The form that declares a service or edits its draft. */
-import { Button } from '@mantine/core';
+import '../services/services.css';
+import './provider-services.css';
+import { Button, FileInput } from '@mantine/core';
 import { defined, type Service, type ServiceWithSecret } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
@@ -24,10 +26,9 @@ import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { ServiceLogo } from '../services/service-logo.tsx';
 import { catalogUrl } from '../services/service-queries.ts';
-import { LogoField } from './logo-field.tsx';
 import { NewKeysDialog, type ServiceKeys } from './new-keys-dialog.tsx';
 import { serviceUrl, useOwnService } from './provider-service-queries.ts';
-import type { Logo } from './read-logo.ts';
+import { type Logo, logoTypes, readLogo } from './read-logo.ts';
 import {
   catalogueFields,
   jsonExamples,
@@ -35,8 +36,6 @@ import {
   serverFields,
   serviceFields,
 } from './service-sections.ts';
-import '../services/services.css';
-import './provider-services.css';
 
 export default function EditService() {
   const t = useTranslate('provider-services');
@@ -182,6 +181,46 @@ function Preview({ form, logo }: { readonly form: Form; readonly logo: Logo }) {
         <Panel title={t('previewForm')}>
           <SchemaForm schema={schema} values={values} onChange={setValues} path="preview" />
         </Panel>
+      )}
+    </div>
+  );
+}
+
+function LogoField({
+  name,
+  logo,
+  error,
+  onChange,
+}: {
+  readonly name: string;
+  readonly logo: Logo;
+  readonly error: string | undefined;
+  readonly onChange: (logo: Logo) => void;
+}) {
+  const t = useTranslate('provider-services');
+  const [isRefused, setRefused] = useState(false);
+  async function readFile(file: File | null): Promise<void> {
+    const next = file === null ? undefined : await readLogo(file);
+    setRefused(file !== null && next === undefined);
+    if (file === null || next !== undefined) onChange(next);
+  }
+  return (
+    <div className="sy-declaration-logo">
+      <ServiceLogo service={{ name: name || '?', ...(logo && { logo }) }} />
+      <FileInput
+        label={t('fields.logo')}
+        description={t('hints.logo')}
+        accept={logoTypes.join(',')}
+        placeholder={t('chooseFile')}
+        clearable
+        clearButtonProps={{ 'aria-label': t('removeLogo') }}
+        error={isRefused ? t('logoRefused') : error}
+        onChange={(file) => void readFile(file)}
+      />
+      {logo !== undefined && (
+        <Button variant="default" size="compact-sm" onClick={() => onChange(undefined)}>
+          {t('removeLogo')}
+        </Button>
       )}
     </div>
   );

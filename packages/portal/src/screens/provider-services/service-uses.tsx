@@ -1,7 +1,12 @@
 /** The organisations and activations that use a service, with open requests. */
-import { Button } from '@mantine/core';
+import { Button, SegmentedControl, Textarea } from '@mantine/core';
 import type { Service, ServiceUse } from '@switchyard/contract';
 import { useState } from 'react';
+import { errorsByField } from '../../api/api-errors.ts';
+import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { ShortId } from '../../components/values/values.tsx';
 import { translatedOptions } from '../../filters/filter-options.ts';
@@ -10,7 +15,7 @@ import { useHasPermission } from '../../session/use-session.ts';
 import { numberColumn, textColumn, timeColumn } from '../../table/columns.tsx';
 import type { Column } from '../../table/data-table.tsx';
 import { ResourceList } from '../../table/resource-list.tsx';
-import { ActivationAnswer } from './activation-answer.tsx';
+import { catalogUrl } from '../services/service-queries.ts';
 import { serviceUrl } from './provider-service-queries.ts';
 
 const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'];
@@ -94,5 +99,64 @@ export function ServiceUses({ service: { serviceId } }: { readonly service: Serv
       />
       {use !== undefined && <ActivationAnswer use={use} onClose={() => setUse(undefined)} />}
     </div>
+  );
+}
+
+type Word = 'Accepted' | 'Refused';
+
+function ActivationAnswer({
+  use,
+  onClose,
+}: {
+  readonly use: ServiceUse;
+  readonly onClose: () => void;
+}) {
+  const t = useTranslate('provider-services');
+  const { organizationId, activationId, handshakeId, organizationName } = use;
+  const [status, setStatus] = useState<Word>('Accepted');
+  const [reason, setReason] = useState('');
+  const [fault, setFault] = useState<unknown>(undefined);
+  const path = `${catalogUrl}/organizations/${organizationId}/activations/${activationId}/answer`;
+  const why = status === 'Refused' && reason.trim() !== '' ? { reason: reason.trim() } : {};
+  return (
+    <ConfirmDialog
+      isOpen
+      isDangerous={status === 'Refused'}
+      onClose={onClose}
+      title={t('answer.title', { name: organizationName ?? organizationId })}
+      confirm={t(`answer.do.${status}`)}
+      onFault={setFault}
+      inlineErrorFields={['reason']}
+      run={() => api.post(path, { body: { handshakeId, status, ...why } })}
+      onDone={() => {
+        reloadData('service-uses', 'own-services');
+        showToast(t(`answer.done.${status}`));
+        onClose();
+      }}
+    >
+      <p className="sy-dialogue-text">{t('answer.text')}</p>
+      <SegmentedControl
+        fullWidth
+        aria-label={t('uses.answer')}
+        data={(['Accepted', 'Refused'] as const).map((value) => ({
+          value,
+          label: t(`answer.choice.${value}`),
+        }))}
+        value={status}
+        onChange={(value) => setStatus(value as Word)}
+      />
+      {status === 'Refused' && (
+        <Textarea
+          label={t('answer.reason')}
+          description={t('answer.reasonText')}
+          maxLength={500}
+          autosize
+          minRows={2}
+          value={reason}
+          error={errorsByField(fault)['reason']}
+          onChange={({ currentTarget }) => setReason(currentTarget.value)}
+        />
+      )}
+    </ConfirmDialog>
   );
 }

@@ -1,11 +1,23 @@
 /** Lists the activations of a service: merchants, then stores, then logical devices. */
-import { Button } from '@mantine/core';
-import type { Service, ServicePlace, ServiceStateList } from '@switchyard/contract';
+import { Button, Checkbox } from '@mantine/core';
+import type {
+  ActivationLevel,
+  Service,
+  ServiceActivation,
+  ServicePlace,
+  ServiceStateList,
+} from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Query } from '../../api/client.ts';
+import { errorsByField } from '../../api/api-errors.ts';
+import { api, type Query } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { type FormValues, schemaFields } from '../../components/forms/schema-fields.ts';
+import { SchemaForm } from '../../components/forms/schema-form.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Panel } from '../../components/layout/page.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { TruncatedName } from '../../components/values/values.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
@@ -13,7 +25,6 @@ import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useHasPermission, useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
 import { ResourceList } from '../../table/resource-list.tsx';
-import { ActivationDialog, type ActivationTarget } from './activation-dialog.tsx';
 import { catalogUrl, useActivationDecision, useServicePlaces } from './service-queries.ts';
 
 type ParentScope = { readonly merchantId?: string; readonly storeId?: string };
@@ -217,5 +228,115 @@ function ParentPath({
         </Button>
       )}
     </div>
+  );
+}
+
+type ActivationTarget = {
+  readonly level: ActivationLevel;
+  readonly entityId: string;
+  readonly name: string;
+  /** True to activate, false to deactivate. */
+  readonly isOn: boolean;
+};
+
+type Props = {
+  readonly service: Service;
+  readonly target: ActivationTarget;
+  readonly onClose: () => void;
+  /** Called after the activation is stored or sent to the provider. */
+  readonly onDone: (activation: ServiceActivation) => void;
+};
+
+function useAfterwards({ onClose, onDone }: Pick<Props, 'onClose' | 'onDone'>) {
+  const t = useTranslate('services');
+  return (activation: ServiceActivation) => {
+    const { status } = activation;
+    reloadData('service-places', 'services');
+    showToast(t(`switch.done.${status}`), status === 'Refused' ? 'bad' : 'good');
+    onDone(activation);
+    onClose();
+  };
+}
+
+function ActivationDialog(props: Props) {
+  return props.target.isOn ? <ActivateDialog {...props} /> : <DeactivateDialog {...props} />;
+}
+
+function ActivateDialog({ service, target, ...after }: Props) {
+  const t = useTranslate('services');
+  const { level, entityId, name } = target;
+  const onDone = useAfterwards(after);
+  const [parameters, setParameters] = useState<FormValues>({});
+  const [includesExisting, setIncludes] = useState(true);
+  const [fault, setFault] = useState<unknown>(undefined);
+  const schema = service.activationParameters;
+  const fields = schemaFields(schema);
+  const takesMore = level !== 'LogicalDevice';
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={after.onClose}
+      title={t('switch.onTitle', { service: service.name })}
+      confirm={t('switch.on')}
+      onFault={setFault}
+      inlineErrorFields={fields.map((field) => `parameters.${field.name}`)}
+      run={(idempotencyKey) =>
+        api.post<ServiceActivation>(`${catalogUrl}/activations`, {
+          idempotencyKey,
+          body: {
+            serviceId: service.serviceId,
+            level,
+            entityId,
+            ...(fields.length === 0 ? {} : { parameters }),
+            ...(takesMore ? { includesExisting } : {}),
+          },
+        })
+      }
+      onDone={onDone}
+    >
+      <p className="sy-dialogue-text sy-broken">
+        {t(`switch.at.${level}`, { name })} {t('switch.asked')}
+      </p>
+      <SchemaForm
+        schema={schema}
+        values={parameters}
+        onChange={setParameters}
+        faults={errorsByField(fault)}
+        path="parameters"
+      />
+      {takesMore && (
+        <Checkbox
+          label={t('switch.includes')}
+          description={t('switch.includesText')}
+          checked={includesExisting}
+          onChange={({ currentTarget }) => setIncludes(currentTarget.checked)}
+        />
+      )}
+    </ConfirmDialog>
+  );
+}
+
+function DeactivateDialog({ service, target, ...after }: Props) {
+  const t = useTranslate('services');
+  const { level, entityId, name } = target;
+  const onDone = useAfterwards(after);
+  return (
+    <ConfirmDialog
+      isOpen
+      isDangerous
+      onClose={after.onClose}
+      title={t('switch.offTitle', { service: service.name })}
+      confirm={t('switch.off')}
+      run={() =>
+        api.post<ServiceActivation>(`${catalogUrl}/deactivations`, {
+          body: { serviceId: service.serviceId, level, entityId },
+        })
+      }
+      onDone={onDone}
+    >
+      <p className="sy-dialogue-text sy-broken">
+        {t(`switch.at.${level}`, { name })} {t(`switch.offText.${level}`)}
+      </p>
+    </ConfirmDialog>
   );
 }

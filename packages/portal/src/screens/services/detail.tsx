@@ -1,11 +1,21 @@
 /** The page of a catalogue service: description, subscription and activations. */
-import { Button } from '@mantine/core';
-import type { Service, ServiceActivation } from '@switchyard/contract';
+import './services.css';
+import { Button, Select } from '@mantine/core';
+import type {
+  Service,
+  ServiceActivation,
+  ServicePackage,
+  Subscription,
+} from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
 import { usePathParam } from '../../app/url-params.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage } from '../../components/layout/query-content.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { copyItem, timeItem } from '../../components/values/description-items.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime } from '../../components/values/values.tsx';
@@ -15,6 +25,8 @@ import { ActivationList } from './activation-list.tsx';
 import { CodeList } from './code-list.tsx';
 import { ServiceLogo } from './service-logo.tsx';
 import {
+  catalogUrl,
+  type PackageOffers,
   useMerchantServicePlaces,
   useOffers,
   useOwnActivations,
@@ -26,8 +38,6 @@ import {
   statusTones,
   subscribedServiceIds,
 } from './service-status.ts';
-import { SubscribeDialog } from './subscribe-dialog.tsx';
-import './services.css';
 
 const noOffers = { packages: [], subscriptions: [] };
 
@@ -170,5 +180,74 @@ function ActivationPanel({ activation }: { readonly activation: ServiceActivatio
         ]}
       />
     </Panel>
+  );
+}
+
+const newPackage = 'own';
+
+/** The packages that contain the service. */
+function choicesOf({ packages }: PackageOffers, serviceId: string): ServicePackage[] {
+  return packages.filter(
+    ({ status, serviceIds }) => status === 'Enabled' && serviceIds.includes(serviceId),
+  );
+}
+
+function SubscribeDialog({
+  service,
+  offers,
+  onClose,
+}: {
+  readonly service: Service;
+  readonly offers: PackageOffers;
+  readonly onClose: () => void;
+}) {
+  const t = useTranslate('services');
+  const choices = choicesOf(offers, service.serviceId);
+  const [chosen, setChosen] = useState(choices[0]?.packageId ?? newPackage);
+  /** The package of an earlier attempt that failed after its creation. */
+  const [made, setMade] = useState<string | undefined>(undefined);
+
+  async function packageId(key: string): Promise<string> {
+    if (chosen !== newPackage) return chosen;
+    if (made !== undefined) return made;
+    const body = { name: service.name, serviceIds: [service.serviceId] };
+    const { packageId: id } = await api.post<ServicePackage>(`${catalogUrl}/packages`, {
+      body,
+      idempotencyKey: `${key}:package`,
+    });
+    setMade(id);
+    return id;
+  }
+
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={t('subscribe.title', { service: service.name })}
+      confirm={t('subscribe.do')}
+      run={async (idempotencyKey) =>
+        api.post<Subscription>(`${catalogUrl}/subscriptions`, {
+          body: { packageId: await packageId(idempotencyKey) },
+          idempotencyKey,
+        })
+      }
+      onDone={() => {
+        reloadData('services');
+        showToast(t('subscribe.done'));
+        onClose();
+      }}
+    >
+      <p className="sy-dialogue-text">{t('subscribe.text')}</p>
+      <Select
+        label={t('subscribe.package')}
+        allowDeselect={false}
+        data={[
+          ...choices.map(({ packageId: value, name }) => ({ value, label: name })),
+          { value: newPackage, label: t('subscribe.own') },
+        ]}
+        value={chosen}
+        onChange={(value) => setChosen(value ?? newPackage)}
+      />
+    </ConfirmDialog>
   );
 }

@@ -1,5 +1,5 @@
 /** The list of packages and subscriptions. */
-
+import './services.css';
 import { Button, Menu, Table } from '@mantine/core';
 import {
   defined,
@@ -9,17 +9,21 @@ import {
 } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { reloadData } from '../../app/reload-data.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { FormInputs, useForm } from '../../components/forms/form.tsx';
+import type { Field } from '../../components/forms/form-fields.ts';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { type PackageAction, PackageActionDialog } from './package-action-dialog.tsx';
-import { PackageForm } from './package-form.tsx';
-import { useOffers, useServices } from './service-queries.ts';
-import './services.css';
+import { catalogUrl, useOffers, useServices } from './service-queries.ts';
 
 type Doing =
   | { readonly verb: 'edit'; readonly servicePackage: ServicePackage | undefined }
@@ -190,5 +194,101 @@ function PackageMenu({
         ))}
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+type PackageAction = 'subscribe' | 'end' | 'enable' | 'disable' | 'remove';
+
+function PackageActionDialog({
+  verb,
+  servicePackage,
+  subscription,
+  onClose,
+}: {
+  readonly verb: PackageAction;
+  readonly servicePackage: ServicePackage;
+  readonly subscription?: Subscription;
+  readonly onClose: () => void;
+}) {
+  const t = useTranslate('services');
+  const { packageId, name } = servicePackage;
+  const address = `${catalogUrl}/packages/${packageId}`;
+  const put = (status: ServicePackage['status']) =>
+    api.put(address, { body: { ...servicePackage, status } });
+  const changes: Readonly<Record<PackageAction, (key: string) => Promise<unknown>>> = {
+    subscribe: (idempotencyKey) =>
+      api.post(`${catalogUrl}/subscriptions`, { body: { packageId }, idempotencyKey }),
+    end: () => api.delete(`${catalogUrl}/subscriptions/${subscription?.subscriptionId}`),
+    enable: () => put('Enabled'),
+    disable: () => put('Disabled'),
+    remove: () => api.delete(address),
+  };
+  return (
+    <ActionDialog
+      t={(key, values) => t(`packages.${key}`, values)}
+      action={verb}
+      values={{ name }}
+      isDangerous={verb === 'end' || verb === 'remove'}
+      run={changes[verb]}
+      onClose={onClose}
+      onDone={() => reloadData('services')}
+    />
+  );
+}
+
+const servicesMost = 50;
+
+function PackageForm({
+  servicePackage,
+  services,
+  onClose,
+}: {
+  /** If undefined, the form creates a package. */
+  readonly servicePackage: ServicePackage | undefined;
+  readonly services: readonly Service[];
+  readonly onClose: () => void;
+}) {
+  const t = useTranslate('services');
+  const choices = services.filter(
+    ({ serviceId, status }) =>
+      status === 'Published' || servicePackage?.serviceIds.includes(serviceId) === true,
+  );
+  const fields: readonly Field[] = [
+    { name: 'name', kind: 'text', max: 100, isRequired: true },
+    { name: 'description', kind: 'paragraph', max: 500 },
+    {
+      name: 'serviceIds',
+      kind: 'choices',
+      maxItems: servicesMost,
+      options: choices.map(({ serviceId, name }) => ({ value: serviceId, label: name })),
+      isRequired: true,
+      isSearchable: true,
+    },
+  ];
+  const form = useForm(() => fields, {
+    before: servicePackage,
+    unchanged: servicePackage && { status: servicePackage.status },
+  });
+  const { body } = form;
+  return (
+    <ConfirmDialog
+      {...form.confirmProps}
+      isOpen
+      onClose={onClose}
+      title={t(servicePackage === undefined ? 'packages.add' : 'packages.editTitle')}
+      confirm={t('packages.save')}
+      run={(idempotencyKey) =>
+        servicePackage === undefined
+          ? api.post<ServicePackage>(`${catalogUrl}/packages`, { body, idempotencyKey })
+          : api.put<ServicePackage>(`${catalogUrl}/packages/${servicePackage.packageId}`, { body })
+      }
+      onDone={() => {
+        reloadData('services');
+        showToast(t('packages.saved'));
+        onClose();
+      }}
+    >
+      <FormInputs form={form} t={(key) => t(`packages.${key}`)} />
+    </ConfirmDialog>
   );
 }

@@ -1,5 +1,5 @@
 /** The page of a store: profile, logical devices, devices, points of sale and settings. */
-import type { Store } from '@switchyard/contract';
+import type { LogicalDevice, Store } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
@@ -7,8 +7,9 @@ import { PendingPage } from '../../components/layout/query-content.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
+import { textColumn, timeColumn } from '../../table/columns.tsx';
 import { DeviceCountsPanel } from '../devices/device-counts.tsx';
-import { DeviceList } from '../devices/device-list.tsx';
+import { DeviceList } from '../devices/list.tsx';
 import {
   LabelList,
   PageTabs,
@@ -21,10 +22,10 @@ import {
 import { EntityActions } from '../estate/entity-actions.tsx';
 import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useVersionedEntity } from '../estate/estate-data.ts';
+import { EstateList } from '../estate/estate-list.tsx';
 import { NewButton } from '../estate/new-button.tsx';
 import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
-import { PointOfSaleList } from '../points-of-sale/point-of-sale-list.tsx';
-import { LogicalDeviceList } from './logical-device-list.tsx';
+import { PointOfSaleList } from '../points-of-sale/list.tsx';
 
 const lists = new Set(['places', 'devices', 'pointsOfSale']);
 
@@ -119,5 +120,30 @@ export default function StorePage() {
     >
       <PageTabs label={name} tabs={tabs} open={open} onOpen={onOpen} />
     </Page>
+  );
+}
+
+function LogicalDeviceList({ storeId }: { readonly storeId: string }) {
+  const t = useTranslate('estate');
+  return (
+    <EstateList<LogicalDevice>
+      kind="place"
+      path={estateApiUrls.places}
+      icon="terminal"
+      columns={[
+        textColumn(t('fields.name'), ({ name }) => name, 'lead'),
+        {
+          header: t('hardware.title'),
+          cardPosition: 'sub',
+          cell: ({ physicalDeviceIds: { length } }) =>
+            length === 0 ? t('hardware.none') : t('hardware.count', { count: length }),
+        },
+        textColumn(t('fields.externalId'), ({ externalId }) => externalId),
+        timeColumn(t('created'), ({ createdAt }) => createdAt),
+      ]}
+      rowKey={({ logicalDeviceId }) => logicalDeviceId}
+      rowTo={({ logicalDeviceId }) => `/places/${logicalDeviceId}`}
+      within={{ storeId }}
+    />
   );
 }

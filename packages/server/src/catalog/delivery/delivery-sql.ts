@@ -211,9 +211,9 @@ export function toDeliveryView(
   const time = (at: Date) => isoTime(at.getTime());
   const { failed_version, failed_reason: reason, failed_at } = row;
   return {
-    ...(row.asked_at === null ? {} : { askedAt: time(row.asked_at) }),
-    ...(row.told_version === null ? {} : { toldVersion: row.told_version }),
-    ...(row.told_at === null ? {} : { toldAt: time(row.told_at) }),
+    ...(row.asked_at === null ? {} : { requestedAt: time(row.asked_at) }),
+    ...(row.told_version === null ? {} : { sentVersion: row.told_version }),
+    ...(row.told_at === null ? {} : { sentAt: time(row.told_at) }),
     ...(row.applied_version === null ? {} : { appliedVersion: row.applied_version }),
     ...(row.applied_at === null ? {} : { appliedAt: time(row.applied_at) }),
     ...(failed_version === null || failed_at === null

@@ -6,6 +6,7 @@ import {
   type DeviceConnection,
   type DeviceCounts,
   defined,
+  formatTsn,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, parseTimestamp } from '../../http/index.ts';
 import {
@@ -15,7 +16,6 @@ import {
   isoTime,
   toRecords,
 } from '../../platform/index.ts';
-import { formatTsn } from '../../provisioning/index.ts';
 import { type Backplane, BackplaneError } from '../nodes/backplane.ts';
 import { deviceKeyOf } from './connector-devices.ts';
 

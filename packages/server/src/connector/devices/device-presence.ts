@@ -1,5 +1,5 @@
 // Stores in the database which devices are connected; the lease of a dead node expires.
-import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import { type Clock, type Database, isoTime, type Log } from '../../platform/index.ts';
 
 /** A node renews its leases twice in this time. */
 const leaseMs = 150_000;
@@ -146,6 +146,30 @@ export function createPresenceStore({ database, clock, node }: Deps) {
           return [id, { physicalDeviceId: id, isOnline, lastSeenAt: seen.getTime() }];
         }),
       );
+    },
+  };
+}
+
+/**
+ * Stores in the background that devices have disconnected.
+ *
+ * @example const recorder = createDisconnectRecorder(presence, log); recorder.record(device, connectionId);
+ */
+export function createDisconnectRecorder(presence: Pick<PresenceStore, 'disconnect'>, log: Log) {
+  const pendingWrites = new Set<Promise<void>>();
+  return {
+    record(...[device, connectionId]: Parameters<PresenceStore['disconnect']>): void {
+      const write = presence
+        .disconnect(device, connectionId)
+        .catch((error: unknown) => {
+          log.error({ err: error }, 'the server could not store that a device went offline');
+        })
+        .finally(() => pendingWrites.delete(write));
+      pendingWrites.add(write);
+    },
+    /** Resolves when all pending writes have finished. */
+    async waitForIdle(): Promise<void> {
+      await Promise.all(pendingWrites);
     },
   };
 }

@@ -1,5 +1,5 @@
 // Publishes events for devices that have connected or disconnected for a minimum time.
-import { defined } from '@switchyard/contract';
+import { defined, formatTsn } from '@switchyard/contract';
 import {
   type Clock,
   createPoller,
@@ -11,7 +11,6 @@ import {
   type Poller,
   toRecords,
 } from '../../platform/index.ts';
-import { formatTsn } from '../../provisioning/index.ts';
 import type { ConnectorTimes } from '../runtime/connector-settings.ts';
 import { leaseRenewalMs } from './device-presence.ts';
 
@@ -36,7 +35,7 @@ const publishText = `WITH came AS (
     SELECT organization_id, physical_device_id FROM device_presence
     WHERE $5 AND told_online AND online_until <= $1 AND told_at <= $3
     ORDER BY online_until LIMIT $4 FOR UPDATE SKIP LOCKED
-  ), told AS (
+  ), changed AS (
     UPDATE device_presence p SET told_online = NOT p.told_online, told_at = $1,
       told_since = CASE WHEN p.online_until <= $1 THEN p.online_until ELSE p.since END,
       changes = p.changes + 1
@@ -49,7 +48,7 @@ const publishText = `WITH came AS (
   SELECT organization_id, gen_random_uuid(),
     CASE WHEN told_online THEN 'device.online' ELSE 'device.offline' END,
     physical_device_id, changes, $1
-  FROM told RETURNING subject_id`;
+  FROM changed RETURNING subject_id`;
 
 type Deps = {
   readonly database: Database;

@@ -195,14 +195,14 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
         offlineRejection;
       const rejection = readRejection(answer as Message);
       if (rejection === undefined) return answer as unknown as ClaimResult;
-      const leftMs = waitUntil - clock.now();
-      if (leftMs <= 0 || signal.aborted || rejection.code === 'takeover_refused') {
+      const remainingMs = waitUntil - clock.now();
+      if (remainingMs <= 0 || signal.aborted || rejection.code === 'takeover_refused') {
         const retryAfterSeconds = Math.ceil(rejection.retryAfterMs / 1000);
         throw new ConnectorFault(rejection.code satisfies ConnectorFaultCode, {
           retryAfterSeconds,
         });
       }
-      await waitForChange(key, leftMs, signal);
+      await waitForChange(key, remainingMs, signal);
     }
   }
 

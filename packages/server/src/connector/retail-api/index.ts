@@ -10,7 +10,7 @@ import { createRetailTerminals } from './retail-terminals.ts';
 import { createMessageSender } from './send-message.ts';
 import { createTerminalSessionPool } from './terminal-session-pool.ts';
 
-export { retailEvents } from './message-events.ts';
+export { retailEvents } from './message-store.ts';
 export type { RetailTimes } from './retail-dependencies.ts';
 
 type RetailApi = {

@@ -9,12 +9,13 @@ import {
   encryptBytes,
   type Ids,
   isoTime,
+  type OutboxEventMapper,
   toRecords,
 } from '../../platform/index.ts';
 import type { AssignedTerminal } from '../devices/connector-devices.ts';
 
 /** A message before the server sends it. */
-export type NewMessage = {
+type NewMessage = {
   readonly terminal: AssignedTerminal;
   readonly serviceId: string;
   readonly saleId: string;
@@ -71,7 +72,7 @@ const completeText = `WITH settled AS (
       response = $8, settled_at = $1
     WHERE organization_id = $2 AND message_id = $3 AND status IN ('Waiting', 'Sent')
     RETURNING organization_id, message_id, is_published
-  ), told AS (${publishText})
+  ), published AS (${publishText})
   SELECT message_id FROM settled`;
 
 /** Ends the messages of processes that died in between. */
@@ -82,7 +83,7 @@ const expireText = `WITH due AS (
     UPDATE retail_messages AS m SET status = 'Failed', fault = 'timeout', settled_at = $1
     FROM due WHERE m.organization_id = due.organization_id AND m.message_id = due.message_id
     RETURNING m.organization_id, m.message_id, m.is_published
-  ), told AS (${publishText})
+  ), published AS (${publishText})
   SELECT message_id FROM settled`;
 
 const deleteText = `DELETE FROM retail_messages WHERE (organization_id, message_id) IN (
@@ -235,3 +236,27 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       (await database.query(deleteText, [oldest(), limit])).length,
   };
 }
+
+type EventRecord = { outboxId: string; merchantId: string; [member: string]: unknown };
+
+const readEventDataText = `SELECT r.outbox_id, m.message_id, m.merchant_id, m.store_id, m.logical_device_id AS device_id,
+    m.sale_id, m.service_id, m.category, m.status, m.result, m.error_condition, m.fault
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, message_id, outbox_id)
+  JOIN retail_messages AS m ON m.organization_id = r.organization_id
+    AND m.message_id = r.message_id`;
+
+/** Reads the data of a batch with one query. */
+export const retailEvents: OutboxEventMapper = {
+  prefix: 'retail.',
+  async read(rows, trx) {
+    const values = [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.subjectId),
+      rows.map((row) => row.outboxId),
+    ];
+    const events = toRecords<EventRecord>(await trx.query(readEventDataText, values));
+    return new Map(
+      events.map(({ outboxId, merchantId, ...data }) => [outboxId, { merchantId, data }]),
+    );
+  },
+};

@@ -25,11 +25,31 @@ import { isoTime } from '../../platform/index.ts';
 import type { PosCaller } from '../pos/claim-requests.ts';
 import { withProblems } from '../protocol/fault-to-problem.ts';
 import { completionTopic } from './completion-topic.ts';
-import { exampleMessage } from './example-message.ts';
 import { retailBase as base, messagePath } from './message-url.ts';
 import type { RetailApiDeps } from './retail-dependencies.ts';
 import { messageScopeOf, type RetailTerminals } from './retail-terminals.ts';
 import type { MessageCall, MessageSender } from './send-message.ts';
+
+// The example message of the API documentation: a payment of 12.50 EUR.
+export const exampleMessage = JSON.stringify({
+  SaleToPOIRequest: {
+    MessageHeader: {
+      ProtocolVersion: '3.0',
+      MessageClass: 'Service',
+      MessageCategory: 'Payment',
+      MessageType: 'Request',
+      ServiceID: '4711',
+      SaleID: 'till-3',
+      POIID: 'AXIUM_DX8000-12345678',
+    },
+    PaymentRequest: {
+      SaleData: {
+        SaleTransactionID: { TransactionID: 'order-1', TimeStamp: '2026-03-01T12:30:00.000Z' },
+      },
+      PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: 12.5 } },
+    },
+  },
+});
 
 const tags = ['Retail API'] as const;
 const rateLimit = 'payments';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
-import { exampleMessage } from './example-message.ts';
+import { exampleMessage } from './retail-routes.ts';
 import { createMessageSender, type MessageCall } from './send-message.ts';
 
 /** The limit for each client of a process. */

@@ -264,22 +264,22 @@ describe('a device that goes to another node', () => {
     const resumableMessage: Message = {
       kind: 'resumableSession',
       order: 1,
-      leftMs: 3_600_000,
+      remainingMs: 3_600_000,
       tokenHash: 'ab'.repeat(32),
       sessionId: 's'.repeat(43),
-      spot: { merchantId: 'm', storeId: 's', logicalDeviceId: 'l' },
+      assignment: { merchantId: 'm', storeId: 's', logicalDeviceId: 'l' },
       claimant: { owner: 'other', organizationId: 'o', clientId: 'k' },
     };
     backplane.publish(topic, resumableMessage);
     registry.addConnection(device, peerOf().peer, { connectionId: 'b', order: 2 });
     for (const harm of [
       { order: 2 },
-      { leftMs: 0 },
-      { leftMs: 'long' },
+      { remainingMs: 0 },
+      { remainingMs: 'long' },
       { tokenHash: 'ab' },
       { sessionId: '' },
-      { spot: undefined },
-      { spot: { merchantId: 'm', storeId: 's2', logicalDeviceId: 'l' } },
+      { assignment: undefined },
+      { assignment: { merchantId: 'm', storeId: 's2', logicalDeviceId: 'l' } },
       { claimant: undefined },
       { claimant: { owner: 1 } },
     ]) {

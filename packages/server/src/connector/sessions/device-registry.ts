@@ -8,7 +8,7 @@ import {
   isSameAssignment,
 } from '../devices/connector-devices.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
-import { createDisconnectRecorder } from '../devices/record-disconnects.ts';
+import { createDisconnectRecorder } from '../devices/device-presence.ts';
 import { createBufferBudget } from '../forwarding/resume-buffer.ts';
 import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import type { Backplane, Message } from '../nodes/backplane.ts';
@@ -130,7 +130,7 @@ export function createDeviceRegistry(deps: Deps) {
   /** The keys are session identifiers, which are the secret part of the session addresses. */
   const sessions = new Map<string, DeviceEntry>();
   const bufferBudget = createBufferBudget();
-  const disconnectRecorder = createDisconnectRecorder({ presence, log });
+  const disconnectRecorder = createDisconnectRecorder(presence, log);
   const addresses = createSessionAddresses({
     sessions,
     endSession,

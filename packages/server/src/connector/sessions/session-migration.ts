@@ -12,14 +12,14 @@ const ResumableSessionMessage = Type.Object({
   /** The registration number at this node; only a node with a newer registration has the device. */
   order: Type.Number(),
   /** The assignment of the device at that time; the claim is not valid for another assignment. */
-  spot: Type.Object({
+  assignment: Type.Object({
     merchantId: Type.String(),
     storeId: Type.String(),
     logicalDeviceId: Type.String(),
   }),
   sessionId: Type.String({ pattern: '^[A-Za-z0-9_-]{22,128}$' }),
   tokenHash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  leftMs: Type.Number({ exclusiveMinimum: 0 }),
+  remainingMs: Type.Number({ exclusiveMinimum: 0 }),
   claimant: Type.Object({
     owner: Type.String(),
     organizationId: Type.String(),
@@ -41,7 +41,7 @@ export function resumableSessionNodeMessage(
   return {
     kind: 'resumableSession',
     order,
-    spot: { merchantId, storeId, logicalDeviceId },
+    assignment: { merchantId, storeId, logicalDeviceId },
     ...resumableSession,
   };
 }
@@ -53,9 +53,9 @@ export function readResumableSession(
   waitMaxMs: number,
 ): ResumableSession | undefined {
   if (!Check(ResumableSessionMessage, message) || message.order >= order) return undefined;
-  if (!isSameAssignment(message.spot, device)) return undefined;
+  if (!isSameAssignment(message.assignment, device)) return undefined;
   const { sessionId, tokenHash, claimant } = message;
-  return { sessionId, tokenHash, claimant, leftMs: Math.min(message.leftMs, waitMaxMs) };
+  return { sessionId, tokenHash, claimant, remainingMs: Math.min(message.remainingMs, waitMaxMs) };
 }
 
 /**

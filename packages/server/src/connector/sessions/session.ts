@@ -35,7 +35,7 @@ export type ResumableSession = {
   readonly claimant: Claimant;
   readonly tokenHash: string;
   /** A duration and not a time, because the clocks of nodes differ. */
-  readonly leftMs: number;
+  readonly remainingMs: number;
 };
 
 export type SessionEnd = { readonly code: number; readonly reason: string };
@@ -114,7 +114,7 @@ export function createSession(
   let phase: SessionPhase = resumableSession === undefined ? 'Reserved' : 'Resumable';
   let isAddressUsed = false;
   let reservedAt = clock.now();
-  let expiresAt = clock.now() + (resumableSession?.leftMs ?? times.sessionUrlMs);
+  let expiresAt = clock.now() + (resumableSession?.remainingMs ?? times.sessionUrlMs);
   let openedAt = 0;
   let lastDataAt = 0;
   let relay: Relay | undefined;
@@ -203,13 +203,16 @@ export function createSession(
     },
     toResumableSession() {
       const now = clock.now();
-      const leftMs = Math.min(times.resumeMs, phase === 'Open' ? times.resumeMs : expiresAt - now);
-      if (leftMs <= 0) return undefined;
+      const remainingMs = Math.min(
+        times.resumeMs,
+        phase === 'Open' ? times.resumeMs : expiresAt - now,
+      );
+      if (remainingMs <= 0) return undefined;
       return {
         sessionId: session.id,
         claimant,
         tokenHash: tokenHash.toString('hex'),
-        leftMs,
+        remainingMs,
       };
     },
     close({ code, reason }) {

@@ -1,13 +1,17 @@
 // Translates errors of the schema validator into pointers, codes and sentences for the client.
-import { currencyListPattern, type FieldError, mailNamePattern } from '@switchyard/contract';
+import {
+  currencyListPattern,
+  defined,
+  type FieldError,
+  mailNamePattern,
+} from '@switchyard/contract';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { selectUnionErrors } from './union-error-selection.ts';
 
 export type RequestPart = 'body' | 'query' | 'path';
 export type FieldFault = FieldError;
 
 /** A client does not need more to correct a request. */
-export const maxFieldErrors = 20;
+const maxFieldErrors = 20;
 
 /** The codes that a schema declares for its errors, by keyword. */
 type Annotated = { 'x-codes'?: Record<string, string>; properties?: Record<string, Annotated> };
@@ -146,4 +150,70 @@ function nameOfType(type: unknown): string {
 
 function detailOf({ keyword, params }: ErrorObject): string {
   return details[keyword]?.(params) ?? 'Does not match any of the documented schemas.';
+}
+
+const unionKeywords = new Set(['anyOf', 'oneOf']);
+
+/**
+ * For each failed union, keeps the errors of one branch or one error of the whole union. Ajv lists the
+ * errors of the branches before the error of the union, inner unions first.
+ */
+function selectUnionErrors(validationErrors: readonly ErrorObject[]): ErrorObject[] {
+  let errors = validationErrors.filter(
+    (error) => error.propertyName === undefined && error.keyword !== 'if',
+  );
+  for (const choice of validationErrors) {
+    if (unionKeywords.has(choice.keyword) && errors.includes(choice))
+      errors = selectErrors(choice, errors);
+  }
+  return errors;
+}
+
+function selectErrors(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject[] {
+  const within = `${choice.schemaPath}/`;
+  const branches = new Map<string, ErrorObject[]>();
+  for (const error of errors) {
+    if (!error.schemaPath.startsWith(within)) continue;
+    const branch = error.schemaPath.slice(within.length).split('/', 1)[0] ?? '';
+    branches.set(branch, [...(branches.get(branch) ?? []), error]);
+  }
+  const intended = intendedBranch(choice, [...branches.values()]);
+  const selected = intended ?? [errorOfChoice(choice, [...branches.values()].flat())];
+  return errors.flatMap((error) => {
+    if (error === choice) return selected;
+    return error.schemaPath.startsWith(within) ? [] : [error];
+  });
+}
+
+/** The only branch whose type and constant members match. */
+function intendedBranch(choice: ErrorObject, branches: ErrorObject[][]): ErrorObject[] | undefined {
+  const fitting = branches.filter((branch) => !branch.some((error) => isMismatch(choice, error)));
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+function isMismatch(choice: ErrorObject, error: ErrorObject): boolean {
+  if (error.instancePath === choice.instancePath) {
+    return ['type', 'const', 'enum'].includes(error.keyword);
+  }
+  if (error.keyword !== 'const') return false;
+  return !error.instancePath.slice(choice.instancePath.length + 1).includes('/');
+}
+
+/** When all branches fail at the same constant member, that member is the error. */
+function errorOfChoice(choice: ErrorObject, errors: readonly ErrorObject[]): ErrorObject {
+  const constants = errors.filter(({ keyword }) => keyword === 'const' || keyword === 'enum');
+  const [first] = constants;
+  const isShared = constants.every(({ instancePath }) => instancePath === first?.instancePath);
+  if (first === undefined || !isShared) return choice;
+  const allowedValues = constants.flatMap(
+    ({ params }) => params['allowedValues'] ?? [params['allowedValue']],
+  );
+  const parentSchema =
+    first.instancePath === choice.instancePath ? choice.parentSchema : first.parentSchema;
+  return {
+    ...first,
+    keyword: 'enum',
+    params: { allowedValues },
+    ...defined({ parentSchema }),
+  };
 }

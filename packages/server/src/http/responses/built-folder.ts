@@ -1,10 +1,12 @@
 // Serves the files of a built site from memory: the best precompressed form, with an ETag.
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../platform/index.ts';
+import { type Clock, isProcessAlive } from '../../platform/index.ts';
 
 /** A new build may appear at any time; the server shows it within this time. */
 const recheckMs = 1_000;
@@ -140,4 +142,17 @@ export function createBuiltFolder(folder: string, clock: Clock): BuiltFolder {
       return true;
     },
   };
+}
+
+/** The building process holds this lock and writes its process ID into it. */
+const lockFile = fileURLToPath(new URL('../../../../../.cache/build.lock/pid', import.meta.url));
+
+/** Returns true while a process builds the pages. */
+export function isBuilding(file = lockFile): boolean {
+  try {
+    return isProcessAlive(Number(readFileSync(file, 'utf8')));
+  } catch {
+    // No process holds the lock.
+    return false;
+  }
 }

@@ -1,4 +1,5 @@
 // The header Idempotency-Key: a repeated request gets the response of the first request and has no further effect.
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import {
   ClientIdentifier,
@@ -11,7 +12,6 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { Check } from 'typebox/schema';
 import type { Caller } from '../authentication/caller.ts';
 import { toProblemError } from '../responses/problem-responses.ts';
-import { createBodyDigestStream } from './body-digest-stream.ts';
 import type { RouteDeclaration } from './route-declaration.ts';
 
 /** Marks a response that repeats the response of an earlier request. */
@@ -102,7 +102,7 @@ export function withIdempotencyKeyHeader(facts: RouteDeclaration): RouteDeclarat
 }
 
 /** @throws ProblemError header_invalid */
-export function readIdempotencyKey(header: unknown): string | undefined {
+function readIdempotencyKey(header: unknown): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && keyPattern.test(header)) return header;
   return throwProblem(
@@ -275,5 +275,42 @@ export function withIdempotency(
     }
     if (stream !== undefined) request.body = stream.body;
     return handleClaimed(claimed.key, request, reply, { handle, content: () => stream?.digest() });
+  };
+}
+
+type BodyDigestStream = {
+  readonly body: Readable;
+  /** The digest of the bytes read so far, in hexadecimal. */
+  digest(): string;
+  /** Reads the rest of the body. */
+  drain(): Promise<string>;
+};
+
+/** @example const { body, digest } = createBodyDigestStream(request.body, limitBytes); */
+function createBodyDigestStream(
+  source: Readable,
+  limitBytes = Number.MAX_SAFE_INTEGER,
+): BodyDigestStream {
+  const sha256 = createHash('sha256');
+  let bytes = 0;
+  async function* read(): AsyncGenerator<Buffer> {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > limitBytes) {
+        throwProblem('payload_too_large', `The body is longer than ${limitBytes} bytes.`);
+      }
+      sha256.update(chunk);
+      yield chunk;
+    }
+  }
+  const body = Readable.from(read(), { objectMode: false });
+  const digest = () => sha256.copy().digest('hex');
+  return {
+    body,
+    digest,
+    async drain() {
+      for await (const _chunk of body);
+      return digest();
+    },
   };
 }

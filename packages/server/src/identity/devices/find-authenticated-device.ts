@@ -1,5 +1,5 @@
 // Finds the device of a valid certificate: the terminal, its store and its merchant.
-import { ProblemError, throwProblem } from '@switchyard/contract';
+import { formatTsn, ProblemError, throwProblem } from '@switchyard/contract';
 import type { ValidCertificate } from '../../http/index.ts';
 import type { AuthenticatedDevice } from './authenticated-device.ts';
 import type { CertificateHolder, FindDevice, FindTerminal } from './types.ts';
@@ -44,14 +44,14 @@ export function createFindAuthenticatedDevice({
         'The serial number of the device differs from that in its certificate.',
       );
     }
-    const { make, model, family = '', logicalDeviceId, storeId, merchantId } = device;
+    const { make = '', model = '', family = '', logicalDeviceId, storeId, merchantId } = device;
     return {
       organizationId,
       thumbprint,
       certificate,
       physicalDeviceId,
       serialNumber,
-      tsn: `${make}_${model}-${serialNumber}`,
+      tsn: formatTsn({ make, model, serialNumber }),
       family,
       location: { logicalDeviceId, storeId, merchantId },
     };

@@ -1,4 +1,10 @@
 // Sends a stored sale to the acquirer and stores the outcome.
+import { defined } from '@switchyard/contract';
+import {
+  type AcquirerOutcome,
+  isAmbiguousDecline,
+  isDuplicateDecline,
+} from '../../acquiring/index.ts';
 import type { Log } from '../../platform/index.ts';
 import type { RecentTransactions } from '../repository/transaction-repository.ts';
 import {
@@ -6,14 +12,15 @@ import {
   retryWhileUnavailable,
   updateWithRetry,
 } from '../repository/update-with-retry.ts';
-import { reversalTransition } from '../reversals/create-reversal.ts';
+import { type ReversalInput, reversalTransition } from '../reversals/create-reversal.ts';
 import { type LateResponsePorts, recordSupersededOutcome } from '../reversals/late-response.ts';
 import { logNotSent } from '../runtime/message-reference-and-unknown-outcome.ts';
-import type { ConfirmDeadlinePorts } from '../transaction/time-limits.ts';
+import { settlementDayForContext } from '../transaction/settlement-and-expiry.ts';
+import { type ConfirmDeadlinePorts, createConfirmDeadline } from '../transaction/time-limits.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
+import type { Transition } from '../transaction/transition.ts';
 import { type FailoverPorts, sendWithFailover } from './acquirer-failover.ts';
 import type { SaleIntent } from './create-sale-intent.ts';
-import { decideSaleOutcome } from './sale-outcome.ts';
 
 export type AuthorizePorts = FailoverPorts &
   ConfirmDeadlinePorts &
@@ -50,3 +57,67 @@ export async function authorizeSale(
     return transaction;
   });
 }
+
+/** @returns the transition, or the reversal when the sale is not approved and may have been authorised */
+function decideSaleOutcome(
+  ports: ConfirmDeadlinePorts,
+  { request, context, transaction }: SaleIntent,
+  outcome: AcquirerOutcome,
+  at: number,
+): Transition | ReversalInput {
+  switch (outcome.outcome) {
+    case 'Approved': {
+      const { amount, responseCode, authorizationCode } = outcome;
+      const response = { code: responseCode };
+      if (amount < request.amount && !context.partialApproval) {
+        const details = { approvedAtHost: true } as const;
+        return { at, reason: 'PartialApproval', response, authorizationCode, details };
+      }
+      const { transactionId } = transaction.row;
+      const confirmation = createConfirmDeadline(ports, context, { transactionId, at });
+      const isCaptured = context.kind === 'Sale';
+      return {
+        at,
+        type: isCaptured ? 'transaction.captured' : 'transaction.authorized',
+        changes: {
+          phase: confirmation ? 'AwaitingConfirmation' : 'Approved',
+          authorized: amount,
+          ...defined({ captured: isCaptured ? amount : undefined }),
+        },
+        ...defined({ job: confirmation?.job }),
+        data: {
+          amount,
+          response,
+          ...defined({
+            // A capture belongs to the settlement day of the store.
+            settlementDate: isCaptured ? settlementDayForContext(context, at).date : undefined,
+            confirmBy: confirmation?.confirmBy,
+            authorizationCode,
+          }),
+          ...issuerData(outcome),
+        },
+      };
+    }
+    case 'Declined': {
+      const response = { code: outcome.responseCode };
+      const issuer = issuerData(outcome);
+      if (isAmbiguousDecline(outcome)) {
+        const reason = isDuplicateDecline(outcome) ? 'Duplicate' : 'Undecided';
+        return { at, reason, response, issuer };
+      }
+      const data = { response, ...issuer };
+      return { at, type: 'transaction.declined', changes: { phase: 'Declined' }, data };
+    }
+    case 'NotSent': {
+      const data = { reason: 'AcquirerUnavailable' };
+      return { at, type: 'transaction.failed', changes: { phase: 'Failed' }, data };
+    }
+    case 'Unknown':
+      return { at, reason: outcome.reason };
+  }
+}
+
+type IssuerData = { issuerData?: string; addressResult?: string };
+
+const issuerData = ({ issuerData, addressResult: avsResultCode }: IssuerData) =>
+  defined({ issuerData, avsResultCode });

@@ -1,5 +1,5 @@
 // Ed25519 signing keys, derived from the master key so that every process has the same keys.
-import { createPrivateKey, createPublicKey, hash, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign } from 'node:crypto';
 import { deriveKey } from './derive-key.ts';
 
 /** The bytes before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
@@ -27,14 +27,19 @@ export function publicSigningKey(x: string): PublicSigningKey {
   return { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' };
 }
 
-/** @example const { key, sign } = createSigningKey(masterKey, 'audit checkpoints'); */
-export function createSigningKey(masterKey: Buffer, purpose: string): SigningKey {
-  const seed = deriveKey(masterKey, purpose);
+/** The key pair of a seed of 32 bytes; `x` is the public key in base64url. */
+export function createEd25519KeyPair(seed: Buffer): { privateKey: KeyObject; x: string } {
   const der = Buffer.concat([pkcs8Prefix, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-  const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
+  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+  return { privateKey, x };
+}
+
+/** @example const { key, sign } = createSigningKey(masterKey, 'audit checkpoints'); */
+export function createSigningKey(masterKey: Buffer, purpose: string): SigningKey {
+  const { privateKey, x } = createEd25519KeyPair(deriveKey(masterKey, purpose));
   return {
-    key: publicSigningKey(String(x)),
+    key: publicSigningKey(x),
     sign: (text) => sign(null, Buffer.from(text), privateKey).toString('base64url'),
   };
 }

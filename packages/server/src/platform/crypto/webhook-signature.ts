@@ -1,11 +1,10 @@
 // Signs webhooks by Standard Webhooks 1.0: `v1` with a shared secret, `v1a` with a key pair.
-import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createHmac, type KeyObject, sign } from 'node:crypto';
+import { createEd25519KeyPair } from './signing-key.ts';
 
 /** The prefix of a secret in its published form. The key follows in base64. */
 const secretPrefix = 'whsec_';
 const publicKeyPrefix = 'whpk_';
-/** The bytes before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410). */
-const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const minKeyBytes = 24;
 const maxKeyBytes = 64;
 
@@ -23,9 +22,7 @@ export type SignedMessage = {
 
 /** @example const { privateKey, publicKey } = createWebhookKeyPair(seed); // whpk_… */
 export function createWebhookKeyPair(seed: Buffer): { privateKey: KeyObject; publicKey: string } {
-  const der = Buffer.concat([pkcs8Prefix, seed]);
-  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+  const { privateKey, x } = createEd25519KeyPair(seed);
   const publicKey = Buffer.from(x, 'base64url').toString('base64');
   return { privateKey, publicKey: publicKeyPrefix + publicKey };
 }

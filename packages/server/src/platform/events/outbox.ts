@@ -173,3 +173,25 @@ function comparePositions(first: OutboxPosition, second: OutboxPosition): number
   if (first.outboxId === second.outboxId) return 0;
   return first.outboxId < second.outboxId ? -1 : 1;
 }
+
+export type OutboxEventData = {
+  /** The merchant of the event; null if it belongs to the organisation itself. */
+  merchantId: string | null;
+  /**
+   * The event data that receivers get, identifiers first, never card data. The feed adds
+   * organizationId and sequence.
+   */
+  data: Record<string, unknown>;
+  /** Default: the kind of the row. */
+  type?: string;
+  /** Default: the subject of the row. */
+  subjectId?: string;
+};
+
+/** Maps the outbox rows of one module: called once for each batch, in its transaction. */
+export type OutboxEventMapper = {
+  /** With its dot: `qr.` selects rows of the kind `qr.created`. */
+  readonly prefix: string;
+  /** Keyed by `outboxId`. A row that is left out is not published. */
+  read(rows: readonly OutboxRow[], trx: Queries): Promise<ReadonlyMap<string, OutboxEventData>>;
+};

@@ -1,4 +1,5 @@
-// Converts a mail to nodemailer's format, without access to files or URLs.
+// The texts of mails: placeholders, names of users, and the message for nodemailer.
+import { mailNameLengthMax } from '@switchyard/contract';
 import type { Clock } from '../time/clock.ts';
 
 export type MailMessage = {
@@ -28,4 +29,35 @@ export function toNodemailerMessage(message: MailMessage, from: string, clock: C
     disableFileAccess: true,
     disableUrlAccess: true,
   };
+}
+
+const notInNames = /[^\p{L}\p{M}\p{Nd} '’‐.-]|\.(?=\p{L})/gu;
+/** The full stops of an IPv4 address, which some mail programs turn into a link. */
+const stopsOfAddresses = /(?<=\p{Nd})\.(?=\p{Nd}+\.\p{Nd})|(?<=\.\p{Nd}+)\.(?=\p{Nd})/gu;
+
+/**
+ * Replaces every character that a name in a mail must not contain, so that the rest stays readable.
+ *
+ * @example sanitizeMailName('Click http://evil.example'); // 'Click http evil example'
+ */
+export function sanitizeMailName(name: string): string {
+  const plain = name
+    .normalize('NFC')
+    .replace(notInNames, ' ')
+    .replace(stopsOfAddresses, ' ')
+    .replace(/ +/g, ' ')
+    .trim();
+  return [...plain].slice(0, mailNameLengthMax).join('').trim();
+}
+
+/** @throws Error where the text has a placeholder without a value */
+export function fillTemplate(
+  template: string,
+  values: Readonly<Record<string, string | number>>,
+): string {
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (placeholder, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`no value for ${placeholder} in "${template}"`);
+    return String(value);
+  });
 }

@@ -1,5 +1,6 @@
 // Removes card data and credentials from text and log lines.
 
+import { passesLuhn } from '@switchyard/contract';
 /** Replaces a secret. */
 export const redactedPlaceholder = '[redacted]';
 const minPanDigits = 13;
@@ -137,14 +138,4 @@ function isCardShaped(digits: string, isSingleGroup: boolean): boolean {
       (length) => passesLuhn(digits.slice(0, length)) || passesLuhn(digits.slice(-length)),
     )
   );
-}
-
-function passesLuhn(digits: string): boolean {
-  let sum = 0;
-  for (let index = 0; index < digits.length; index += 1) {
-    const digit = digits.charCodeAt(digits.length - 1 - index) - 48;
-    const doubled = digit * 2;
-    sum += index % 2 === 0 ? digit : doubled > 9 ? doubled - 9 : doubled;
-  }
-  return sum % 10 === 0;
 }

@@ -1,5 +1,7 @@
 // The table of all settings: the source for reading, validation and docs/reference/settings.md.
+
 import { hostname } from 'node:os';
+import { defaultDataDirectory } from '@switchyard/contract';
 import { addressSettings } from './address-settings.ts';
 import { connectorSettings } from './connector-settings.ts';
 import { databaseUrlReader } from './database-url.ts';
@@ -87,7 +89,7 @@ export const settingsTable = {
   dataDir: setting(
     'DATA_DIR',
     filePath,
-    '.switchyard',
+    defaultDataDirectory,
     'Directory of the embedded database, demo keys, mail, and the simulator’s ledger; relative to the current directory.',
   ),
   dialectsDir: optional(

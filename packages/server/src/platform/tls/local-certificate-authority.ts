@@ -4,13 +4,12 @@ import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import { demoOrganization } from '../settings/certificate-rules.ts';
-import { encodeNameConstraints, nameConstraintsOid } from './name-constraints.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const serverAuthentication = '1.3.6.1.5.5.7.3.1';
 
-export type Validity = { notBefore: Date; notAfter: Date };
-export type CertificateAndKey = { cert: string; key: string };
+type Validity = { notBefore: Date; notAfter: Date };
+type CertificateAndKey = { cert: string; key: string };
 
 export async function issueAuthority(
   names: readonly string[],
@@ -77,4 +76,46 @@ export async function issueServerCertificate(
 async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
   const der = await webcrypto.subtle.exportKey('pkcs8', key);
   return `${x509.PemConverter.encode(der, 'PRIVATE KEY')}\n`;
+}
+
+const nameConstraintsOid = '2.5.29.30';
+
+const sequence = 0x30;
+const permittedSubtrees = 0xa0;
+const dnsName = 0x82;
+const ipAddress = 0x87;
+
+/** DER of NameConstraints that permit exactly these names and addresses, and subdomains of the names. */
+function encodeNameConstraints(names: readonly string[]): Buffer {
+  const subtrees = names.map((name) => tlv(sequence, generalName(name)));
+  return tlv(sequence, tlv(permittedSubtrees, Buffer.concat(subtrees)));
+}
+
+function generalName(name: string): Buffer {
+  if (isIP(name) === 0) return tlv(dnsName, Buffer.from(name, 'ascii'));
+  const address = isIP(name) === 4 ? Buffer.from(name.split('.').map(Number)) : ipv6(name);
+  return tlv(ipAddress, Buffer.concat([address, Buffer.alloc(address.length, 0xff)]));
+}
+
+function ipv6(name: string): Buffer {
+  const groups = (part: string | undefined) =>
+    part === undefined || part === ''
+      ? []
+      : part.split(':').map((group) => Number.parseInt(group, 16));
+  const [head, tail] = name.split('::');
+  const firstGroups = groups(head);
+  const lastGroups = groups(tail);
+  const zeros = Array.from({ length: 8 - firstGroups.length - lastGroups.length }, () => 0);
+  const bytes = [...firstGroups, ...zeros, ...lastGroups].flatMap((group) => [
+    group >> 8,
+    group & 0xff,
+  ]);
+  return Buffer.from(bytes);
+}
+
+function tlv(tag: number, content: Buffer): Buffer {
+  const { length } = content;
+  const size =
+    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.of(tag, ...size), content]);
 }

@@ -15,11 +15,11 @@ function requestWith(headers: Record<string, string>): FastifyRequest {
   return { headers: all, raw: { headers: all }, host: 'portal.test' } as unknown as FastifyRequest;
 }
 
-function callersOf(manners: SessionActivity[]) {
+function callersOf(activities: SessionActivity[]) {
   const session = { origin, tokens: { accessToken: 'token' } } as PortalSession;
   const caller = { organizationId: 'org', subject: 'ada' } as Caller;
-  const use: Sessions['use'] = async (_at, manner) => {
-    manners.push(manner);
+  const use: Sessions['use'] = async (_at, activity) => {
+    activities.push(activity);
     return session;
   };
   return createSessionCaller({
@@ -31,14 +31,14 @@ function callersOf(manners: SessionActivity[]) {
 
 describe('the caller behind a cookie', () => {
   test('each request counts as activity once, also if a stream checks its caller again', async () => {
-    const manners: SessionActivity[] = [];
-    const callers = callersOf(manners);
+    const activities: SessionActivity[] = [];
+    const callers = callersOf(activities);
     const stream = requestWith({ 'x-switchyard-portal': '1' });
     await callers.findCaller(stream);
     await callers.findCaller(stream);
     await callers.findCaller(requestWith({ 'x-switchyard-portal': '1' }));
     await callers.findCaller(requestWith({ 'x-switchyard-portal': 'background' }));
-    assert.deepEqual(manners, ['active', 'background', 'active', 'background']);
+    assert.deepEqual(activities, ['active', 'background', 'active', 'background']);
   });
 
   test('the rate limit counts each user, and an unchanged caller is the same object', async () => {

@@ -42,7 +42,7 @@ const deviceHeader = 'x-switchyard-device';
 /** The same page acts as the point of sale of this device's store. */
 const pointOfSaleHeader = 'x-switchyard-till';
 
-const manners: ReadonlyMap<unknown, SessionActivity> = new Map([
+const activityByHeader: ReadonlyMap<unknown, SessionActivity> = new Map([
   ['1', 'active'],
   ['background', 'background'],
 ]);
@@ -58,7 +58,7 @@ export type SessionCaller = {
 type PageCredentials = {
   readonly cookie: string;
   readonly origin: string;
-  readonly manner: SessionActivity;
+  readonly activity: SessionActivity;
 };
 
 type Deps = {
@@ -150,9 +150,9 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   async function sessionAt(
     at: SessionKey | undefined,
     origin: string,
-    manner: SessionActivity,
+    activity: SessionActivity,
   ): Promise<PortalSession> {
-    const session = at && (await sessions.use(at, manner));
+    const session = at && (await sessions.use(at, activity));
     // The cookie of one client's host is not valid on the host of another client.
     if (session?.origin === origin) return session;
     throw new ProblemError('token_expired', 'The session has ended: sign in again.');
@@ -163,9 +163,9 @@ export function createSessionCaller(deps: Deps): SessionCaller {
 
   async function callerOf(
     request: FastifyRequest,
-    { cookie, origin, manner }: PageCredentials,
+    { cookie, origin, activity }: PageCredentials,
   ): Promise<Caller> {
-    const session = await sessionAt(parseSessionCookie(cookie), origin, manner);
+    const session = await sessionAt(parseSessionCookie(cookie), origin, activity);
     used.set(request, session);
     const caller = await callerIn(session);
     const { [deviceHeader]: device, [pointOfSaleHeader]: till } = request.headers;
@@ -175,20 +175,22 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   }
 
   function pageCredentials(request: FastifyRequest): PageCredentials | undefined {
-    const manner = isLink(request) ? 'active' : manners.get(request.headers[portalHeader]);
-    if (manner === undefined) return undefined;
+    const activity = isLink(request)
+      ? 'active'
+      : activityByHeader.get(request.headers[portalHeader]);
+    if (activity === undefined) return undefined;
     const cookie = readCookie(request.raw, sessionCookie);
     const origin = cookie === undefined ? undefined : portalUrls.findSite(request.host)?.origin;
     if (cookie === undefined || origin === undefined) return undefined;
-    return isFromOrigin(request.headers, origin) ? { cookie, origin, manner } : undefined;
+    return isFromOrigin(request.headers, origin) ? { cookie, origin, activity } : undefined;
   }
 
   function findCaller(request: FastifyRequest): Promise<Caller> | undefined {
     const credentials = pageCredentials(request);
     if (credentials === undefined) return undefined;
     // A stream checks its caller again while it runs, which is no activity of the user.
-    const manner = used.has(request) ? 'background' : credentials.manner;
-    return callerOf(request, { ...credentials, manner });
+    const activity = used.has(request) ? 'background' : credentials.activity;
+    return callerOf(request, { ...credentials, activity });
   }
 
   function isKnown(request: FastifyRequest): boolean {

@@ -140,7 +140,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
 
   async function renewOnce(
     session: PortalSession,
-    manner: SessionActivity,
+    activity: SessionActivity,
   ): Promise<PortalSession> {
     const { userDomainId, tokens, generation } = session;
     const renewTokens = await identity.portalAuthorization.prepareRefresh(
@@ -157,7 +157,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
       if (next === undefined) return undefined;
       const now = clock.now();
       const expiresAt =
-        manner === 'active' ? Math.min(now + idleMs, stored.endsAt) : stored.expiresAt;
+        activity === 'active' ? Math.min(now + idleMs, stored.endsAt) : stored.expiresAt;
       return { tokensSealed: sealedOf(session, next), renewedAt: now, expiresAt };
     });
     if (stored !== undefined && !isOver) return remember(stored);
@@ -166,11 +166,11 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   }
 
   /** Parallel requests share one renewal; between processes, the row lock decides. */
-  function renew(session: PortalSession, manner: SessionActivity): Promise<PortalSession> {
+  function renew(session: PortalSession, activity: SessionActivity): Promise<PortalSession> {
     const name = cacheKey(session);
     const running = renewing.get(name);
     if (running !== undefined) return running;
-    const started = renewOnce(session, manner).finally(() => renewing.delete(name));
+    const started = renewOnce(session, activity).finally(() => renewing.delete(name));
     renewing.set(name, started);
     return started;
   }
@@ -224,7 +224,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
      *
      * @throws ProblemError `token_expired` if the session has ended
      */
-    async use(at: SessionKey, manner: SessionActivity): Promise<PortalSession> {
+    async use(at: SessionKey, activity: SessionActivity): Promise<PortalSession> {
       const session = (await find(at)) ?? throwSessionEnded();
       const now = clock.now();
       if (now >= session.expiresAt || now >= session.endsAt) {
@@ -236,9 +236,9 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
         return throwSessionEnded();
       }
       const wouldEndAt = Math.min(now + idleMs, session.endsAt);
-      const isTouched = manner === 'active' && wouldEndAt - session.expiresAt >= touchMs;
+      const isTouched = activity === 'active' && wouldEndAt - session.expiresAt >= touchMs;
       const isStale = now + marginMs >= session.tokens.accessExpiresAt;
-      return isTouched || isStale ? renew(session, manner) : session;
+      return isTouched || isStale ? renew(session, activity) : session;
     },
 
     sweep: (limit: number) => store.deleteEnded(clock.now(), limit),

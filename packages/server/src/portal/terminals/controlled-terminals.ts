@@ -45,7 +45,7 @@ const topicOf = ({ physicalDeviceId }: SimulatedDevice) => ({
 function viewFor(pageId: string, controllingPage: string, view: PortalTerminalView) {
   if (pageId === controllingPage) return view;
   const { tsn, cards } = view;
-  return { tsn, cards, connection: 'Elsewhere' } satisfies PortalTerminalView;
+  return { tsn, cards, connection: 'ControlledByOtherPage' } satisfies PortalTerminalView;
 }
 
 /** @example const terminals = createControlledTerminals({ start, live, log }); */
@@ -153,7 +153,7 @@ export function createControlledTerminals({ start, live, log }: Ports) {
       const isAllowed = action.type === 'TakeOver' || terminal?.controllingPage === pageId;
       if (terminal === undefined || !isViewer || !isAllowed) {
         return throwProblem(
-          'session_gone',
+          'terminal_not_controlled',
           'The page does not control this terminal. Take it over, or open the page again.',
         );
       }

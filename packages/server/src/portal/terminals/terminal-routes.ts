@@ -19,10 +19,11 @@ import {
   route,
 } from '../../http/index.ts';
 import { portalPath } from '../../identity/index.ts';
+import type { ChangeNotifier, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
-import type { createControlledTerminals } from './controlled-terminals.ts';
-import type { SimulatedDevice } from './simulated-terminal.ts';
+import { createControlledTerminals } from './controlled-terminals.ts';
+import type { SimulatedDevice, StartSimulatedTerminal } from './simulated-terminal.ts';
 
 const terminalsPath = `${portalPath}/terminals`;
 const listName = 'listPortalTerminals';
@@ -86,7 +87,7 @@ async function requireDevice(
 }
 
 /** @example registerTerminalRoutes(app, ports); // only in the demo */
-export function registerTerminalRoutes(app: FastifyInstance, ports: TerminalRoutePorts): void {
+function registerTerminalRoutes(app: FastifyInstance, ports: TerminalRoutePorts): void {
   const { terminals, provisioning, streams } = ports;
   const common = { tags: ['Portal'], isHidden: true, permission: 'pay.sale', errors: [] } as const;
   route(app, {
@@ -152,4 +153,19 @@ export function registerTerminalRoutes(app: FastifyInstance, ports: TerminalRout
       reply.code(204);
     },
   });
+}
+
+type Ports = Pick<TerminalRoutePorts, 'callers' | 'provisioning'> & {
+  readonly live: Pick<ChangeNotifier, 'publish'>;
+  readonly log: Log;
+};
+
+/** @example const terminals = createPortalTerminals(startTerminal, ports); */
+export function createPortalTerminals(start: StartSimulatedTerminal, ports: Ports) {
+  const terminals = createControlledTerminals({ ...ports, start });
+  return {
+    register: (app: FastifyInstance, streams: EventStreams): void =>
+      registerTerminalRoutes(app, { ...ports, terminals, streams }),
+    stop: terminals.stop,
+  };
 }

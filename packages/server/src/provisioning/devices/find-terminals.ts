@@ -1,6 +1,6 @@
 // Finds terminals by name, enabled or not, for code that explains why a terminal is unusable.
+import { formatTsn } from '@switchyard/contract';
 import { type Clock, createPreparedQueries, type Database } from '../../platform/index.ts';
-import { formatTsn } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
 import { parseDeviceName } from './find-device.ts';

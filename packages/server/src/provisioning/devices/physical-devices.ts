@@ -1,9 +1,8 @@
 // Physical devices: the hardware in the organisation's stock or with a merchant.
-import type { PhysicalDevice } from '@switchyard/contract';
+import { formatTsn, type PhysicalDevice } from '@switchyard/contract';
 import { isoTime, type Queries } from '../../platform/index.ts';
 import { requireMerchant } from '../merchants/merchants.ts';
 import { lockExistingOrganization } from '../organizations/organization-tree.ts';
-import { formatTsn } from '../resources/format-rules.ts';
 import { throwFieldProblem } from '../resources/provisioning-errors.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
 import {

@@ -1,5 +1,5 @@
 // SQL for terminal claims: the organisation that has a terminal, claim codes and conflicts.
-import type { ClaimMethod } from '@switchyard/contract';
+import { type ClaimMethod, formatTsn } from '@switchyard/contract';
 import type { Queries } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
 
@@ -27,8 +27,7 @@ export function readTerminalIdentity(row: Row): TerminalIdentity {
 
 /** A terminal has the same key in every organisation. */
 export function terminalKey(row: Row): string {
-  const { serialNumber, make, model } = readTerminalIdentity(row);
-  return `${make}_${model}-${serialNumber}`;
+  return formatTsn(readTerminalIdentity(row));
 }
 
 /** Ends the claims, codes and open conflicts of devices that no longer have the terminal. */

@@ -6,6 +6,7 @@ import {
   type ClaimMethod,
   type ClaimSettlement,
   defined,
+  formatTsn,
   type PhysicalDevice,
   throwProblem,
 } from '@switchyard/contract';
@@ -13,7 +14,7 @@ import { type AuditEntry, type Author, actorOf, platformAuthor } from '../../aud
 import type { Caller } from '../../http/index.ts';
 import { isoTime, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
-import { formatTsn, isUuid } from '../resources/format-rules.ts';
+import { isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ResourceDeps, ResourcePage, Versioned } from '../resources/resource-operations.ts';
 import { createRowRepository, type Row } from '../resources/resource-sql.ts';

@@ -40,11 +40,6 @@ export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
-/** The terminal serial number (TSN), in the form that devices and tills use. */
-export function formatTsn(device: { make: string; model: string; serialNumber: string }): string {
-  return `${device.make}_${device.model}-${device.serialNumber}`;
-}
-
 /** Derives the client id from the identifier of a point of sale. */
 export function posClientId(pointOfSaleId: string): string {
   return `pos-${pointOfSaleId.toLowerCase()}`;

@@ -2,6 +2,7 @@
 import {
   type FoundItem,
   type FoundType,
+  formatTsn,
   foundTypes,
   type ProvisioningCriteria,
   throwProblem,
@@ -10,7 +11,7 @@ import type { FoundPage, PageRequest } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import { parseDeviceName } from '../devices/find-device.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
-import { formatTsn, isUuid } from '../resources/format-rules.ts';
+import { isUuid } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import {
   canMatch,

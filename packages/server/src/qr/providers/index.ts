@@ -15,9 +15,9 @@ import {
   type Metrics,
   type OutgoingCalls,
 } from '../../platform/index.ts';
+import type { Provisioning } from '../../provisioning/index.ts';
 import type { CircuitBreakerLimits } from './circuit-breaker.ts';
 import { createCircuitBreakers } from './circuit-breakers.ts';
-import { type MerchantDetailsDeps, readMerchantDetails } from './merchant-details.ts';
 import type {
   MerchantDetails,
   NewProviderPayment,
@@ -36,7 +36,7 @@ import { createSignedCalls } from './signed-calls.ts';
 
 export type * from './provider-types.ts';
 
-export type ProvidersDeps = {
+type ProvidersDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
   readonly catalog: Pick<Catalog, 'listActiveServices' | 'findProviderEndpoint'>;
   readonly provisioning: MerchantDetailsDeps;
@@ -55,7 +55,7 @@ export type ProvidersDeps = {
 const healthTimeoutMs = 5_000;
 
 /** The URL for the events of a payment. */
-export const eventsUrlOf = (baseUrl: string, transactionId: string): string =>
+const eventsUrlOf = (baseUrl: string, transactionId: string): string =>
   `${baseUrl}/qrcode-payment/v1/transactions/${transactionId}/events`;
 
 function createPaymentMessage(
@@ -186,5 +186,39 @@ export function createProviders(deps: ProvidersDeps): Providers {
     health,
     listFailing: circuits.listFailing,
     stop: circuits.stop,
+  };
+}
+
+const nameMaxChars = 200;
+
+type MerchantDetailsDeps = Pick<Provisioning, 'resolveWithoutAcquirer'>;
+
+/** @example const merchant = await readMerchantDetails(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
+async function readMerchantDetails(
+  provisioning: MerchantDetailsDeps,
+  organizationId: string,
+  terminal: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
+): Promise<MerchantDetails> {
+  const { deviceId, currency, merchantId } = terminal;
+  const scope = defined({ merchantId });
+  const resolved = await provisioning.resolveWithoutAcquirer(organizationId, { deviceId }, scope);
+  const { merchant, store, contracts, organizationName } = resolved;
+  if (store === undefined) throw new Error('the device has no store');
+  const contract = contracts.find(({ currencies }) => currencies.includes(currency));
+  const city = store.address?.city;
+  return {
+    merchantId: merchant.merchantId,
+    name: merchant.name.slice(0, nameMaxChars),
+    ...defined({ externalId: merchant.externalId }),
+    acquirerId: organizationId,
+    acquirerName: organizationName.slice(0, nameMaxChars),
+    ...defined({ acquirerMerchantId: contract?.acquirerMerchantId }),
+    storeId: store.storeId,
+    storeName: store.name.slice(0, nameMaxChars),
+    terminalId: deviceId.toLowerCase(),
+    mcc: merchant.mcc,
+    country: merchant.country,
+    ...defined({ city }),
+    timeZone: store.timeZone,
   };
 }

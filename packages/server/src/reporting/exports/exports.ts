@@ -1,4 +1,6 @@
 // Creates exports, shows their progress, cancels them and deletes them.
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import {
   type Export,
   type ExportReport,
@@ -18,7 +20,6 @@ import {
   wholeOrganizationId,
 } from './export-sql.ts';
 import type { ByteRange } from './range-header.ts';
-import { streamBytes } from './stream-content.ts';
 import { exportJobKind } from './write-export-job.ts';
 
 /** The maximum number of open exports of one organisation. */
@@ -28,7 +29,7 @@ const partsPerDelete = 50;
 
 export const expiryJobKind = 'report-export-expiry';
 
-export type ExportsDeps = {
+type ExportsDeps = {
   readonly database: Pick<Database, 'transaction'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -260,4 +261,36 @@ export function createExports(deps: ExportsDeps) {
       await deleteParts(organizationId, exportId);
     },
   };
+}
+
+const decompress = promisify(gunzip);
+
+/** The maximum number of parts in memory at once. */
+const partsPerRead = 4;
+
+/**
+ * @throws Error if the export was deleted during the download, so that it does not look complete
+ */
+async function* streamBytes(
+  store: Pick<ExportStore, 'readParts'>,
+  row: ExportRow,
+  { first, last }: ByteRange,
+): AsyncGenerator<Buffer> {
+  let nextByte = first;
+  let lastPartNumber = -1;
+  while (nextByte <= last) {
+    const parts = await store.readParts(
+      row,
+      { after: lastPartNumber, firstByte: nextByte },
+      partsPerRead,
+    );
+    if (parts.length === 0) throw new Error('the export has been deleted');
+    for (const { number, firstByte, content } of parts) {
+      const bytes = await decompress(content);
+      yield bytes.subarray(Math.max(0, nextByte - firstByte), last - firstByte + 1);
+      lastPartNumber = number;
+      nextByte = firstByte + bytes.length;
+      if (nextByte > last) return;
+    }
+  }
 }

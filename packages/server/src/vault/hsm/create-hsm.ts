@@ -11,9 +11,8 @@ import {
 import { createAwsHsm } from './aws-payment-cryptography.ts';
 import { demoKeyEntries } from './demo-keys.ts';
 import { limitHsmRequests } from './hsm-request-limits.ts';
-import type { StartableHsm } from './hsm-types.ts';
+import { HsmError, type StartableHsm } from './hsm-types.ts';
 import { createKeyTable, KeyTableError, loadKeyTable } from './key-table.ts';
-import { createNoHsm } from './no-hsm.ts';
 import { createPayShieldConnections } from './payshield-connections.ts';
 import { createPayShieldHsm } from './payshield-hsm.ts';
 import { createSoftwareHsm } from './software-hsm.ts';
@@ -24,7 +23,7 @@ import {
   softwareMasterKeyFile,
 } from './software-key-storage.ts';
 
-export type HsmSettings = Pick<
+type HsmSettings = Pick<
   Settings,
   | 'environment'
   | 'dataDir'
@@ -46,7 +45,7 @@ export type HsmSettings = Pick<
   | 'awsSessionToken'
 >;
 
-export type HsmDeps = {
+type HsmDeps = {
   readonly settings: HsmSettings;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -140,4 +139,21 @@ export function createHsm(deps: HsmDeps): StartableHsm {
     maxConcurrentRequests,
     timeoutMs,
   });
+}
+
+export function createNoHsm(): StartableHsm {
+  const throwUnavailable = async (): Promise<never> => {
+    throw new HsmError('HsmUnavailable', 'no HSM is attached');
+  };
+  return {
+    start: async () => {},
+    translatePin: throwUnavailable,
+    decryptData: throwUnavailable,
+    mac: throwUnavailable,
+    importKey: throwUnavailable,
+    checkKey: throwUnavailable,
+    mayUse: () => true,
+    health: async () => 'down',
+    close: async () => {},
+  };
 }

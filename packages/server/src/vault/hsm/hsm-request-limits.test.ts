@@ -22,12 +22,11 @@ import {
   SettingsError,
   systemClock,
 } from '../../platform/index.ts';
-import { createHsm } from './create-hsm.ts';
+import { createHsm, createNoHsm } from './create-hsm.ts';
 import { demoKeys } from './demo-keys.ts';
 import { limitHsmRequests } from './hsm-request-limits.ts';
 import { HsmError, type PinTranslationRequest, type StartableHsm } from './hsm-types.ts';
 import { KeyTableError } from './key-table.ts';
-import { createNoHsm } from './no-hsm.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-guard-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));

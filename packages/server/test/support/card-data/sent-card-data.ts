@@ -1,6 +1,8 @@
 // Records the card data that the tests of this process sent, for the leak scan.
+
 import { appendFileSync } from 'node:fs';
-import { parseChipData, parseTrack2, passesLuhn } from '@switchyard/emv';
+import { passesLuhn } from '@switchyard/contract';
+import { parseChipData, parseTrack2 } from '@switchyard/emv';
 
 /** The kind of each value; a value is recorded once. */
 const recorded = new Map<string, string>();

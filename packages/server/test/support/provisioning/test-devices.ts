@@ -305,12 +305,15 @@ export async function openDevices(
         given ?? (await provisioning.merchants.create(scope, merchantBody('Shop'))).view.merchantId;
       const store = await provisioning.stores.create(scope, { merchantId, name: 'Store' });
       const { storeId } = store.view;
-      const spot = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
+      const logicalDevice = await provisioning.logicalDevices.create(scope, {
+        storeId,
+        name: 'Till',
+      });
       const make = family === 'tetra' ? 'TETRA' : 'AXIUM';
       const model = family === 'tetra' ? 'LANE3000' : 'DX8000';
       const hardware = { serialNumber, make, model, family, merchantId };
       const { view } = await provisioning.physicalDevices.create(scope, hardware);
-      const { logicalDeviceId } = spot.view;
+      const { logicalDeviceId } = logicalDevice.view;
       const { physicalDeviceId, tsn } = view;
       if (isLinked) {
         await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [

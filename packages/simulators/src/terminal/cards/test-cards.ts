@@ -1,6 +1,5 @@
 // The test cards of the simulated terminal, and the behaviour of their holders.
-import type { CardEntry, WalletCard } from '@switchyard/contract';
-import { passesLuhn } from '@switchyard/emv';
+import { type CardEntry, passesLuhn, type WalletCard } from '@switchyard/contract';
 
 /** The EntryMode of Nexo for each way to read a card. */
 export const nexoEntryModes = {

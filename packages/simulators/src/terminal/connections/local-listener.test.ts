@@ -262,7 +262,7 @@ test('a copy of a protected message is rejected, and pays nothing', async () => 
     const { status, text: answerText } = await post(local, '/nexo', text);
     assert.equal(status, 200);
     const reading = readMessage(answerText);
-    assert.ok(reading.kind === 'Protected', 'nothing of it is told in clear');
+    assert.ok(reading.kind === 'Protected', 'the answer does not repeat the request in clear text');
     const opened = createProtection({ keys: [key], randomBytes }).open(reading);
     assert.ok(opened.kind === 'Message' && isMessage(opened.message, 'Event', 'Notification'));
     assert.equal(opened.message.body.EventToNotify, 'Reject');

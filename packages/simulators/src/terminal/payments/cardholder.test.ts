@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CardholderInput } from '@switchyard/contract';
-import { isMessage, resultOf } from '@switchyard/nexo';
+import { isMessage, readAdditionalResponse, resultOf } from '@switchyard/nexo';
 import { walletCards } from '../cards/test-cards.ts';
 import { createTestTerminal, paymentRequest, shortTimes } from '../terminal.fixture.ts';
 
@@ -89,7 +89,7 @@ test('the PIN is sent encrypted, and three wrong PINs end the payment', async ()
   }
   assert.equal(await condition, 'WrongPIN');
   assert.equal(manual.fake.sold.length, 3);
-  assert.equal(JSON.stringify([manual.fake.sold, manual.told]).includes('"8642"'), false);
+  assert.equal(JSON.stringify([manual.fake.sold, manual.events]).includes('"8642"'), false);
   await manual.terminal().stop();
 });
 
@@ -161,6 +161,19 @@ test('Stop and the time limit end the payment before a sale', async () => {
   assert.equal(await impatient.conditionOf(paymentRequest(12.5)), 'Cancel');
   assert.deepEqual([manual.fake.sold.length, impatient.fake.sold.length], [0, 0]);
   await impatient.terminal().stop();
+});
+
+test('a PIN that is not entered in time ends the payment before a sale, with its own reason', async () => {
+  const manual = manualTerminal({ ...shortTimes, cardWaitMs: 500 });
+  const pending = manual.ask(paymentRequest(12.5));
+  await manual.asksFor('Card');
+  manual.input(visaByChip);
+  const { first } = await pending;
+  const { ErrorCondition, AdditionalResponse } = (first && resultOf(first)) ?? {};
+  const { refusalReason } = readAdditionalResponse(AdditionalResponse ?? '');
+  assert.deepEqual([ErrorCondition, refusalReason], ['Cancel', 'pin_not_entered']);
+  assert.equal(manual.fake.sold.length, 0);
+  await manual.terminal().stop();
 });
 
 test('a restart during the signature ends the wait, and the point of sale finds the approval', async () => {

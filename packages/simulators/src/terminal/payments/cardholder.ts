@@ -1,6 +1,10 @@
 // The cardholder of a manual terminal: a person presents cards, enters the PIN and signs.
-import type { CardEntry, CardholderInput, CardholderPrompt } from '@switchyard/contract';
-import { passesLuhn } from '@switchyard/emv';
+import {
+  type CardEntry,
+  type CardholderInput,
+  type CardholderPrompt,
+  passesLuhn,
+} from '@switchyard/contract';
 import { exponentOf } from '@switchyard/money';
 import { findTestCard, type TestCard, walletCards } from '../cards/test-cards.ts';
 import { pause } from '../context/pause.ts';
@@ -12,14 +16,16 @@ import {
 } from '../context/service-context.ts';
 
 const pinTriesMax = 3;
-const contactlessLimitMajor = 50;
+/** EUR 50.00 or KWD 50.000; JPY 5000, because a yen is worth about as much as a cent. */
+const contactlessLimit = { major: 50, withoutMinorUnits: 5_000 };
 
 /** Above the contactless limit, only a device with its own cardholder verification is enough. */
 function isAboveContactlessLimit(card: TestCard, { amount, currency }: CardRequest): boolean {
   if (card.entry !== 'Tap' || card.verification === 'Device' || currency === undefined)
     return false;
   const exponent = exponentOf(currency);
-  return amount > contactlessLimitMajor * 10 ** (exponent === 0 ? 2 : exponent);
+  const { major, withoutMinorUnits } = contactlessLimit;
+  return amount > (exponent === 0 ? withoutMinorUnits : major * 10 ** exponent);
 }
 
 const canBeRead = (name: string, entry: CardEntry): boolean =>
@@ -53,10 +59,11 @@ export function createCardholder(
   /**
    * Waits for an input that `answerOf` accepts.
    *
-   * @throws ServiceError after the time limit or Stop; the reason of the signal once it is aborted
+   * @throws ServiceError `timeoutReason` after the time limit, or Stop; the reason of the signal once it is aborted
    */
   async function waitFor<Answer>(
     signal: AbortSignal,
+    timeoutReason: 'card_not_presented' | 'pin_not_entered' | 'signature_missing_reversed',
     answerOf: (input: CardholderInput) => Answer | undefined,
   ): Promise<Answer> {
     const answered = new Promise<Answer>((resolve, reject) => {
@@ -69,7 +76,7 @@ export function createCardholder(
     });
     const waitEnd = new AbortController();
     const timeLimit = pause(timeLimitMs, AbortSignal.any([signal, waitEnd.signal])).then(() => {
-      throw new ServiceError('Cancel', 'card_not_presented');
+      throw new ServiceError('Cancel', timeoutReason);
     });
     try {
       return await Promise.race([answered, timeLimit]);
@@ -92,7 +99,7 @@ export function createCardholder(
       type: 'Card',
       entries,
     });
-    return waitFor(signal, (input) =>
+    return waitFor(signal, 'card_not_presented', (input) =>
       input.type === 'Card' && entries.includes(input.entry) ? presentedCard(input) : undefined,
     );
   }
@@ -114,13 +121,17 @@ export function createCardholder(
     async enterPin(text, tries, signal) {
       if (tries >= pinTriesMax) throw new ServiceError('WrongPIN', 'pin_wrong');
       show('Pin', [text, 'PIN'], { type: 'Pin', triesLeft: pinTriesMax - tries });
-      return waitFor(signal, (input) => (input.type === 'Pin' ? input.digits : undefined));
+      return waitFor(signal, 'pin_not_entered', (input) =>
+        input.type === 'Pin' ? input.digits : undefined,
+      );
     },
 
     async sign(text, signal) {
       show('Message', [text, 'Please sign'], { type: 'Signature' });
       try {
-        return await waitFor(signal, ({ type }) => (type === 'Signature' ? true : undefined));
+        return await waitFor(signal, 'signature_missing_reversed', ({ type }) =>
+          type === 'Signature' ? true : undefined,
+        );
       } catch (error) {
         if (error instanceof ServiceError) return false;
         throw error;

@@ -11,7 +11,7 @@ function later() {
   let ahead = 0;
   const harness = createTestTerminal({ now: () => Date.now() + ahead });
   const faults = () =>
-    harness.told.flatMap((each) => (each.type === 'Fault' ? [each.fault] : [])).sort();
+    harness.events.flatMap((each) => (each.type === 'Fault' ? [each.fault] : [])).sort();
   /** Lets the terminal process its queue again after the given time. */
   const lookAgain = (ms: number) => {
     ahead += ms;

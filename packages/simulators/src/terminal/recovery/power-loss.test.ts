@@ -50,7 +50,7 @@ async function cutOff(harness: Stage, message: AnyMessage, isCalled: () => boole
   return { pending };
 }
 
-const printedBy = ({ told }: Stage) => told.filter(({ type }) => type === 'Printed').length;
+const printedBy = ({ events }: Stage) => events.filter(({ type }) => type === 'Printed').length;
 
 test('a sale in the middle of which the power went off is counted once, and spoils nothing later', async () => {
   const { platform, letGo, isCalled } = slow('processSale');

@@ -108,8 +108,8 @@ const printOf = (...lines: string[]) => ({
 });
 
 const screenOf = (harness: Stage) => harness.terminal().screen().lines.join(' ');
-const printedBy = ({ told }: Stage) =>
-  told.flatMap((each) => (each.type === 'Printed' ? [each.lines] : []));
+const printedBy = ({ events }: Stage) =>
+  events.flatMap((each) => (each.type === 'Printed' ? [each.lines] : []));
 
 async function paid(harness: Stage, amount = 10): Promise<AnyMessage> {
   const payment = paymentRequest(amount);
@@ -359,7 +359,7 @@ const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
     const content = { SoundContent: { SoundFormat: 'SoundRef' } };
     await done(harness, 'Sound', { SoundAction: 'StartSound', ...content });
     await done(harness, 'Sound', { SoundAction: 'StopSound', ...content });
-    assert.equal(harness.told.filter(({ type }) => type === 'Sound').length, 1);
+    assert.equal(harness.events.filter(({ type }) => type === 'Sound').length, 1);
   },
   async StoredValue(harness) {
     await done(harness, 'StoredValue', load('Activate', 5));
@@ -371,7 +371,10 @@ const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
     assert.equal(await refused(harness, 'TransactionStatus', {}), 'NotFound');
     await paid(harness);
     const last = await done(harness, 'TransactionStatus', {});
-    assert.ok(last['RepeatedMessageResponse'], 'without a reference the last one is told');
+    assert.ok(
+      last['RepeatedMessageResponse'],
+      'without a reference the answer repeats the last message',
+    );
   },
   async Transmit(harness) {
     const body = { MaximumTransmitTime: 5, Message: hex('0102'), WaitResponseFlag: true };

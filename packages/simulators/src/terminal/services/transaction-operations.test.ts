@@ -39,7 +39,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const unclear: Record<string, OperationBehaviour[]> = {
   'done, and then nothing can be sent': ['LosesAnswer', 'NotSent', 'NotSent'],
   'never had, and then nothing can be sent': ['NeverGets', 'NotSent'],
-  'not told for very long': Array.from({ length: 25 }, () => 'NeverGets' as const),
+  'no outcome for a very long time': Array.from({ length: 25 }, () => 'NeverGets' as const),
   'still in progress': ['LosesAnswer', 'InProgress', 'InProgress'],
 };
 

@@ -1,14 +1,16 @@
 /** Lists the Nexo messages of the point of sale with the responses of the terminal. */
-import { UnstyledButton } from '@mantine/core';
+import './message-log.css';
+import { ActionIcon, Tooltip, UnstyledButton } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
 import { useState } from 'react';
+import { Icon } from '../../../components/icon.tsx';
 import { ErrorMessage } from '../../../components/layout/error-message.tsx';
 import { EmptyState, Panel } from '../../../components/layout/page.tsx';
 import { StateBadge, type Tone } from '../../../components/values/state-badge.tsx';
 import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
-import { JsonView } from './json-view.tsx';
+import { indentJson, jsonTokens } from './json-tokens.ts';
 import type { MessageExchange } from './point-of-sale.ts';
-import './message-log.css';
 
 const oneDigit = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 
@@ -86,6 +88,41 @@ function Sides({ exchange }: { readonly exchange: MessageExchange }) {
         )}
         {fault !== undefined && <ErrorMessage fault={fault} />}
       </div>
+    </div>
+  );
+}
+
+/** Longer texts would block the page. Copying still copies the complete text. */
+const maxChars = 40_000;
+
+function JsonView({ text, label }: { readonly text: string; readonly label: string }) {
+  const t = useTranslate('components');
+  const { copy, copied } = useClipboard({ timeout: 1_500 });
+  const whole = indentJson(text);
+  return (
+    <div className="sy-json">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also for who has no mouse */}
+      <section tabIndex={0} aria-label={label}>
+        <pre>
+          {jsonTokens(whole.slice(0, maxChars)).map(({ kind, text: part }, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, in their order
+            <span key={at} data-kind={kind}>
+              {part}
+            </span>
+          ))}
+          {whole.length > maxChars && '\n…'}
+        </pre>
+      </section>
+      <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
+        <ActionIcon
+          className="sy-json-copy"
+          variant="default"
+          aria-label={`${t(copied ? 'copy.done' : 'copy.do')}: ${label}`}
+          onClick={() => copy(whole)}
+        >
+          <Icon name={copied ? 'check' : 'copy'} size={15} />
+        </ActionIcon>
+      </Tooltip>
     </div>
   );
 }

@@ -75,7 +75,7 @@ export function useSimulatedTerminal(deviceId: string): SimulatedTerminal {
             return;
           }
         }
-        if (!signal.aborted) setView((last) => last && { ...last, connection: 'Waiting' });
+        if (!signal.aborted) setView((last) => last && { ...last, connection: 'Reconnecting' });
         await pause(reconnectMs);
       }
     }

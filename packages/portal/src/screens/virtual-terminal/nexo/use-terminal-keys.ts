@@ -1,7 +1,6 @@
 /** The keys of the terminal: collects the PIN or card number, and decides what the screen shows. */
-import type { CardEntry, WalletCard } from '@switchyard/contract';
+import { type CardEntry, passesLuhn, type WalletCard } from '@switchyard/contract';
 import { useEffect, useState } from 'react';
-import { passesLuhn } from '../simulated-outcomes.ts';
 import type { SimulatedTerminal } from './use-simulated-terminal.ts';
 
 export const digitKeys = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0'] as const;
@@ -34,7 +33,7 @@ export type TerminalDisplay = {
 
 const pinTries = 3;
 const pinLength = { least: 4, most: 12 };
-const cardDigitsMax = 19;
+const cardDigits = { least: 12, most: 19 };
 
 /** What the screen shows where the terminal waits for no input. */
 const statesWithoutPrompt: Readonly<Record<string, TerminalDisplay['state']>> = {
@@ -73,7 +72,7 @@ export function useTerminalKeys(terminal: SimulatedTerminal) {
 
   function submit(): void {
     if (typedCard !== undefined) {
-      const isRight = passesLuhn(typed);
+      const isRight = typed.length >= cardDigits.least && passesLuhn(typed);
       setWrongNumber(!isRight);
       if (isRight) act({ type: 'Card', name: typedCard.name, entry: 'Keyed', number: typed });
     } else if (typed.length >= pinLength.least) {
@@ -97,7 +96,7 @@ export function useTerminalKeys(terminal: SimulatedTerminal) {
       if (key === 'Cancel') act({ type: 'Cancel' });
       else if (key === 'Ok') submit();
       else {
-        const most = typedCard === undefined ? pinLength.most : cardDigitsMax;
+        const most = typedCard === undefined ? pinLength.most : cardDigits.most;
         setTyped(key === 'Clear' ? typed.slice(0, -1) : (typed + key).slice(0, most));
         setWrongNumber(false);
       }

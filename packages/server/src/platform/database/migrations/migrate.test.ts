@@ -11,8 +11,8 @@ import { createLog } from '../../observability/log.ts';
 import { systemClock } from '../../time/clock.ts';
 import { type Database, openDatabase } from '../database.ts';
 import { migrate } from './migrate.ts';
+import { splitStatements } from './read-migrations.ts';
 import { SchemaMismatchError } from './schema-mismatch.ts';
-import { splitStatements } from './split-statements.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const usual = { log, clock: systemClock, ids: systemIds };

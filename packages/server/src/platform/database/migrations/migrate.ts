@@ -1,13 +1,10 @@
 // Applies the missing schema migrations: forward only, one process at a time, also on databases
 // that only speak PostgreSQL's protocol.
-
 import type { Ids } from '../../identifiers/ids.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Clock, pause } from '../../time/clock.ts';
 import { type Database, isPostgres, type Queries } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
-import { acquireMigrationLease } from './migration-lease.ts';
-import { alreadyExistsStates, dropInvalidIndex, isAlreadyApplied } from './migration-resume.ts';
 import { type Migration, readMigrations } from './read-migrations.ts';
 import { SchemaMismatchError } from './schema-mismatch.ts';
 
@@ -15,6 +12,8 @@ const defaultLeaseMs = 30_000;
 const pollMs = 100;
 const bootstrapAttempts = 10;
 const baselineVersion = 1;
+/** A table, a column, another object, a function. */
+const alreadyExistsStates = new Set(['42P07', '42701', '42710', '42723']);
 /**
  * Two processes that start at the same time can collide in spite of IF NOT EXISTS: the table
  * exists, or its name in the catalogue.
@@ -227,4 +226,91 @@ async function createTables(queries: Queries): Promise<void> {
       await pause(pollMs);
     }
   }
+}
+
+const uniqueViolation = '23505';
+/** An index or a constraint, a column, a table. */
+const alreadyGoneStates = new Set(['42704', '42703', '42P01']);
+
+/** A statement includes the comments before it. */
+const leadingComments = String.raw`^(?:\s|--[^\n]*\n)*`;
+const dropPattern = new RegExp(
+  String.raw`${leadingComments}(?:DROP|ALTER\s+TABLE\s+\S+\s+DROP)\s`,
+  'i',
+);
+const insertPattern = new RegExp(String.raw`${leadingComments}INSERT\s`, 'i');
+const indexPattern = new RegExp(
+  String.raw`${leadingComments}CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?([\w."]+)`,
+  'i',
+);
+
+/** True if the statement failed because a process applied it before it was killed. */
+function isAlreadyApplied(statement: string, error: unknown): boolean {
+  const code = sqlState(error);
+  if (alreadyExistsStates.has(code)) return true;
+  if (dropPattern.test(statement)) return alreadyGoneStates.has(code);
+  // A unique index over duplicate rows fails with the same state, but was not created.
+  return code === uniqueViolation && insertPattern.test(statement);
+}
+
+const findInvalidIndexText =
+  'SELECT indexrelid FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid';
+
+/** An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index: drop it, so that it is created again. */
+async function dropInvalidIndex(queries: Queries, statement: string): Promise<void> {
+  const [, concurrently = '', name] = indexPattern.exec(statement) ?? [];
+  if (name === undefined) return;
+  const invalidIndexes = await queries.query(findInvalidIndexText, [name]);
+  if (invalidIndexes.length > 0) await queries.query(`DROP INDEX ${concurrently}IF EXISTS ${name}`);
+}
+
+const leaseName = 'migrate';
+/** The lease is lost after three failed renewals. */
+const renewalsPerLease = 4;
+
+const acquireText = `INSERT INTO schema_lease (name, holder, held_until)
+  VALUES ('${leaseName}', $1, clock_timestamp() + $2 * interval '1 millisecond')
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
+    WHERE schema_lease.held_until < clock_timestamp()
+  RETURNING holder`;
+const renewText = `UPDATE schema_lease SET held_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE name = '${leaseName}' AND holder = $1 RETURNING holder`;
+const releaseText = `DELETE FROM schema_lease WHERE name = '${leaseName}' AND holder = $1`;
+
+type MigrationLease = {
+  /** Checks that this process still holds the lease. Inside a transaction, keeps it until the commit. */
+  fence(): Promise<void>;
+  release(): Promise<void>;
+};
+
+type LeaseRequest = { database: Database; queries: Queries; holder: string; leaseMs: number };
+
+/**
+ * The lease is a row with an expiry, because not every database has advisory locks. Times are those of the database.
+ *
+ * @returns undefined while another process holds the lease
+ */
+async function acquireMigrationLease({
+  database,
+  queries,
+  holder,
+  leaseMs,
+}: LeaseRequest): Promise<MigrationLease | undefined> {
+  const acquired = await queries.query(acquireText, [holder, leaseMs]);
+  if (acquired.length === 0) return undefined;
+  const timer = setInterval(() => {
+    // On another connection, because the migrating one is busy. `fence` notices a failure.
+    database.query(renewText, [holder, leaseMs]).catch(() => {});
+  }, leaseMs / renewalsPerLease);
+  return {
+    async fence() {
+      const renewed = await queries.query(renewText, [holder, leaseMs]);
+      if (renewed.length === 0) throw new Error('another process took over the migration');
+    },
+    async release() {
+      clearInterval(timer);
+      // If the connection is lost, the lease expires.
+      await queries.query(releaseText, [holder]).catch(() => {});
+    },
+  };
 }
