@@ -98,6 +98,7 @@ export type {
   Terminal,
 } from './devices/types.ts';
 export type { AuditChange, AuditContext, RecordChange } from './infrastructure/audit-port.ts';
+export { requireOwnUserDomain, userDomainIdSchema } from './infrastructure/own-user-domain.ts';
 export type { TokenLimits } from './infrastructure/rate-limits.ts';
 export type { ClientVerifier, VerifiedClient } from './oauth/client-verifier.ts';
 export type { PortalAuthorization, PortalSignIn, PortalTokens } from './oauth/portal-sign-in.ts';
