@@ -1,7 +1,12 @@
 // The public interface of audit: records of every change in hash chains with signed checkpoints.
 import type { FastifyInstance } from 'fastify';
 import type { Database, Queries } from '../platform/index.ts';
-import { type AuditRecorder, actorOf, type ChangeByRequest, platformAuthor } from './audit-entry.ts';
+import {
+  type AuditRecorder,
+  actorOf,
+  type ChangeByRequest,
+  platformAuthor,
+} from './audit-entry.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { createRecordFinder } from './find-records.ts';
 import { type AuditRecorderDeps, createAuditRecorder } from './record-changes.ts';

@@ -2,7 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { createPredefinedGroups } from './predefined-groups.ts';
 import { createUserManagement, type UserManagementDependencies } from './user-management.ts';
-import { registerGroupRoutes, registerUserRoutes, registerUserSessionRoutes } from './user-routes.ts';
+import {
+  registerGroupRoutes,
+  registerUserRoutes,
+  registerUserSessionRoutes,
+} from './user-routes.ts';
 import { createUserSessions, type UserSessionsDependencies } from './user-sessions.ts';
 
 export type { UserManagementDependencies } from './user-management.ts';

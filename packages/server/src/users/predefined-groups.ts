@@ -7,7 +7,13 @@ import {
   groupRights,
   throwProblem,
 } from '@switchyard/contract';
-import { type Caller, type FoundPage, merchantOf, type PageRequest, readPage } from '../http/index.ts';
+import {
+  type Caller,
+  type FoundPage,
+  merchantOf,
+  type PageRequest,
+  readPage,
+} from '../http/index.ts';
 
 export type PredefinedGroupsDependencies = {
   /** Rejects if the organisation has no such merchant. */

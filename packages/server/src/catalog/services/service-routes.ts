@@ -57,7 +57,8 @@ function registerDeclarationRoutes(app: FastifyInstance, services: Services): vo
       run: services.list,
     },
     get: {
-      description: 'The provider gets the draft; other organisations get the last published release.',
+      description:
+        'The provider gets the draft; other organisations get the last published release.',
       run: services.get,
     },
     create: {

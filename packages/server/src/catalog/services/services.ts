@@ -5,7 +5,13 @@ import {
   type ServiceRelease,
   throwProblem,
 } from '@switchyard/contract';
-import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
+import {
+  type FoundPage,
+  type PageRequest,
+  readPage,
+  requireVersion,
+  type Versioned,
+} from '../../http/index.ts';
 import { isoTime, listOlderKeysAfterRotation, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
@@ -28,7 +34,7 @@ import {
   replaceSigningSecret,
   type ServiceDeclaration,
   type ServiceQuery,
-  type ServiceRow,
+  type ServiceRecord,
   updateService,
 } from './service-sql.ts';
 import {
@@ -43,7 +49,7 @@ import {
   secretOverlapMs,
 } from './signing-secrets.ts';
 
-type VersionedService = { readonly view: Service; readonly version: number };
+type VersionedService = Versioned<Service>;
 type CreatedService = VersionedService & SigningCredentials;
 
 export type Services = {
@@ -66,7 +72,7 @@ export type Services = {
     page: PageRequest,
   ): Promise<FoundPage<ServiceRelease>>;
   /** Returns a published service, which can be offered and activated; refuses others. */
-  requirePublished(queries: Queries, scope: CallerScope, serviceId: string): Promise<ServiceRow>;
+  requirePublished(queries: Queries, scope: CallerScope, serviceId: string): Promise<ServiceRecord>;
 };
 
 type ServiceParts = {
@@ -118,18 +124,18 @@ export function createServices(
     scope: AuthoredScope,
     serviceId: string,
     ifMatch?: string,
-  ): Promise<ServiceRow> {
+  ): Promise<ServiceRecord> {
     requireOrganizationScope(scope, 'manage services');
     const row = isUuid(serviceId)
       ? await findService(queries, scope.organizationId, serviceId, 'FOR UPDATE')
       : undefined;
     // Other organisations may see the service, but only its provider may change it.
-    if (row?.organization_id !== scope.organizationId) return throwServiceNotFound();
+    if (row?.organizationId !== scope.organizationId) return throwServiceNotFound();
     requireVersion(ifMatch, row.version);
     return row;
   }
 
-  const toVersionedService = (row: ServiceRow, organizationId: string): VersionedService => ({
+  const toVersionedService = (row: ServiceRecord, organizationId: string): VersionedService => ({
     view: toServiceView(row, organizationId),
     version: row.version,
   });
@@ -139,7 +145,7 @@ export function createServices(
     serviceId: string,
     ifMatch: string | undefined,
     action: string,
-    change: (queries: Queries, row: ServiceRow, now: string) => Promise<ServiceRow>,
+    change: (queries: Queries, row: ServiceRecord, now: string) => Promise<ServiceRecord>,
   ): Promise<VersionedService> {
     return database.transaction(async (trx) => {
       const before = await lockOwnService(trx, scope, serviceId, ifMatch);
@@ -180,16 +186,16 @@ export function createServices(
       });
     },
 
-    async list({ organizationId }, query, page) {
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listServices(database, organizationId, query, read);
-      const pageRows = rows.slice(0, page.limit);
-      const items = pageRows.map((row) => {
-        const { logo: _logo, defaults: _defaults, ...rest } = toServiceView(row, organizationId);
-        return rest;
-      });
-      return { items, next: rows.length > page.limit ? pageRows.at(-1)?.service_id : undefined };
-    },
+    list: ({ organizationId }, query, page) =>
+      readPage(
+        page,
+        (read) => listServices(database, organizationId, query, read),
+        ({ serviceId }) => serviceId,
+        (row) => {
+          const { logo: _logo, defaults: _defaults, ...rest } = toServiceView(row, organizationId);
+          return rest;
+        },
+      ),
 
     async get({ organizationId }, serviceId) {
       const row = isUuid(serviceId)
@@ -300,15 +306,13 @@ export function createServices(
         ? await findService(database, scope.organizationId, serviceId)
         : undefined;
       if (row === undefined) return throwServiceNotFound();
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listReleases(database, serviceId, read);
-      const pageRows = rows.slice(0, page.limit);
-      const isOwn = row.organization_id === scope.organizationId;
-      const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
-      return {
-        items: pageRows.map((release) => toReleaseView(serviceId, release, isOwn)),
-        next: last === undefined ? undefined : String(last.release),
-      };
+      const isOwn = row.organizationId === scope.organizationId;
+      return readPage(
+        page,
+        (read) => listReleases(database, serviceId, read),
+        ({ release }) => String(release),
+        (release) => toReleaseView(serviceId, release, isOwn),
+      );
     },
 
     async requirePublished(queries, { organizationId }, serviceId) {

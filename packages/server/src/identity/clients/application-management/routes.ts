@@ -88,10 +88,7 @@ export function registerApplicationRoutes(
   registerApplicationActions(app, management);
 }
 
-function registerApplicationActions(
-  app: FastifyInstance,
-  management: ApplicationManagement,
-): void {
+function registerApplicationActions(app: FastifyInstance, management: ApplicationManagement): void {
   route(app, {
     method: 'POST',
     url: `${collection}/:clientId/approve`,
