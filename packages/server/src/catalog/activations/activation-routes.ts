@@ -1,4 +1,4 @@
-// HTTP routes for activations, and the route at which providers answer a request.
+// HTTP routes for activations, for the answers of providers, and for the state of services.
 import {
   AnsweredActivation,
   activationFilters,
@@ -7,13 +7,22 @@ import {
   ProviderActivationAnswer,
   ServiceActivation,
   ServiceActivationInput,
+  ServiceStateList,
+  servicePlaceFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { registerResourceRoutes, route } from '../../http/index.ts';
+import {
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  registerResourceRoutes,
+  route,
+} from '../../http/index.ts';
 import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
 import type { Activations } from './activations.ts';
 import type { ActiveServices } from './active-services.ts';
+import type { ListServiceStates } from './list-entities-with-service-state.ts';
 
 const base = '/service-catalog/v1';
 const tags = ['Service catalogue'] as const;
@@ -136,6 +145,40 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
         body,
       );
       return { activationId, organizationId, serviceId, status };
+    },
+  });
+}
+
+export function registerServiceStateRoutes(
+  app: FastifyInstance,
+  listServiceStates: ListServiceStates,
+): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/services/:serviceId/places`,
+    operationId: 'listServiceStates',
+    summary: 'List the states of a service by merchant, store or device',
+    description:
+      'The merchants of the organisation, the stores of a merchant or the devices of a store. ' +
+      '`active` says whether the service is active at the entity, and `usable` whether it is also ' +
+      'active at every level above.',
+    tags,
+    permission: readPermissions,
+    params: Type.Object({ serviceId: identifierSchema('The service.') }),
+    query: Type.Object({ ...pageQuery, ...servicePlaceFilters }, { additionalProperties: false }),
+    response: { 200: ServiceStateList },
+    errors: ['service_not_found', 'merchant_not_found', 'store_not_found', 'cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, params, query }) {
+      const list = `places of ${params.serviceId}`;
+      const page = readPageRequest(query, list);
+      const { above, page: resultPage } = await listServiceStates(
+        readCallerScope(caller),
+        params.serviceId,
+        query,
+        page,
+      );
+      return { above, ...pageResponse(resultPage, query, list) };
     },
   });
 }

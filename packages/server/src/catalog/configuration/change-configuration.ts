@@ -29,7 +29,7 @@ import {
   requireNoNewFaults,
   requireSizeWithinLimit,
   throwVersionNotFound,
-} from './validate-level-values.ts';
+} from './validate-values.ts';
 
 export type ChangedConfiguration = {
   readonly view: ServiceConfiguration;
@@ -173,7 +173,7 @@ export function createConfigurationChanges(
 
   return {
     submit(scope, target, values, ifMatch) {
-      requireSizeWithinLimit(values);
+      requireSizeWithinLimit('/values', values);
       return write(scope, target, ifMatch, {
         action: 'updated',
         decide: (_run, _row, current, { release }) =>

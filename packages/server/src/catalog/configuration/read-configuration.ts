@@ -25,7 +25,7 @@ import type {
   EntityTarget,
   TargetFinder,
 } from './find-configuration-target.ts';
-import { throwVersionNotFound } from './validate-level-values.ts';
+import { throwVersionNotFound } from './validate-values.ts';
 
 export type ConfigurationReads = {
   listServices(

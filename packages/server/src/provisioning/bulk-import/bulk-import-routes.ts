@@ -1,5 +1,5 @@
 // HTTP routes for bulk imports.
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import {
   BulkAnswer,
   BulkImport,
@@ -24,9 +24,35 @@ import type { Ids } from '../../platform/index.ts';
 import { type CallerScope, toCallerScope } from '../resources/caller-scope.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ImportFormat } from './body/import-body.ts';
-import { bufferBody } from './body/read-ahead.ts';
 import { type ImportKey, importCursorPattern } from './import-progress.ts';
 import type { BulkImports } from './run-bulk-import.ts';
+
+/** Holds a usual import completely; the client of a larger one waits for earlier lines. */
+const bufferBytes = 4_194_304;
+
+type BufferedBody = {
+  readonly bytes: AsyncIterable<Buffer>;
+  /** Stops reading; the listener closes the connection after the response if the body is not complete. */
+  close(): void;
+};
+
+function bufferBody(body: Readable): BufferedBody {
+  const ahead = new PassThrough({ highWaterMark: bufferBytes });
+  // The reader of the stream gets the error; without a reader the error can be ignored.
+  ahead.on('error', () => {});
+  body.once('error', (error) => ahead.destroy(error));
+  body.once('close', () => {
+    if (!body.readableEnded) ahead.destroy(new Error('the client ended the body early'));
+  });
+  body.pipe(ahead);
+  return {
+    bytes: ahead,
+    close() {
+      body.unpipe(ahead);
+      ahead.destroy();
+    },
+  };
+}
 
 const url = '/provisioning/v2/bulk';
 const tags = ['Provisioning'] as const;
