@@ -165,7 +165,8 @@ async function rotateAccountSecret({
     );
   const { organizationId, clientId } = existing;
   const { clientSecret } = await platform.identity.rotateSecret(organizationId, clientId);
-  const userDomainId = (await platform.identity.findUserDomain(organizationId)) ?? '';
+  const userDomainId =
+    (await platform.identity.userDomains.findByOrganization(organizationId)) ?? '';
   return { organizationId, userDomainId, clientId, clientSecret };
 }
 

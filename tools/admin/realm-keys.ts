@@ -26,7 +26,7 @@ function withIdentity(
 }
 
 async function printKeys({ output }: CommandContext, identity: Identity, domain: string) {
-  const keys = (await identity.listSigningKeys(domain)).map(
+  const keys = (await identity.signingKeys.list(domain)).map(
     ({ keyId, algorithm, state, activeFrom, retireAt }) => ({
       keyId,
       algorithm,
@@ -60,11 +60,11 @@ export function rotateKeys(
   const printNote = (text: string) => context.output.printNote(`${domain}: ${text}`);
   return withIdentity(context, async (identity) => {
     if (now) {
-      await identity.replaceSigningKeysAtOnce(domain);
+      await identity.signingKeys.replaceAtOnce(domain);
       printNote(
         'the new keys sign now; within one minute all processes refuse the tokens of the old keys',
       );
-    } else if (await identity.rotateSigningKeys(domain)) printNote('new keys are published');
+    } else if (await identity.signingKeys.rotate(domain)) printNote('new keys are published');
     else
       printNote(
         'nothing changed: new keys were already published less than an hour ago and do not sign yet',

@@ -1,5 +1,5 @@
-// One change that a module records in the audit, without secrets.
-import type { AuditRecord } from '@switchyard/contract';
+// One change that a module records in the audit, without secrets, and its author.
+import { type AuditRecord, defined } from '@switchyard/contract';
 import type { Caller } from '../http/index.ts';
 import type { Queries } from '../platform/index.ts';
 
@@ -7,6 +7,26 @@ export type Actor = AuditRecord['actor'];
 
 /** The actor of a change and its request. */
 export type Author = { readonly actor: Actor; readonly requestId?: string };
+
+/** @example await audit.record(trx, { ...actorOf(request.caller, request.id), action, entity, … }); */
+export function actorOf(
+  {
+    subject,
+    clientId,
+    userId,
+    homeOrganizationId: organizationId,
+  }: Pick<Caller, 'subject' | 'clientId' | 'userId' | 'homeOrganizationId'>,
+  requestId: string,
+): Author {
+  const kind = userId === undefined ? 'Application' : 'User';
+  const home = defined({ organizationId });
+  return { actor: { subject, clientId, kind, ...home }, requestId };
+}
+
+/** The author of changes by seeds, jobs and rules. */
+export const platformAuthor: Author = {
+  actor: { subject: 'platform', clientId: 'platform', kind: 'Platform' },
+};
 
 export type AuditEntry = Author & {
   readonly organizationId: string;

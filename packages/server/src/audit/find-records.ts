@@ -3,8 +3,10 @@ import { type AuditRecord, defined, throwProblem } from '@switchyard/contract';
 import {
   type Caller,
   type FoundPage,
+  merchantOf,
   type PageRequest,
   parseTimeRange,
+  readPage,
   type TimeRange,
 } from '../http/index.ts';
 import type { Database } from '../platform/index.ts';
@@ -25,30 +27,27 @@ type ExportSpan = TimeRange & { readonly after?: number };
 
 /** A caller of a merchant sees changes of the merchant and its entities only. */
 function visibleScope(caller: Caller) {
-  const { organizationId, entityType, entityId } = caller;
-  const merchantId = entityType === 'merchant' ? entityId : caller.merchantId;
-  return merchantId === undefined ? { organizationId } : { organizationId, merchantId };
+  return { organizationId: caller.organizationId, ...defined({ merchantId: merchantOf(caller) }) };
 }
 
 export function createRecordFinder(database: Database) {
   return {
-    async list(
+    list(
       caller: Caller,
       { order = 'NewestFirst', ...filters }: Search,
       page: PageRequest,
     ): Promise<FoundPage<AuditRecord>> {
-      const records = await listRecords(
-        database,
-        { ...filters, ...parseTimeRange(filters), ...visibleScope(caller) },
-        {
-          isAscending: order === 'OldestFirst',
-          limit: page.limit + 1,
-          ...defined({ after: page.after === undefined ? undefined : Number(page.after) }),
+      const search = { ...filters, ...parseTimeRange(filters), ...visibleScope(caller) };
+      const isAscending = order === 'OldestFirst';
+      return readPage(
+        page,
+        ({ limit, after: key }) => {
+          const after = key === undefined ? undefined : Number(key);
+          return listRecords(database, search, { isAscending, limit, ...defined({ after }) });
         },
+        ({ sequence }) => String(sequence),
+        (record) => record,
       );
-      const items = records.slice(0, page.limit);
-      const next = records.length > page.limit ? items.at(-1)?.sequence : undefined;
-      return { items, next: next === undefined ? undefined : String(next) };
     },
 
     async get(caller: Caller, sequence: string): Promise<AuditRecord> {

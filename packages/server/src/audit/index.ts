@@ -1,9 +1,12 @@
 // The public interface of audit: records of every change in hash chains with signed checkpoints.
 import type { FastifyInstance } from 'fastify';
 import type { Database, Queries } from '../platform/index.ts';
-import type { AuditRecorder, ChangeByRequest } from './audit-entry.ts';
-import { actorOf, platformAuthor } from './change-author.ts';
-import { createCheckpointSigner } from './checkpoint-signer.ts';
+import {
+  type AuditRecorder,
+  actorOf,
+  type ChangeByRequest,
+  platformAuthor,
+} from './audit-entry.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { createRecordFinder } from './find-records.ts';
 import { type AuditRecorderDeps, createAuditRecorder } from './record-changes.ts';
@@ -15,7 +18,6 @@ export { actorOf, platformAuthor };
 
 export type AuditDeps = AuditRecorderDeps & {
   readonly database: Database;
-  /** 32 bytes; the key of the checkpoints is derived from it. */
   readonly masterKey: Buffer;
 };
 
@@ -29,9 +31,8 @@ export type Audit = AuditRecorder & {
 
 /** @example const audit = createAudit({ database, clock, jobs, masterKey }); */
 export function createAudit(deps: AuditDeps): Audit {
-  const { database, masterKey } = deps;
-  const checkpoints = createCheckpoints({ ...deps, signer: createCheckpointSigner(masterKey) });
-  const finder = createRecordFinder(database);
+  const checkpoints = createCheckpoints(deps);
+  const finder = createRecordFinder(deps.database);
   const recorder = createAuditRecorder(deps);
   return {
     ...recorder,

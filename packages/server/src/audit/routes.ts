@@ -1,56 +1,41 @@
 // The routes of the audit, version 1.
 import { Readable } from 'node:stream';
 import {
-  AuditCheckpointList,
+  AuditCheckpoint,
   AuditKeyList,
   AuditRecord,
-  AuditRecordList,
   auditFilters,
   auditSpan,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
+import { registerResourceRoutes, route } from '../http/index.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { type RecordFinder, sequencePattern } from './find-records.ts';
 
 const base = '/audit/v1';
 const tags = ['Audit'] as const;
-const closed = { additionalProperties: false };
+
+const sequence = (description: string) => Type.String({ maxLength: 64, description });
 
 function registerRecords(app: FastifyInstance, finder: RecordFinder): void {
-  route(app, {
-    method: 'GET',
-    url: `${base}/records`,
-    operationId: 'listAuditRecords',
-    summary: 'List the audit records',
-    description: 'The newest first by default; the order is stable while records are added.',
+  registerResourceRoutes(app, {
+    path: `${base}/records`,
+    singular: 'AuditRecord',
+    plural: 'AuditRecords',
     tags,
-    permission: 'audit.read',
-    query: Type.Object({ ...pageQuery, ...auditFilters }, closed),
-    response: { 200: AuditRecordList },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const { limit: _limit, cursor: _cursor, ...search } = query;
-      const page = readPageRequest(query, 'listAuditRecords', sequencePattern);
-      return pageResponse(await finder.list(caller, search, page), query, 'listAuditRecords');
+    readPermission: 'audit.read',
+    identifiers: { sequence: sequence('The sequence number of the record.') },
+    view: AuditRecord,
+    notFoundCode: 'resource_not_found',
+    scope: ({ caller }) => caller,
+    list: {
+      description: 'The newest first by default; the order is stable while records are added.',
+      filters: auditFilters,
+      cursorKey: sequencePattern,
+      run: finder.list,
     },
-  });
-
-  route(app, {
-    method: 'GET',
-    url: `${base}/records/:sequence`,
-    operationId: 'getAuditRecord',
-    summary: 'Get an audit record',
-    tags,
-    permission: 'audit.read',
-    params: Type.Object({
-      sequence: Type.String({ maxLength: 64, description: 'The sequence number of the record.' }),
-    }),
-    response: { 200: AuditRecord },
-    errors: ['resource_not_found'],
-    handler: ({ caller, params }) => finder.get(caller, params.sequence),
+    get: { run: async (caller, id) => ({ view: await finder.get(caller, id) }) },
   });
 }
 
@@ -65,7 +50,7 @@ function registerExport(app: FastifyInstance, finder: RecordFinder): void {
       'Continue an interrupted download with `after`, the sequence of the last complete line.',
     tags,
     permission: 'audit.read',
-    query: Type.Object(auditSpan, closed),
+    query: Type.Object(auditSpan, { additionalProperties: false }),
     produces: ['application/jsonl'],
     response: { 200: AuditRecord },
     errors: [],
@@ -85,23 +70,21 @@ function registerExport(app: FastifyInstance, finder: RecordFinder): void {
 }
 
 function registerCheckpoints(app: FastifyInstance, checkpoints: Checkpoints): void {
-  route(app, {
-    method: 'GET',
-    url: `${base}/checkpoints`,
-    operationId: 'listAuditCheckpoints',
-    summary: 'List the audit checkpoints',
-    description:
-      'The oldest first. Store the newest checkpoint elsewhere: it proves all earlier records.',
+  registerResourceRoutes(app, {
+    path: `${base}/checkpoints`,
+    singular: 'AuditCheckpoint',
+    plural: 'AuditCheckpoints',
     tags,
-    permission: 'audit.read',
-    query: Type.Object(pageQuery, closed),
-    response: { 200: AuditCheckpointList },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const page = readPageRequest(query, 'listAuditCheckpoints', sequencePattern);
-      const checkpointPage = await checkpoints.list(caller.organizationId, page);
-      return pageResponse(checkpointPage, query, 'listAuditCheckpoints');
+    readPermission: 'audit.read',
+    identifiers: { sequence: sequence('The sequence number of the last record.') },
+    view: AuditCheckpoint,
+    notFoundCode: 'resource_not_found',
+    scope: ({ caller }) => caller.organizationId,
+    list: {
+      description:
+        'The oldest first. Store the newest checkpoint elsewhere: it proves all earlier records.',
+      cursorKey: sequencePattern,
+      run: (organizationId, _filters, page) => checkpoints.list(organizationId, page),
     },
   });
 

@@ -1,20 +1,40 @@
 // The interface of the catalogue: services, packages, subscriptions, activations, configuration.
 import type { FastifyInstance } from 'fastify';
 import { platformAuthor } from '../audit/index.ts';
-import { registerActivationRoutes } from './activations/activation-routes.ts';
+import { createPreparedQueries } from '../platform/index.ts';
+import {
+  registerActivationRoutes,
+  registerServiceStateRoutes,
+} from './activations/activation-routes.ts';
 import { type Activations, createActivations } from './activations/activations.ts';
 import { type ActiveServices, createActiveServices } from './activations/active-services.ts';
 import { createServiceStateList } from './activations/list-entities-with-service-state.ts';
 import { createProviderHandshake } from './activations/provider-handshake.ts';
-import { registerServiceStateRoutes } from './activations/service-state-routes.ts';
-import { type Configuration, createConfiguration } from './configuration/configuration.ts';
+import {
+  type ConfigurationChanges,
+  createConfigurationChanges,
+} from './configuration/change-configuration.ts';
 import { registerConfigurationRoutes } from './configuration/configuration-routes.ts';
-import { createDefaultsValidator } from './configuration/validate-defaults.ts';
+import {
+  createDeviceConfigurations,
+  type DeviceConfigurations,
+} from './configuration/device-configuration.ts';
+import { createConfigurationEvaluator } from './configuration/effective-configuration.ts';
+import { createTargetFinder } from './configuration/find-configuration-target.ts';
+import {
+  type ConfigurationReads,
+  createConfigurationReads,
+} from './configuration/read-configuration.ts';
+import { createReleaseCache } from './configuration/release-cache.ts';
+import { createDefaultsValidator } from './configuration/validate-values.ts';
 import { createConfigurationDelivery } from './delivery/configuration-delivery.ts';
 import { registerDeliveryRoutes } from './delivery/delivery-routes.ts';
 import type { AuthoredScope } from './infrastructure/caller-scope.ts';
 import type { CatalogDeps } from './infrastructure/catalog-deps.ts';
-import { createParameterValidator } from './parameters/parameter-validator.ts';
+import {
+  createParameterValidator,
+  type ParameterValidator,
+} from './parameters/parameter-validator.ts';
 import { createSecretCipher } from './parameters/secret-encryption.ts';
 import {
   createProviderCallCounter,
@@ -41,6 +61,8 @@ export type { CatalogDeps } from './infrastructure/catalog-deps.ts';
 export { emvValueRules } from './parameters/emv-parameters.ts';
 export type { CompletedProviderCall } from './provider-calls/call-counter.ts';
 export type { ProviderEndpoint } from './services/provider-endpoint-cache.ts';
+
+type Configuration = DeviceConfigurations & ConfigurationReads & ConfigurationChanges;
 
 export type Catalog = Pick<
   ActiveServices,
@@ -127,4 +149,36 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       registerProviderDashboardRoutes(app, createProviderDashboard(deps));
     },
   };
+}
+
+/** @example const configuration = createConfiguration(deps, { parameterValidator, activeServices }); */
+function createConfiguration(
+  deps: CatalogDeps,
+  {
+    parameterValidator,
+    activeServices,
+  }: { parameterValidator: ParameterValidator; activeServices: ActiveServices },
+): Configuration {
+  const queries = createPreparedQueries(deps.database, 'catalog');
+  const releases = createReleaseCache(queries);
+  const finder = createTargetFinder(deps.provisioning, queries, releases);
+  const evaluator = createConfigurationEvaluator(parameterValidator, deps.valueRules ?? {});
+  const secretCipher = createSecretCipher(deps.masterKey, 'configuration');
+  const parts = {
+    queries,
+    clock: deps.clock,
+    activeServices,
+    releases,
+    finder,
+    evaluator,
+    secretCipher,
+  };
+  const devices = createDeviceConfigurations(parts);
+  const changes = createConfigurationChanges(deps, {
+    ...parts,
+    // Child organisations inherit these values, so the cache of every organisation is cleared.
+    onChange: (organizationId, level) =>
+      level === 'Organization' ? devices.clearCache() : devices.clearCache(organizationId),
+  });
+  return { ...devices, ...createConfigurationReads(parts), ...changes };
 }

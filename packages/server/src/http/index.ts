@@ -40,6 +40,7 @@ export {
   type PageRequest,
   pageQuery,
   pageResponse,
+  readPage,
   readPageRequest,
 } from './requests/pagination.ts';
 export { createSchemaValidation } from './requests/schema-validation.ts';
@@ -80,6 +81,12 @@ export {
   setReplayedHeader,
   withClientTransactionId,
 } from './routes/idempotency-key.ts';
+export {
+  type AuthenticatedRequest,
+  registerResourceRoutes,
+  sendWithETag,
+  type Versioned,
+} from './routes/resource-routes.ts';
 export type { Priority, RouteDeclaration } from './routes/route-declaration.ts';
 export {
   createHttp,

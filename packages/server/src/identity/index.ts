@@ -13,6 +13,7 @@ import {
 import { registerApplicationRoutes } from './clients/application-management/routes.ts';
 import { createApplicationStore } from './clients/application-sql.ts';
 import {
+  type Applications,
   createApplications,
   type NewApplication,
   type NewPublicApplication,
@@ -60,7 +61,7 @@ import { createRegisteredOrigins } from './oauth/endpoints/cors.ts';
 import { registerDemoDeviceToken } from './oauth/endpoints/demo-device-token.ts';
 import { registerDeviceTokenRoute } from './oauth/endpoints/device-token-route.ts';
 import { createPortalAuthorization, type PortalAuthorization } from './oauth/portal-sign-in.ts';
-import { createKeyRotation, type SigningKeySummary } from './realms-and-keys/key-rotation.ts';
+import { createKeyRotation } from './realms-and-keys/key-rotation.ts';
 import { createRealmStore } from './realms-and-keys/realm-sql.ts';
 import { createRealms } from './realms-and-keys/realms.ts';
 import { createKeyRing, type GeneratePrivateKey } from './realms-and-keys/signing-keys.ts';
@@ -98,6 +99,7 @@ export type {
   Terminal,
 } from './devices/types.ts';
 export type { AuditChange, AuditContext, RecordChange } from './infrastructure/audit-port.ts';
+export { requireOwnUserDomain, userDomainIdSchema } from './infrastructure/own-user-domain.ts';
 export type { TokenLimits } from './infrastructure/rate-limits.ts';
 export type { ClientVerifier, VerifiedClient } from './oauth/client-verifier.ts';
 export type { PortalAuthorization, PortalSignIn, PortalTokens } from './oauth/portal-sign-in.ts';
@@ -177,19 +179,16 @@ export type Identity = {
   registerSignUpPages(app: FastifyInstance, submitSignUp: SubmitSignUp): void;
   /** A user domain is a realm with signing keys of its own; each organisation has one. */
   createUserDomain(domain: NewUserDomain): Promise<void>;
-  /** Undefined while the organisation has none. */
-  findUserDomain(organizationId: string): Promise<string | undefined>;
-  /** The operations on user domains that the administration of organisations needs. */
   readonly userDomains: ReturnType<typeof createUserDomains>;
   /** Whether an enabled user domain has this name. */
   userDomainExists(userDomainId: string): Promise<boolean>;
   /** Whether the organisation operates the platform: only there the role PlatformOperator exists. */
   isOperator(organizationId: string): Promise<boolean>;
-  /** New keys sign after an hour; false while published keys wait for that hour already. */
-  rotateSigningKeys(userDomainId: string): Promise<boolean>;
-  /** For a stolen key: new keys sign at once, and the server refuses all tokens of the old keys. */
-  replaceSigningKeysAtOnce(userDomainId: string): Promise<void>;
-  listSigningKeys(userDomainId: string): Promise<SigningKeySummary[]>;
+  /** The signing keys of the user domains. */
+  readonly signingKeys: Pick<
+    ReturnType<typeof createKeyRotation>,
+    'rotate' | 'replaceAtOnce' | 'list'
+  >;
   createApplication(
     newApplication: NewApplication & { userDomainId: string },
     context?: AuditContext,
@@ -205,16 +204,7 @@ export type Identity = {
   ): Promise<{ clientSecret: string }>;
   /** Replaces the one callback of an application on this machine where only the port has changed. */
   updateCallbackPort(organizationId: string, clientId: string, uri: string): Promise<void>;
-  disableApplication(
-    organizationId: string,
-    clientId: string,
-    context?: AuditContext,
-  ): Promise<void>;
-  enableApplication(
-    organizationId: string,
-    clientId: string,
-    context?: AuditContext,
-  ): Promise<void>;
+  readonly setApplicationStatus: Applications['setStatus'];
   /** Deletes expired rows in bounded batches; answers how many it found. */
   deleteExpired(): Promise<number>;
   close(): Promise<void>;
@@ -421,12 +411,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
     },
     createUserDomain: userDomains.create,
     userDomains,
-    findUserDomain: userDomains.findByOrganization,
     userDomainExists: async (userDomainId) => (await realms.find(userDomainId)) !== undefined,
     isOperator: (organizationId) => applicationStore.hasRole(organizationId, 'PlatformOperator'),
-    rotateSigningKeys: rotation.rotate,
-    replaceSigningKeysAtOnce: rotation.replaceAtOnce,
-    listSigningKeys: rotation.list,
+    signingKeys: rotation,
     async createApplication({ userDomainId, ...newApplication }, context) {
       await requireUserDomain(userDomainId, newApplication.organizationId);
       return applications.create(newApplication, context);
@@ -437,10 +424,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     },
     rotateSecret: applications.rotateSecret,
     updateCallbackPort: applications.updateCallbackPort,
-    disableApplication: (organizationId, clientId, context) =>
-      applications.setStatus({ organizationId, clientId }, 'Disabled', context),
-    enableApplication: (organizationId, clientId, context) =>
-      applications.setStatus({ organizationId, clientId }, 'Enabled', context),
+    setApplicationStatus: applications.setStatus,
     deleteExpired: cleanup.run,
     async close() {
       await Promise.all([cleanup.stop(), lastUsed.close()]);

@@ -33,7 +33,7 @@ export type DecisionJobDependencies = {
   readonly provisioning: Pick<Provisioning, 'organizations'>;
   readonly identity: Pick<
     Identity,
-    'accounts' | 'userDomains' | 'findUserDomain' | 'isOperator' | 'createPublicApplication'
+    'accounts' | 'userDomains' | 'isOperator' | 'createPublicApplication'
   >;
 };
 

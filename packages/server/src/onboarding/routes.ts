@@ -1,6 +1,5 @@
 // The HTTP routes of onboarding, version 1.
 import {
-  pageOf,
   SignUp,
   SignUpInput,
   SignUpReceipt,
@@ -12,18 +11,17 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
-import { type SignUps, toSignUpView } from './sign-ups.ts';
+import { registerResourceRoutes, route } from '../http/index.ts';
+import type { SignUps } from './sign-ups.ts';
 import type { UserActivations } from './user-activation.ts';
 
 const signUpsPath = '/onboarding/v1/sign-ups';
 const activationPath = '/onboarding/v1/activations/:token';
 const tags = ['Onboarding'] as const;
-const listOperationId = 'listSignUps';
 
-const signUpParams = Type.Object({
+const signUpIdentifiers = {
   signUpId: Type.String({ maxLength: 64, description: 'The identifier of the sign-up.' }),
-});
+};
 const tokenParams = Type.Object({
   token: Type.String({ maxLength: 128, description: 'The last part of the link in the email.' }),
 });
@@ -42,12 +40,12 @@ function registerDecision(
     description,
     tags,
     permission: 'onb.approve',
-    params: signUpParams,
+    params: Type.Object(signUpIdentifiers),
     response: { 202: SignUp },
     errors: ['resource_not_found', 'concurrent_modification'],
     async handler(request, reply) {
       const { signUpId } = request.params;
-      return reply.code(202).send(toSignUpView(await signUps.decide(request, signUpId, decision)));
+      return reply.code(202).send(await signUps.decide(request, signUpId, decision));
     },
   });
 }
@@ -72,37 +70,27 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     },
   });
 
-  route(app, {
-    method: 'GET',
-    url: signUpsPath,
-    operationId: listOperationId,
-    summary: 'List the sign-ups',
-    description:
-      'For the operator of the platform. For every other organisation the list is empty.',
+  registerResourceRoutes(app, {
+    path: signUpsPath,
+    singular: 'SignUp',
+    plural: 'SignUps',
     tags,
-    permission: 'onb.approve',
-    query: Type.Object({ ...pageQuery, ...signUpFilters }, { additionalProperties: false }),
-    response: { 200: pageOf(SignUp) },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const page = readPageRequest(query, listOperationId);
-      const { items, next } = await signUps.list(caller, query.status, page);
-      return pageResponse({ items: items.map(toSignUpView), next }, query, listOperationId);
+    readPermission: 'onb.approve',
+    identifiers: signUpIdentifiers,
+    view: SignUp,
+    notFoundCode: 'resource_not_found',
+    scope: ({ caller }) => caller,
+    list: {
+      summary: 'List the sign-ups',
+      description:
+        'For the operator of the platform. For every other organisation the list is empty.',
+      filters: signUpFilters,
+      run: (caller, { status }, page) => signUps.list(caller, status, page),
     },
-  });
-
-  route(app, {
-    method: 'GET',
-    url: `${signUpsPath}/:signUpId`,
-    operationId: 'getSignUp',
-    summary: 'Get a sign-up',
-    tags,
-    permission: 'onb.approve',
-    params: signUpParams,
-    response: { 200: SignUp },
-    errors: ['resource_not_found'],
-    handler: async ({ caller, params }) => toSignUpView(await signUps.get(caller, params.signUpId)),
+    get: {
+      summary: 'Get a sign-up',
+      run: async (caller, id) => ({ view: await signUps.get(caller, id) }),
+    },
   });
 
   registerDecision(

@@ -1,7 +1,7 @@
 // Accepts sign-ups from the public, and decisions on them from the operator of the platform only.
 import { defined, type SignUp, type SignUpInput, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
-import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
+import { type Caller, type FoundPage, type PageRequest, readPage } from '../http/index.ts';
 import { isoTime, type Log } from '../platform/index.ts';
 import type { ConfirmationEmails } from './confirmation-email.ts';
 import type { DecisionJobDependencies, DecisionJobs } from './decision-jobs.ts';
@@ -19,7 +19,7 @@ export type SignUps = ReturnType<typeof createSignUps>;
 
 type Decision = 'approve' | 'reject';
 
-export function toSignUpView(record: SignUpRecord): SignUp {
+function toSignUpView(record: SignUpRecord): SignUp {
   const { organizationId, language, userDomainId, status } = record;
   const { organizationName, persona, email, givenName, familyName, country } = record;
   return {
@@ -100,16 +100,20 @@ export function createSignUps(deps: SignUpsDependencies) {
       caller: Caller,
       status: SignUpStatus | undefined,
       page: PageRequest,
-    ): Promise<FoundPage<SignUpRecord>> {
+    ): Promise<FoundPage<SignUp>> {
       if (!(await isOperator(caller))) return { items: [] };
-      const rows = await store.list(status, { ...page, limit: page.limit + 1 });
-      const items = rows.slice(0, page.limit);
-      return { items, next: rows.length > page.limit ? items.at(-1)?.organizationId : undefined };
+      return readPage(
+        page,
+        (read) => store.list(status, read),
+        ({ organizationId }) => organizationId,
+        toSignUpView,
+      );
     },
 
-    async get(caller: Caller, signUpId: string): Promise<SignUpRecord> {
+    async get(caller: Caller, signUpId: string): Promise<SignUp> {
       const canRead = uuidPattern.test(signUpId) && (await isOperator(caller));
-      return (canRead ? await store.find(signUpId) : undefined) ?? throwSignUpNotFound();
+      const signUp = canRead ? await store.find(signUpId) : undefined;
+      return signUp === undefined ? throwSignUpNotFound() : toSignUpView(signUp);
     },
 
     /** Idempotent: the same decision again changes nothing. */
@@ -117,7 +121,7 @@ export function createSignUps(deps: SignUpsDependencies) {
       { caller, id }: { readonly caller: Caller; readonly id: string },
       signUpId: string,
       decision: Decision,
-    ): Promise<SignUpRecord> {
+    ): Promise<SignUp> {
       if (!uuidPattern.test(signUpId) || !(await isOperator(caller))) throwSignUpNotFound();
       const after = await database.transaction(async (trx) => {
         const before = (await store.lock(trx, signUpId)) ?? throwSignUpNotFound();
@@ -139,7 +143,7 @@ export function createSignUps(deps: SignUpsDependencies) {
         return updated;
       });
       decisionJobs.wakeJobs();
-      return after;
+      return toSignUpView(after);
     },
   };
 }

@@ -24,12 +24,12 @@ function rethrowWithPointer(error: unknown): never {
 
 export function createUserActivations({
   accounts,
-  findUserDomain: userDomainOf,
-}: Pick<Identity, 'accounts' | 'findUserDomain'>) {
+  userDomains,
+}: Pick<Identity, 'accounts' | 'userDomains'>) {
   const { emailLinks: links } = accounts;
 
   async function requireUserDomainId({ organizationId }: User): Promise<string> {
-    return (await userDomainOf(organizationId)) ?? throwLinkNotFound();
+    return (await userDomains.findByOrganization(organizationId)) ?? throwLinkNotFound();
   }
 
   return {

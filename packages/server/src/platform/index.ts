@@ -14,7 +14,7 @@ export {
   listKeysStillSigning,
   listOlderKeysAfterRotation,
   type OlderKeyJson,
-  type RetiredKeyColumns,
+  type RetiredKeys,
 } from './crypto/retired-keys.ts';
 export {
   createSigningKey,

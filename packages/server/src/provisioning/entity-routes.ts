@@ -1,4 +1,4 @@
-// HTTP routes for provisioning, version 2.
+// HTTP routes for provisioned entities, version 2.
 import {
   AcquirerContract,
   AcquirerContractInput,
@@ -6,6 +6,8 @@ import {
   AcquirerLink,
   AcquirerLinkInput,
   AcquirerLinkReplacement,
+  defined,
+  type ErrorCode,
   provisioningFilters as filters,
   LogicalDevice,
   LogicalDeviceInput,
@@ -13,6 +15,7 @@ import {
   Merchant,
   MerchantInput,
   MerchantReplacement,
+  NewPointOfSale,
   Organization,
   OrganizationInput,
   OrganizationReplacement,
@@ -20,27 +23,37 @@ import {
   PhysicalDeviceInput,
   PhysicalDeviceLinks,
   PhysicalDeviceReplacement,
+  PointOfSale,
+  PointOfSaleInput,
+  PointOfSaleReplacement,
+  pointOfSaleFilters,
+  RenewedSecret,
   Store,
   StoreInput,
   StoreReplacement,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
-import { readIfMatch, route } from '../http/index.ts';
+import { type TObject, type TProperties, Type } from 'typebox';
+import {
+  type AuthenticatedRequest,
+  readIfMatch,
+  registerResourceRoutes,
+  route,
+  sendWithETag,
+} from '../http/index.ts';
 import type { LogicalDevices } from './devices/logical-devices.ts';
 import type { PointsOfSale } from './devices/points-of-sale.ts';
-import { registerPointOfSaleRoutes } from './devices/points-of-sale-routes.ts';
-import { type CallerScope, toCallerScope } from './resources/caller-scope.ts';
-import { throwNotFound } from './resources/provisioning-errors.ts';
+import {
+  type CallerScope,
+  requireOrganizationCaller,
+  toCallerScope,
+} from './resources/caller-scope.ts';
+import { type NotFoundCode, throwNotFound } from './resources/provisioning-errors.ts';
 import type { ResourceInput } from './resources/resource-definition.ts';
 import type { ResourceOperations } from './resources/resource-operations.ts';
-import {
-  registerResourceRoutes,
-  type ScopeRequest,
-  sendWithETag,
-} from './resources/resource-routes.ts';
 
 const base = '/provisioning/v2';
+const tags = ['Provisioning'] as const;
 
 export type ProvisioningResources = {
   readonly organizations: ResourceOperations<Organization>;
@@ -52,6 +65,84 @@ export type ProvisioningResources = {
   readonly acquirerLinks: ResourceOperations<AcquirerLink>;
   readonly acquirerContracts: ResourceOperations<AcquirerContract>;
 };
+
+type EntityRoutes<View> = {
+  /** With Fastify placeholders, such as `/provisioning/v2/stores`. */
+  readonly path: string;
+  readonly idMember: string;
+  /** The name in operation ids, such as `Store` and `Stores`. */
+  readonly singular: string;
+  readonly plural: string;
+  readonly notFoundCode: NotFoundCode;
+  readonly input: TObject;
+  readonly replacement: TObject;
+  readonly view: TObject;
+  /** The response to a creation, if it contains values that are shown only once. */
+  readonly created?: TObject;
+  readonly filters: TProperties;
+  readonly resource: Omit<ResourceOperations<View>, 'createIfNew'>;
+  /** The operations that require a caller of the organisation itself. */
+  readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
+  readonly createErrors?: readonly ErrorCode[];
+  /** The merchants, if the path names the merchant of the entity. */
+  readonly merchants?: ResourceOperations<Merchant>;
+};
+
+/** Every provisioned entity has the same five routes. */
+function registerEntityRoutes<View extends object>(
+  app: FastifyInstance,
+  entity: EntityRoutes<View>,
+): void {
+  const { path, idMember, resource, merchants, organizationOnly = [], createErrors = [] } = entity;
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+  const identifier = () => Type.String({ maxLength: 64, description: 'An identifier.' });
+  registerResourceRoutes(app, {
+    path,
+    singular: entity.singular,
+    plural: entity.plural,
+    tags,
+    readPermission: 'prov.read',
+    writePermission: 'prov.write',
+    identifiers: Object.fromEntries([...names, idMember].map((name) => [name, identifier()])),
+    view: entity.view,
+    notFoundCode: entity.notFoundCode,
+    scopeErrors: merchants === undefined ? [] : ['merchant_not_found'],
+    async scope(request, operation) {
+      const { caller, id } = request;
+      if (organizationOnly.includes(operation)) {
+        requireOrganizationCaller(caller, `may ${operation} this`);
+      }
+      return merchants === undefined
+        ? toCallerScope(caller, id)
+        : resolveMerchantScope(merchants, request);
+    },
+    list: {
+      description: 'Sorted by creation time. Pages stay consistent while entities are added.',
+      filters: entity.filters,
+      run: resource.list,
+    },
+    get: { run: resource.get },
+    create: {
+      body: entity.input,
+      ...defined({ view: entity.created }),
+      errors: createErrors,
+      run: resource.create,
+    },
+    replace: {
+      description:
+        'Replaces the whole entity: omitted fields get their defaults. Send the ETag as If-Match to detect concurrent changes.',
+      body: entity.replacement,
+      errors: createErrors,
+      run: resource.replace,
+    },
+    remove: {
+      description:
+        'Answers 409 has_dependants while other entities depend on it. Earlier payments still refer to a deleted entity.',
+      errors: ['has_dependants'],
+      run: resource.remove,
+    },
+  });
+}
 
 export function registerProvisioningRoutes(
   app: FastifyInstance,
@@ -68,7 +159,7 @@ function registerOrganizationAndMerchantRoutes(
   app: FastifyInstance,
   { organizations, merchants, stores }: ProvisioningResources,
 ) {
-  registerResourceRoutes(app, {
+  registerEntityRoutes(app, {
     path: `${base}/organizations`,
     idMember: 'organizationId',
     singular: 'Organization',
@@ -82,7 +173,7 @@ function registerOrganizationAndMerchantRoutes(
     organizationOnly: ['create', 'replace', 'remove'],
     createErrors: ['already_exists'],
   });
-  registerResourceRoutes(app, {
+  registerEntityRoutes(app, {
     path: `${base}/merchants`,
     idMember: 'merchantId',
     singular: 'Merchant',
@@ -95,7 +186,7 @@ function registerOrganizationAndMerchantRoutes(
     resource: merchants,
     organizationOnly: ['create', 'remove'],
   });
-  registerResourceRoutes(app, {
+  registerEntityRoutes(app, {
     path: `${base}/stores`,
     idMember: 'storeId',
     singular: 'Store',
@@ -111,7 +202,7 @@ function registerOrganizationAndMerchantRoutes(
 }
 
 function registerDeviceRoutes(app: FastifyInstance, resources: ProvisioningResources): void {
-  registerResourceRoutes(app, {
+  registerEntityRoutes(app, {
     path: `${base}/logical-devices`,
     idMember: 'logicalDeviceId',
     singular: 'LogicalDevice',
@@ -124,7 +215,7 @@ function registerDeviceRoutes(app: FastifyInstance, resources: ProvisioningResou
     resource: resources.logicalDevices,
     createErrors: ['store_not_found'],
   });
-  registerResourceRoutes(app, {
+  registerEntityRoutes(app, {
     path: `${base}/physical-devices`,
     idMember: 'physicalDeviceId',
     singular: 'PhysicalDevice',
@@ -147,7 +238,7 @@ function registerDeviceLinkRoute(app: FastifyInstance, logicalDevices: LogicalDe
     summary: 'Link physical devices to a logical device',
     description:
       'Replaces the physical devices of a logical device: zero, one or two. A device that is not listed is no longer linked.',
-    tags: ['Provisioning'],
+    tags,
     permission: 'prov.write',
     params: Type.Object({ logicalDeviceId: Type.String({ maxLength: 64 }) }),
     body: PhysicalDeviceLinks,
@@ -170,8 +261,48 @@ function registerDeviceLinkRoute(app: FastifyInstance, logicalDevices: LogicalDe
   });
 }
 
+function registerPointOfSaleRoutes(app: FastifyInstance, pointsOfSale: PointsOfSale): void {
+  const path = `${base}/points-of-sale`;
+  registerEntityRoutes(app, {
+    path,
+    idMember: 'pointOfSaleId',
+    singular: 'PointOfSale',
+    plural: 'PointsOfSale',
+    notFoundCode: 'resource_not_found',
+    input: PointOfSaleInput,
+    replacement: PointOfSaleReplacement,
+    view: PointOfSale,
+    created: NewPointOfSale,
+    filters: pointOfSaleFilters,
+    resource: pointsOfSale,
+    createErrors: ['store_not_found'],
+  });
+  route(app, {
+    method: 'POST',
+    url: `${path}/:pointOfSaleId/secret`,
+    operationId: 'rotatePointOfSaleSecret',
+    summary: 'Rotate the secret of a point of sale',
+    description: 'The old secret stops working at once. Access tokens that were issued stay valid.',
+    tags,
+    permission: 'prov.write',
+    takesIdempotencyKey: true,
+    params: Type.Object({ pointOfSaleId: Type.String({ maxLength: 64 }) }),
+    response: { 200: RenewedSecret },
+    responseHeaders: { 200: ['ETag'] },
+    errors: ['resource_not_found', 'precondition_failed'],
+    async handler(request, reply) {
+      const scope = toCallerScope(request.caller, request.id);
+      const { pointOfSaleId } = request.params;
+      const ifMatch = readIfMatch(request.headers);
+      const renewed = await pointsOfSale.rotateSecret(scope, pointOfSaleId, ifMatch);
+      reply.header('cache-control', 'no-store');
+      return sendWithETag(reply, renewed);
+    },
+  });
+}
+
 function registerAcquirerRoutes(app: FastifyInstance, resources: ProvisioningResources): void {
-  registerResourceRoutes(app, {
+  registerEntityRoutes(app, {
     path: `${base}/acquirer-links`,
     idMember: 'acquirerLinkId',
     singular: 'AcquirerLink',
@@ -185,7 +316,7 @@ function registerAcquirerRoutes(app: FastifyInstance, resources: ProvisioningRes
     organizationOnly: ['read', 'create', 'replace', 'remove'],
     createErrors: ['already_exists'],
   });
-  registerResourceRoutes(app, {
+  registerEntityRoutes(app, {
     path: `${base}/merchants/:merchantId/acquirer-contracts`,
     idMember: 'contractId',
     singular: 'AcquirerContract',
@@ -198,14 +329,14 @@ function registerAcquirerRoutes(app: FastifyInstance, resources: ProvisioningRes
     resource: resources.acquirerContracts,
     organizationOnly: ['create', 'replace', 'remove'],
     createErrors: ['merchant_not_found', 'currency_unknown'],
-    scope: (request) => resolveMerchantScope(resources.merchants, request),
+    merchants: resources.merchants,
   });
 }
 
 /** The scope of the merchant in the path, after a check that the caller can see it. */
 async function resolveMerchantScope(
   merchants: ResourceOperations<Merchant>,
-  { caller, params, id }: ScopeRequest,
+  { caller, params, id }: AuthenticatedRequest,
 ): Promise<CallerScope> {
   const scope = toCallerScope(caller, id);
   const merchantId = String((params as ResourceInput)['merchantId']);

@@ -1,10 +1,12 @@
 // The interface of user management: users of a user domain, their sessions and groups.
 import type { FastifyInstance } from 'fastify';
-import { registerGroupRoutes } from './group-routes.ts';
 import { createPredefinedGroups } from './predefined-groups.ts';
 import { createUserManagement, type UserManagementDependencies } from './user-management.ts';
-import { registerUserRoutes } from './user-routes.ts';
-import { registerUserSessionRoutes } from './user-session-routes.ts';
+import {
+  registerGroupRoutes,
+  registerUserRoutes,
+  registerUserSessionRoutes,
+} from './user-routes.ts';
 import { createUserSessions, type UserSessionsDependencies } from './user-sessions.ts';
 
 export type { UserManagementDependencies } from './user-management.ts';

@@ -7,8 +7,13 @@ import {
   groupRights,
   throwProblem,
 } from '@switchyard/contract';
-import type { Caller, FoundPage, PageRequest } from '../http/index.ts';
-import { merchantIdOf } from './caller-scope.ts';
+import {
+  type Caller,
+  type FoundPage,
+  merchantOf,
+  type PageRequest,
+  readPage,
+} from '../http/index.ts';
 
 export type PredefinedGroupsDependencies = {
   /** Rejects if the organisation has no such merchant. */
@@ -34,7 +39,7 @@ function groupsOf(entityId: string, level: Group['level']): Group[] {
 export function createPredefinedGroups({ requireMerchant }: PredefinedGroupsDependencies) {
   async function levelOf(caller: Caller, entityId: string): Promise<Group['level']> {
     const { organizationId } = caller;
-    const merchantId = merchantIdOf(caller);
+    const merchantId = merchantOf(caller);
     if (merchantId !== undefined && entityId !== merchantId) {
       throwProblem('merchant_not_found', 'No merchant that you may see has this identifier.');
     }
@@ -47,17 +52,20 @@ export function createPredefinedGroups({ requireMerchant }: PredefinedGroupsDepe
     async list(
       caller: Caller,
       { entityId }: { readonly entityId?: string | undefined },
-      { limit, after = '' }: PageRequest,
+      page: PageRequest,
     ): Promise<FoundPage<Group>> {
       const requestedEntityId = (
         entityId ??
-        merchantIdOf(caller) ??
+        merchantOf(caller) ??
         caller.organizationId
       ).toLowerCase();
       const all = groupsOf(requestedEntityId, await levelOf(caller, requestedEntityId));
-      const remaining = all.filter(({ group }) => group > after);
-      const items = remaining.slice(0, limit);
-      return { items, next: remaining.length > limit ? items.at(-1)?.group : undefined };
+      return readPage(
+        page,
+        async ({ limit, after = '' }) => all.filter(({ group }) => group > after).slice(0, limit),
+        ({ group }) => group,
+        (group) => group,
+      );
     },
   };
 }

@@ -1,7 +1,21 @@
 // Creates, lists, updates, activates and deactivates users within the scope and permissions of the caller.
-import { defined, throwProblem, type UserInput, type UserReplacement } from '@switchyard/contract';
+import {
+  defined,
+  throwProblem,
+  type UserInput,
+  type UserReplacement,
+  type UserView,
+} from '@switchyard/contract';
 import { type AuditRecorder, actorOf } from '../audit/index.ts';
-import { type Caller, type FoundPage, type PageRequest, requireVersion } from '../http/index.ts';
+import {
+  type Caller,
+  type FoundPage,
+  merchantOf,
+  type PageRequest,
+  readPage,
+  requireVersion,
+  type Versioned,
+} from '../http/index.ts';
 import type {
   Accounts,
   TransactionHook,
@@ -9,9 +23,8 @@ import type {
   UserChangeHooks,
   UserProfile,
 } from '../identity/index.ts';
-import { merchantIdOf } from './caller-scope.ts';
+import { isoTime } from '../platform/index.ts';
 import { findForbiddenGroup } from './group-assignment-rules.ts';
-import { readOnlyMembers, toUserView } from './user-view.ts';
 
 export type UserManagementDependencies = {
   readonly accounts: Pick<
@@ -32,7 +45,7 @@ export type UserManagementDependencies = {
 /** The caller, the request ID and the version that the caller expects. */
 export type UserRequestContext = {
   readonly caller: Caller;
-  readonly requestId: string;
+  readonly id: string;
   readonly ifMatch?: string | undefined;
 };
 
@@ -44,10 +57,48 @@ export type UserListFilters = {
 
 export type UserManagement = ReturnType<typeof createUserManagement>;
 
+/** Members that an update cannot change; a client may send them back unchanged. */
+function readOnlyMembers(user: User, userDomainId: string) {
+  return {
+    userId: user.userId,
+    userDomainId,
+    organizationId: user.organizationId,
+    username: user.username,
+    entityId: user.entityId,
+    scope: user.scopeEntityId,
+    emailVerified: user.emailVerified,
+    pendingEmail: user.pendingEmail,
+    status: user.status === 'Enabled' ? ('activated' as const) : ('deactivated' as const),
+    secondFactor: user.secondFactor,
+    createdAt: isoTime(user.createdAt),
+    updatedAt: isoTime(user.updatedAt),
+  };
+}
+
+/** Omits members without a value. */
+function toUserView(user: User, userDomainId: string): UserView {
+  const { email, givenName, familyName, phoneNumber, address, locale } = user;
+  const { zoneinfo, datetimeFormat } = user;
+  const members = {
+    ...readOnlyMembers(user, userDomainId),
+    email,
+    givenName,
+    familyName,
+    phoneNumber,
+    address,
+    locale,
+    zoneinfo,
+    datetimeFormat,
+    groups: [...user.groups],
+  };
+  const present = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as UserView;
+}
+
 const statusByName = { activated: 'Enabled', deactivated: 'Disabled' } as const;
 
 function canSee(caller: Caller, user: User): boolean {
-  const merchantId = merchantIdOf(caller);
+  const merchantId = merchantOf(caller);
   return merchantId === undefined || user.entityId === merchantId;
 }
 
@@ -106,11 +157,11 @@ export function createUserManagement({
   requireMerchant,
 }: UserManagementDependencies) {
   const auditChange =
-    ({ caller, requestId }: UserRequestContext, action: string): TransactionHook =>
+    ({ caller, id }: UserRequestContext, action: string): TransactionHook =>
     async (trx, { before, after }) => {
       const { organizationId, entityType, entityId, userId } = after;
       await audit.record(trx, {
-        ...actorOf(caller, requestId),
+        ...actorOf(caller, id),
         organizationId,
         action: `user.${action}`,
         entity: {
@@ -138,7 +189,7 @@ export function createUserManagement({
   /** The scope must be the entity or below it; both must belong to the organisation. */
   async function resolveEntity(caller: Caller, { entityId, scope }: UserInput) {
     const { organizationId } = caller;
-    const merchantId = merchantIdOf(caller);
+    const merchantId = merchantOf(caller);
     const levelOf = (id: string) => (id === organizationId ? 'tenant' : 'merchant');
     if (merchantId !== undefined && entityId !== merchantId) {
       throwProblem('merchant_not_found', 'No merchant that you may see has this identifier.');
@@ -159,8 +210,16 @@ export function createUserManagement({
     return user !== undefined && canSee(caller, user) ? user : throwUserNotFound();
   }
 
+  const toVersioned = (user: User, { realm }: Caller): Versioned<UserView> => ({
+    view: toUserView(user, realm),
+    version: user.version,
+  });
+
   return {
-    get: find,
+    find,
+
+    get: async (caller: Caller, userId: string): Promise<Versioned<UserView>> =>
+      toVersioned(await find(caller, userId), caller),
 
     /** The user, if the caller may change it. */
     async getManageable(caller: Caller, userId: string): Promise<User> {
@@ -173,8 +232,8 @@ export function createUserManagement({
       caller: Caller,
       { entityId, username, status }: UserListFilters,
       page: PageRequest,
-    ): Promise<FoundPage<User>> {
-      const merchantId = merchantIdOf(caller);
+    ): Promise<FoundPage<UserView>> {
+      const merchantId = merchantOf(caller);
       if (merchantId !== undefined && entityId !== undefined && entityId !== merchantId) {
         return { items: [] };
       }
@@ -183,78 +242,86 @@ export function createUserManagement({
         username,
         status: status === undefined ? undefined : statusByName[status],
       };
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await accounts.list(caller.organizationId, filters, read);
-      const items = rows.slice(0, page.limit);
-      const last = rows.length > page.limit ? items.at(-1) : undefined;
-      return { items, next: last?.username.toLowerCase() };
+      return readPage(
+        page,
+        (read) => accounts.list(caller.organizationId, filters, read),
+        (user) => user.username.toLowerCase(),
+        (user) => toUserView(user, caller.realm),
+      );
     },
 
     /** Enqueues the email with the link to set the first password in the same transaction. */
-    async create(request: UserRequestContext, input: UserInput): Promise<User> {
+    async create(request: UserRequestContext, input: UserInput): Promise<Versioned<UserView>> {
       const { caller } = request;
       const entity = await resolveEntity(caller, input);
       const { email, username, groups = [] } = input;
       requireManageableGroups(caller, groups);
-      return accounts.invite(
-        {
-          ...profileOf(input, email, groups),
-          ...entity,
-          username,
-          organizationId: caller.organizationId,
-          userDomainId: caller.realm,
-          // Accounts changes it to `Required` if the environment requires a second factor.
-          secondFactor: 'Off',
-        },
-        auditChange(request, 'created'),
-      );
+      const newUser = {
+        ...profileOf(input, email, groups),
+        ...entity,
+        username,
+        organizationId: caller.organizationId,
+        userDomainId: caller.realm,
+        // Accounts changes it to `Required` if the environment requires a second factor.
+        secondFactor: 'Off' as const,
+      };
+      return toVersioned(await accounts.invite(newUser, auditChange(request, 'created')), caller);
     },
 
-    replace: (request: UserRequestContext, userId: string, input: UserReplacement): Promise<User> =>
-      accounts.updateProfile(
-        request.caller.organizationId,
-        userId,
-        (user) => {
-          requireReadOnlyUnchanged(input, user, request.caller.realm);
-          const { email = user.email, groups = user.groups } = input;
-          requireManageableGroups(request.caller, groups);
-          return profileOf(input, email, groups);
-        },
-        changeHooks(request, 'updated'),
-      ),
+    async replace(
+      request: UserRequestContext,
+      userId: string,
+      input: UserReplacement,
+    ): Promise<Versioned<UserView>> {
+      const { caller } = request;
+      const buildProfile = (user: User): UserProfile => {
+        requireReadOnlyUnchanged(input, user, caller.realm);
+        const { email = user.email, groups = user.groups } = input;
+        requireManageableGroups(caller, groups);
+        return profileOf(input, email, groups);
+      };
+      const hooks = changeHooks(request, 'updated');
+      const user = await accounts.updateProfile(caller.organizationId, userId, buildProfile, hooks);
+      return toVersioned(user, caller);
+    },
 
-    setStatus: (
+    async setStatus(
       request: UserRequestContext,
       userId: string,
       status: keyof typeof statusByName,
-    ): Promise<User> =>
-      accounts.setStatus(
-        request.caller.organizationId,
-        userId,
-        statusByName[status],
-        changeHooks(request, status),
-      ),
+    ): Promise<Versioned<UserView>> {
+      const { caller } = request;
+      const hooks = changeHooks(request, status);
+      const newStatus = statusByName[status];
+      const user = await accounts.setStatus(caller.organizationId, userId, newStatus, hooks);
+      return toVersioned(user, caller);
+    },
 
-    sendPasswordLink: (request: UserRequestContext, userId: string): Promise<User> =>
-      accounts.sendPasswordLink(
-        request.caller.organizationId,
-        userId,
-        changeHooks(request, 'passwordLinkSent'),
-      ),
+    async sendPasswordLink(
+      request: UserRequestContext,
+      userId: string,
+    ): Promise<Versioned<UserView>> {
+      const { caller } = request;
+      const hooks = changeHooks(request, 'passwordLinkSent');
+      const user = await accounts.sendPasswordLink(caller.organizationId, userId, hooks);
+      return toVersioned(user, caller);
+    },
 
     /** Only for other users: after the loss of the phone, another administrator resets the second factor. */
-    resetSecondFactor(request: UserRequestContext, userId: string): Promise<User> {
-      if (request.caller.userId === userId) {
+    async resetSecondFactor(
+      request: UserRequestContext,
+      userId: string,
+    ): Promise<Versioned<UserView>> {
+      const { caller } = request;
+      if (caller.userId === userId) {
         throwProblem(
           'permission_denied',
           'You cannot reset your own second factor here. Change it on your account page.',
         );
       }
-      return accounts.resetSecondFactor(
-        request.caller.organizationId,
-        userId,
-        changeHooks(request, 'secondFactorReset'),
-      );
+      const hooks = changeHooks(request, 'secondFactorReset');
+      const user = await accounts.resetSecondFactor(caller.organizationId, userId, hooks);
+      return toVersioned(user, caller);
     },
   };
 }

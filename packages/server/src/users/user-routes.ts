@@ -1,153 +1,100 @@
-// The HTTP routes of user management, version 2.
+// The HTTP routes of user management: users, their sessions, and the predefined groups.
 import {
-  pageOf,
+  Group,
+  groupFilters,
   UserInput,
   UserReplacement,
+  UserSession,
   UserStatus,
   UserView,
   userFilters,
 } from '@switchyard/contract';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
-  type Caller,
-  entityTag,
-  pageQuery,
-  pageResponse,
+  type AuthenticatedRequest,
   readIfMatch,
-  readPageRequest,
+  registerResourceRoutes,
   route,
+  sendWithETag,
 } from '../http/index.ts';
-import type { User } from '../identity/index.ts';
-import { requireOwnUserDomain, userDomainIdSchema } from './caller-scope.ts';
+import { requireOwnUserDomain, userDomainIdSchema } from '../identity/index.ts';
+import type { PredefinedGroups } from './predefined-groups.ts';
 import type { UserManagement, UserRequestContext } from './user-management.ts';
-import { toUserView } from './user-view.ts';
+import type { UserSessions } from './user-sessions.ts';
 
-const usersPath = '/user-management/v2/user-domains/:userDomainId/users';
+const domainPath = '/user-management/v2/user-domains/:userDomainId';
+const usersPath = `${domainPath}/users`;
 const userPath = `${usersPath}/:userId`;
+const sessionsPath = `${userPath}/sessions`;
 const tags = ['Users'] as const;
-const listOperationId = 'listUsers';
-/** The key of the list: a normalized user name. */
-const cursorKeyPattern = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
+/** The key of the list of users: a normalized user name. */
+const usernameKey = /^[a-z0-9][a-z0-9._+@-]{0,63}$/;
+const sessionKey = /^[\w-]{1,64}$/;
+/** The key of the list of groups: the group without its entity. */
+const groupKey = /^[a-z_]{1,32}$/;
 
-const userId = Type.String({ maxLength: 64, description: 'The identifier of the user.' });
-const domainParams = Type.Object({ userDomainId: userDomainIdSchema });
-const userParams = Type.Object({ userDomainId: userDomainIdSchema, userId });
-
-type Request = {
-  readonly caller: Caller;
-  readonly id: string;
-  readonly headers: Readonly<Record<string, unknown>>;
+const domainIdentifiers = { userDomainId: userDomainIdSchema };
+const userIdentifiers = {
+  ...domainIdentifiers,
+  userId: Type.String({ maxLength: 64, description: 'The identifier of the user.' }),
 };
-
-const toUserRequest = ({ caller, id, headers }: Request): UserRequestContext => ({
-  caller,
-  requestId: id,
-  ifMatch: readIfMatch(headers),
+const sessionId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'The session to end; if missing, all sessions of the user end.',
 });
 
-function sendUser(reply: FastifyReply, user: User, { realm }: Caller): UserView {
-  reply.header('etag', entityTag(user.version));
-  return toUserView(user, realm);
+function toUserRequest(request: AuthenticatedRequest): UserRequestContext {
+  const { caller, id, headers } = request;
+  requireOwnUserDomain(request);
+  return { caller, id, ifMatch: readIfMatch(headers) };
 }
 
-function registerReads(app: FastifyInstance, users: UserManagement): void {
-  route(app, {
-    method: 'GET',
-    url: usersPath,
-    operationId: listOperationId,
-    summary: 'List users',
-    description: 'In the order of the user names. Pages stay stable while users are added.',
+export function registerUserRoutes(app: FastifyInstance, users: UserManagement): void {
+  registerResourceRoutes(app, {
+    path: usersPath,
+    singular: 'User',
+    plural: 'Users',
     tags,
-    permission: 'um.read',
-    params: domainParams,
-    query: Type.Object({ ...pageQuery, ...userFilters }, { additionalProperties: false }),
-    response: { 200: pageOf(UserView) },
-    errors: ['cursor_invalid', 'resource_not_found'],
-    priority: 'list',
-    async handler({ caller, params, query }) {
-      requireOwnUserDomain(caller, params);
-      const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = readPageRequest(query, listOperationId, cursorKeyPattern);
-      const { items, next } = await users.list(caller, filters, page);
-      const views = items.map((user) => toUserView(user, caller.realm));
-      return pageResponse({ items: views, next }, query, listOperationId);
+    readPermission: 'um.read',
+    writePermission: 'um.write',
+    identifiers: userIdentifiers,
+    view: UserView,
+    notFoundCode: 'resource_not_found',
+    scopeErrors: ['resource_not_found'],
+    scope: toUserRequest,
+    list: {
+      description: 'In the order of the user names. Pages stay stable while users are added.',
+      filters: userFilters,
+      cursorKey: usernameKey,
+      run: ({ caller }, filters, page) => users.list(caller, filters, page),
+    },
+    get: { run: ({ caller }, userId) => users.get(caller, userId) },
+    create: {
+      description:
+        'Sends the user an email with a link, valid once and for 24 hours, that verifies the address and ' +
+        'sets the password. Callers cannot assign a group with management permissions that they do not have.',
+      body: UserInput,
+      errors: ['merchant_not_found', 'entity_mismatch', 'already_exists'],
+      run: users.create,
+    },
+    replace: {
+      description:
+        'Accepts the fields of the creation; `username`, `entityId` and `scope` are read-only. A new ' +
+        'email address takes effect when the user follows the link that is sent to it. If `email` or `groups` ' +
+        'are missing, they stay; other missing fields are removed. If-Match takes the ETag.',
+      body: UserReplacement,
+      run: (request, userId, input) => users.replace(request, userId, input),
     },
   });
-
-  route(app, {
-    method: 'GET',
-    url: userPath,
-    operationId: 'getUser',
-    summary: 'Get a user',
-    tags,
-    permission: 'um.read',
-    params: userParams,
-    response: { 200: UserView },
-    responseHeaders: { 200: ['ETag'] },
-    errors: ['resource_not_found'],
-    async handler({ caller, params }, reply) {
-      requireOwnUserDomain(caller, params);
-      return sendUser(reply, await users.get(caller, params.userId), caller);
-    },
-  });
+  registerUserActions(app, users);
 }
 
-function registerWrites(app: FastifyInstance, users: UserManagement): void {
-  route(app, {
-    method: 'POST',
-    url: usersPath,
-    operationId: 'createUser',
-    summary: 'Create a user',
-    description:
-      'Sends the user an email with a link, valid once and for 24 hours, that verifies the address and ' +
-      'sets the password. Callers cannot assign a group with management permissions that they do not have.',
-    tags,
-    permission: 'um.write',
-    takesIdempotencyKey: true,
-    params: domainParams,
-    body: UserInput,
-    response: { 201: UserView },
-    responseHeaders: { 201: ['ETag'] },
-    errors: ['resource_not_found', 'merchant_not_found', 'entity_mismatch', 'already_exists'],
-    async handler(request, reply) {
-      const { caller, params, body, url } = request;
-      requireOwnUserDomain(caller, params);
-      const user = await users.create(toUserRequest(request), body);
-      reply.code(201).header('location', `${url.split('?')[0]}/${user.userId}`);
-      return sendUser(reply, user, caller);
-    },
-  });
+function registerUserActions(app: FastifyInstance, users: UserManagement): void {
+  const permission = 'um.write';
+  const params = Type.Object(userIdentifiers);
 
-  route(app, {
-    method: 'PUT',
-    url: userPath,
-    operationId: 'updateUser',
-    summary: 'Update a user',
-    description:
-      'Accepts the fields of the creation; `username`, `entityId` and `scope` are read-only. A new ' +
-      'email address takes effect when the user follows the link that is sent to it. If `email` or `groups` ' +
-      'are missing, they stay; other missing fields are removed. If-Match takes the ETag.',
-    tags,
-    permission: 'um.write',
-    params: userParams,
-    body: UserReplacement,
-    response: { 200: UserView },
-    responseHeaders: { 200: ['ETag'] },
-    errors: ['resource_not_found', 'precondition_failed', 'field_read_only'],
-    async handler(request, reply) {
-      const { caller, params, body } = request;
-      requireOwnUserDomain(caller, params);
-      return sendUser(
-        reply,
-        await users.replace(toUserRequest(request), params.userId, body),
-        caller,
-      );
-    },
-  });
-}
-
-function registerStates(app: FastifyInstance, users: UserManagement): void {
   route(app, {
     method: 'PUT',
     url: `${userPath}/status`,
@@ -156,17 +103,16 @@ function registerStates(app: FastifyInstance, users: UserManagement): void {
     description:
       'Deactivation ends the sessions of the user at once; access tokens are rejected within a minute.',
     tags,
-    permission: 'um.write',
-    params: userParams,
+    permission,
+    params,
     body: UserStatus,
     response: { 200: UserView },
     responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
-      const { caller, params, body } = request;
-      requireOwnUserDomain(caller, params);
-      const user = await users.setStatus(toUserRequest(request), params.userId, body.status);
-      return sendUser(reply, user, caller);
+      const { params, body } = request;
+      const userRequest = toUserRequest(request);
+      return sendWithETag(reply, await users.setStatus(userRequest, params.userId, body.status));
     },
   });
 
@@ -179,16 +125,15 @@ function registerStates(app: FastifyInstance, users: UserManagement): void {
       'Sends an email with a link to set a new password, valid once and for one hour. A user without a ' +
       'password gets a new invitation. The old password stays valid until the link is used.',
     tags,
-    permission: 'um.write',
-    params: userParams,
+    permission,
+    params,
     response: { 202: UserView },
     responseHeaders: { 202: ['ETag'] },
     errors: ['resource_not_found', 'user_deactivated', 'rate_limited'],
     async handler(request, reply) {
-      const { caller, params } = request;
-      requireOwnUserDomain(caller, params);
-      const user = await users.sendPasswordLink(toUserRequest(request), params.userId);
-      return sendUser(reply.code(202), user, caller);
+      const userRequest = toUserRequest(request);
+      const user = await users.sendPasswordLink(userRequest, request.params.userId);
+      return sendWithETag(reply.code(202), user);
     },
   });
 
@@ -201,25 +146,88 @@ function registerStates(app: FastifyInstance, users: UserManagement): void {
       'For a lost phone: deletes one-time codes, recovery codes and passkeys and ends every session. ' +
       'The user sets up a new second factor at the next sign-in and gets an email about the reset.',
     tags,
-    permission: 'um.write',
-    params: userParams,
+    permission,
+    params,
     response: { 200: UserView },
     responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
-      const { caller, params } = request;
-      requireOwnUserDomain(caller, params);
-      return sendUser(
-        reply,
-        await users.resetSecondFactor(toUserRequest(request), params.userId),
-        caller,
-      );
+      const userRequest = toUserRequest(request);
+      const user = await users.resetSecondFactor(userRequest, request.params.userId);
+      return sendWithETag(reply, user);
     },
   });
 }
 
-export function registerUserRoutes(app: FastifyInstance, users: UserManagement): void {
-  registerReads(app, users);
-  registerWrites(app, users);
-  registerStates(app, users);
+export function registerUserSessionRoutes(app: FastifyInstance, sessions: UserSessions): void {
+  registerResourceRoutes(app, {
+    path: sessionsPath,
+    singular: 'UserSession',
+    plural: 'UserSessions',
+    tags,
+    readPermission: 'um.read',
+    identifiers: { ...userIdentifiers, sessionId },
+    view: UserSession,
+    notFoundCode: 'resource_not_found',
+    scopeErrors: ['resource_not_found'],
+    scope(request) {
+      requireOwnUserDomain(request);
+      const { userId } = request.params as { readonly userId: string };
+      return { caller: request.caller, userId };
+    },
+    list: {
+      summary: 'List the sessions of a user',
+      description: 'The sessions of the user, newest first.',
+      cursorKey: sessionKey,
+      run: ({ caller, userId }, _filters, page) => sessions.list(caller, userId, page),
+    },
+  });
+
+  route(app, {
+    method: 'DELETE',
+    url: sessionsPath,
+    operationId: 'deleteUserSessions',
+    summary: 'Delete all sessions of a user',
+    description:
+      'Ends all sessions of the user, or only the session in `sessionId`. Access ' +
+      'tokens are rejected within a minute.',
+    tags,
+    permission: 'um.write',
+    params: Type.Object(userIdentifiers),
+    query: Type.Object({ sessionId: Type.Optional(sessionId) }, { additionalProperties: false }),
+    response: { 204: null },
+    errors: ['resource_not_found'],
+    async handler(request, reply) {
+      requireOwnUserDomain(request);
+      await sessions.end(request, request.params.userId, request.query.sessionId);
+      return reply.code(204).send();
+    },
+  });
+}
+
+export function registerGroupRoutes(app: FastifyInstance, groups: PredefinedGroups): void {
+  registerResourceRoutes(app, {
+    path: `${domainPath}/groups`,
+    singular: 'Group',
+    plural: 'Groups',
+    tags,
+    readPermission: 'um.read',
+    identifiers: { ...domainIdentifiers, group: Type.String() },
+    view: Group,
+    notFoundCode: 'resource_not_found',
+    scopeErrors: ['resource_not_found', 'merchant_not_found'],
+    scope(request) {
+      requireOwnUserDomain(request);
+      return request.caller;
+    },
+    list: {
+      summary: 'List groups',
+      description:
+        'The predefined groups of an organisation or of a merchant, with the permissions of their users. ' +
+        'They exist from the creation of the entity and cannot be changed.',
+      filters: groupFilters,
+      cursorKey: groupKey,
+      run: groups.list,
+    },
+  });
 }

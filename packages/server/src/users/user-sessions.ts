@@ -7,7 +7,7 @@ import { type Database, isoTime } from '../platform/index.ts';
 import type { UserManagement } from './user-management.ts';
 
 export type UserSessionsDependencies = {
-  readonly users: Pick<UserManagement, 'get' | 'getManageable'>;
+  readonly users: Pick<UserManagement, 'find' | 'getManageable'>;
   readonly sessions: Pick<Identity['sessions'], 'list' | 'end' | 'endAll'>;
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly database: Pick<Database, 'transaction'>;
@@ -55,7 +55,7 @@ export function createUserSessions({ users, sessions, audit, database }: UserSes
   return {
     /** Newest first; a user has a few hundred sessions at most. */
     async list(caller: Caller, userId: string, page: PageRequest): Promise<FoundPage<UserSession>> {
-      const all = await listSessions(await users.get(caller, userId));
+      const all = await listSessions(await users.find(caller, userId));
       const from = all.findIndex(({ sessionId }) => sessionId === page.after) + 1;
       const items = all.slice(from, from + page.limit);
       const next = from + page.limit < all.length ? items.at(-1)?.sessionId : undefined;

@@ -2,7 +2,6 @@
 import {
   BegunWebhookReplay,
   CreatedWebhookEndpoint,
-  pageOf,
   throwProblem,
   WebhookDelivery,
   WebhookDeliveryDetail,
@@ -14,18 +13,16 @@ import {
   WebhookTest,
   webhookDeliveryFilters,
 } from '@switchyard/contract';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { actorOf } from '../audit/index.ts';
 import {
+  type AuthenticatedRequest,
   type Caller,
-  entityTag,
   merchantOf,
-  pageQuery,
-  pageResponse,
-  readIfMatch,
-  readPageRequest,
+  registerResourceRoutes,
   route,
+  sendWithETag,
 } from '../http/index.ts';
 import type { DeliveryOperations } from './delivery/manage-deliveries.ts';
 import type { ReplayOperations } from './delivery/replay-events.ts';
@@ -33,13 +30,12 @@ import type { EndpointCaller, Endpoints } from './endpoints/manage-endpoints.ts'
 
 const base = '/webhooks/v1';
 const tags = ['Webhooks'] as const;
-const closed = { additionalProperties: false };
-const endpointParameters = Type.Object({
+const endpointIdentifiers = {
   endpointId: Type.String({ maxLength: 64, description: 'The endpoint.' }),
-});
-const deliveryParameters = Type.Object({
+};
+const deliveryIdentifiers = {
   deliveryId: Type.String({ maxLength: 64, description: 'The delivery.' }),
-});
+};
 
 /** An organisation manages all endpoints; a merchant manages those that it created. */
 function toEndpointScope(caller: Caller): Omit<EndpointCaller, 'author'> {
@@ -52,20 +48,10 @@ function toEndpointScope(caller: Caller): Omit<EndpointCaller, 'author'> {
   return { organizationId: caller.organizationId, merchantId: merchantOf(caller) };
 }
 
-const toEndpointCaller = (
-  request: FastifyRequest & { readonly caller: Caller },
-): EndpointCaller => ({
+const toEndpointCaller = (request: AuthenticatedRequest): EndpointCaller => ({
   ...toEndpointScope(request.caller),
   author: actorOf(request.caller, String(request.id)),
 });
-
-function sendWithETag<View>(
-  reply: FastifyReply,
-  versionedView: { view: View; version: number },
-): View {
-  reply.header('etag', entityTag(versionedView.version));
-  return versionedView.view;
-}
 
 export type WebhookOperations = {
   readonly endpoints: Endpoints;
@@ -74,114 +60,43 @@ export type WebhookOperations = {
 };
 
 export function registerWebhookRoutes(app: FastifyInstance, parts: WebhookOperations): void {
-  registerEndpointReadRoutes(app, parts);
-  registerEndpointWriteRoutes(app, parts);
+  registerEndpointRoutes(app, parts);
   registerEndpointActionRoutes(app, parts);
   registerDeliveryRoutes(app, parts);
 }
 
-function registerEndpointReadRoutes(app: FastifyInstance, { endpoints }: WebhookOperations): void {
-  route(app, {
-    method: 'GET',
-    url: `${base}/endpoints`,
-    operationId: 'listWebhookEndpoints',
-    summary: 'List the webhook endpoints',
+function registerEndpointRoutes(app: FastifyInstance, { endpoints }: WebhookOperations): void {
+  registerResourceRoutes(app, {
+    path: `${base}/endpoints`,
+    singular: 'WebhookEndpoint',
+    plural: 'WebhookEndpoints',
     tags,
-    permission: 'hook.read',
-    query: Type.Object(pageQuery, closed),
-    response: { 200: pageOf(WebhookEndpoint) },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const page = readPageRequest(query, 'listWebhookEndpoints');
-      const foundPage = await endpoints.list(toEndpointScope(caller), page);
-      return pageResponse(foundPage, query, 'listWebhookEndpoints');
+    readPermission: 'hook.read',
+    writePermission: 'hook.write',
+    identifiers: endpointIdentifiers,
+    view: WebhookEndpoint,
+    notFoundCode: 'endpoint_not_found',
+    scope: toEndpointCaller,
+    list: { run: (caller, _filters, page) => endpoints.list(caller, page) },
+    get: { run: endpoints.get },
+    create: {
+      description: 'Only this response contains the secret.',
+      body: WebhookEndpointInput,
+      view: CreatedWebhookEndpoint,
+      errors: ['endpoint_limit_reached', 'merchant_not_found'],
+      async run(caller, input) {
+        const { view, version, secret } = await endpoints.create(caller, input);
+        return { view: { ...view, secret }, version };
+      },
     },
-  });
-
-  route(app, {
-    method: 'GET',
-    url: `${base}/endpoints/:endpointId`,
-    operationId: 'getWebhookEndpoint',
-    summary: 'Get a webhook endpoint',
-    tags,
-    permission: 'hook.read',
-    params: endpointParameters,
-    response: { 200: WebhookEndpoint },
-    responseHeaders: { 200: ['ETag'] },
-    errors: ['endpoint_not_found'],
-    async handler({ caller, params }, reply) {
-      return sendWithETag(reply, await endpoints.get(toEndpointScope(caller), params.endpointId));
+    replace: {
+      description:
+        'When a disabled endpoint is enabled, the server sends the deliveries that were already planned. Events that occurred while it was disabled need a replay. Send the ETag as If-Match to detect concurrent changes.',
+      body: WebhookEndpointReplacement,
+      errors: ['endpoint_state', 'merchant_not_found'],
+      run: endpoints.replace,
     },
-  });
-}
-
-function registerEndpointWriteRoutes(app: FastifyInstance, { endpoints }: WebhookOperations): void {
-  route(app, {
-    method: 'POST',
-    url: `${base}/endpoints`,
-    operationId: 'createWebhookEndpoint',
-    summary: 'Create a webhook endpoint',
-    description: 'Only this response contains the secret.',
-    tags,
-    permission: 'hook.write',
-    takesIdempotencyKey: true,
-    body: WebhookEndpointInput,
-    response: { 201: CreatedWebhookEndpoint },
-    responseHeaders: { 201: ['ETag'] },
-    errors: ['endpoint_limit_reached', 'merchant_not_found'],
-    async handler(request, reply) {
-      const created = await endpoints.create(toEndpointCaller(request), request.body);
-      reply.code(201).header('location', `${base}/endpoints/${created.view.endpointId}`);
-      reply.header('cache-control', 'no-store');
-      return { ...sendWithETag(reply, created), secret: created.secret };
-    },
-  });
-
-  route(app, {
-    method: 'PUT',
-    url: `${base}/endpoints/:endpointId`,
-    operationId: 'updateWebhookEndpoint',
-    summary: 'Update a webhook endpoint',
-    description:
-      'When a disabled endpoint is enabled, the server sends the deliveries that were already planned. Events that occurred while it was disabled need a replay. Send the ETag as If-Match to detect concurrent changes.',
-    tags,
-    permission: 'hook.write',
-    params: endpointParameters,
-    body: WebhookEndpointReplacement,
-    response: { 200: WebhookEndpoint },
-    responseHeaders: { 200: ['ETag'] },
-    errors: [
-      ...(['endpoint_not_found', 'endpoint_state', 'merchant_not_found'] as const),
-      ...(['field_read_only', 'precondition_failed'] as const),
-    ],
-    async handler(request, reply) {
-      const { params, body, headers } = request;
-      const caller = toEndpointCaller(request);
-      return sendWithETag(
-        reply,
-        await endpoints.replace(caller, params.endpointId, body, readIfMatch(headers)),
-      );
-    },
-  });
-
-  route(app, {
-    method: 'DELETE',
-    url: `${base}/endpoints/:endpointId`,
-    operationId: 'deleteWebhookEndpoint',
-    summary: 'Delete a webhook endpoint',
-    description: 'Also deletes its deliveries, sent or not.',
-    tags,
-    permission: 'hook.write',
-    params: endpointParameters,
-    bodyOptional: true,
-    response: { 204: Type.Null() },
-    errors: ['endpoint_not_found', 'precondition_failed'],
-    async handler(request, reply) {
-      const { params, headers } = request;
-      await endpoints.remove(toEndpointCaller(request), params.endpointId, readIfMatch(headers));
-      return reply.code(204).send();
-    },
+    remove: { description: 'Also deletes its deliveries, sent or not.', run: endpoints.remove },
   });
 }
 
@@ -190,7 +105,7 @@ function registerEndpointActionRoutes(
   { endpoints, deliveries, replays }: WebhookOperations,
 ): void {
   const permission = 'hook.write';
-  const params = endpointParameters;
+  const params = Type.Object(endpointIdentifiers);
   const rateLimit = 'outgoing';
 
   route(app, {
@@ -287,38 +202,26 @@ function registerEndpointActionRoutes(
 }
 
 function registerDeliveryRoutes(app: FastifyInstance, { deliveries }: WebhookOperations): void {
-  route(app, {
-    method: 'GET',
-    url: `${base}/deliveries`,
-    operationId: 'listWebhookDeliveries',
-    summary: 'List the webhook deliveries',
-    description: 'Newest first.',
+  registerResourceRoutes(app, {
+    path: `${base}/deliveries`,
+    singular: 'WebhookDelivery',
+    plural: 'WebhookDeliveries',
     tags,
-    permission: 'hook.read',
-    query: Type.Object({ ...pageQuery, ...webhookDeliveryFilters }, closed),
-    response: { 200: pageOf(WebhookDelivery) },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const { limit: _limit, cursor: _cursor, ...filters } = query;
-      const page = readPageRequest(query, 'listWebhookDeliveries');
-      const foundPage = await deliveries.list(toEndpointScope(caller), filters, page);
-      return pageResponse(foundPage, query, 'listWebhookDeliveries');
+    readPermission: 'hook.read',
+    identifiers: deliveryIdentifiers,
+    view: WebhookDelivery,
+    notFoundCode: 'delivery_not_found',
+    scope: ({ caller }) => toEndpointScope(caller),
+    list: {
+      description: 'Newest first.',
+      filters: webhookDeliveryFilters,
+      run: deliveries.list,
     },
-  });
-
-  route(app, {
-    method: 'GET',
-    url: `${base}/deliveries/:deliveryId`,
-    operationId: 'getWebhookDelivery',
-    summary: 'Get a webhook delivery',
-    description: 'Includes the attempts and the body that the server sends.',
-    tags,
-    permission: 'hook.read',
-    params: deliveryParameters,
-    response: { 200: WebhookDeliveryDetail },
-    errors: ['delivery_not_found'],
-    handler: ({ caller, params }) => deliveries.get(toEndpointScope(caller), params.deliveryId),
+    get: {
+      description: 'Includes the attempts and the body that the server sends.',
+      view: WebhookDeliveryDetail,
+      run: async (scope, id) => ({ view: await deliveries.get(scope, id) }),
+    },
   });
 
   route(app, {
@@ -331,7 +234,7 @@ function registerDeliveryRoutes(app: FastifyInstance, { deliveries }: WebhookOpe
     permission: 'hook.write',
     takesIdempotencyKey: true,
     rateLimit: 'outgoing',
-    params: deliveryParameters,
+    params: Type.Object(deliveryIdentifiers),
     response: { 202: WebhookDelivery },
     errors: ['delivery_not_found', 'delivery_state', 'endpoint_state'],
     async handler(request, reply) {

@@ -521,7 +521,7 @@ it('sessions end with the key of their token though their control connections ar
   await pos.closed();
   line.send('?');
   assert.equal((await device.raw()).data.toString(), '?');
-  await scene.identity.replaceSigningKeysAtOnce(scene.userDomainId);
+  await scene.identity.signingKeys.replaceAtOnce(scene.userDomainId);
   assert.equal((await line.closed()).code, closeCodes.unauthorized);
 });
 

@@ -491,7 +491,7 @@ describe('refusals of the connector', () => {
       const client = await scene.application();
       const pos = await scene.pos(await scene.tokenOf(client));
       const { line } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
-      await scene.identity.disableApplication(scene.organizationId, client.clientId);
+      await scene.identity.setApplicationStatus(scene.organizationId, client.clientId, 'Disabled');
       assert.equal((await pos.closed()).code, closeCodes.unauthorized);
       assert.equal((await line.closed()).code, closeCodes.unauthorized);
     });
@@ -540,7 +540,7 @@ describe('refusals of the connector', () => {
         return activeAt(...parameters);
       };
       await eventually('the question about devices', () => catalogCalls > 0);
-      await scene.identity.disableApplication(scene.organizationId, client.clientId);
+      await scene.identity.setApplicationStatus(scene.organizationId, client.clientId, 'Disabled');
       assert.equal((await pos.closed()).code, closeCodes.unauthorized);
       assert.equal(catalogCalls, 1);
     });
@@ -551,7 +551,7 @@ describe('refusals of the connector', () => {
       const client = await scene.application();
       const device = await scene.connect(terminal, client);
       const { answer } = await scene.register({ tsn: terminal.tsn, ...credentials(client) });
-      await scene.identity.disableApplication(scene.organizationId, client.clientId);
+      await scene.identity.setApplicationStatus(scene.organizationId, client.clientId, 'Disabled');
       assert.equal((await device.closed()).code, closeCodes.unauthorized);
       const path = new URL(answer['connectionUrl']).pathname;
       const late = await refusal(scene.open(path, { token: answer['token'] }));

@@ -177,7 +177,7 @@ describe('onboarding', () => {
     const note = await mailTo(email, /Thank you for your interest/);
     assert.match(note, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
     assertProblem(await approve(signUpId), { code: 'concurrent_modification' });
-    assert.equal(await setup.platform.identity.findUserDomain(signUpId), undefined);
+    assert.equal(await setup.platform.identity.userDomains.findByOrganization(signUpId), undefined);
   });
 
   test('only the operator of the platform sees sign-ups', async () => {

@@ -101,14 +101,14 @@ describe('audit records of identity', () => {
   });
 
   test('replaced signing keys are named, and their private part is not', async () => {
-    assert.equal(await setup.platform.identity.rotateSigningKeys(setup.realm), true);
-    assert.equal(await setup.platform.identity.rotateSigningKeys(setup.realm), false);
+    assert.equal(await setup.platform.identity.signingKeys.rotate(setup.realm), true);
+    assert.equal(await setup.platform.identity.signingKeys.rotate(setup.realm), false);
     const records = await recordsOf(setup.realm);
     assert.deepEqual(
       records.map(({ action, actor }) => [action, actor.kind]),
       [['userDomain.keysReplaced', 'Platform']],
     );
-    const existingKeyIds = (await setup.platform.identity.listSigningKeys(setup.realm)).map(
+    const existingKeyIds = (await setup.platform.identity.signingKeys.list(setup.realm)).map(
       ({ keyId }) => keyId,
     );
     const keyIds = records[0]?.after?.['keyIds'] as string[];

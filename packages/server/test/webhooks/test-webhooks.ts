@@ -20,10 +20,8 @@ import {
 } from '../../src/platform/index.ts';
 import type { AddressLookup } from '../../src/platform/net/dns-lookup.ts';
 import { findDueEndpointsText } from '../../src/webhooks/delivery/send-deliveries-sql.ts';
-import {
-  createEventPublisher,
-  createPostponeUnknownEvents,
-} from '../../src/webhooks/feed/index.ts';
+import { createPostponeUnknownEvents } from '../../src/webhooks/feed/postpone-unknown-events.ts';
+import { createEventPublisher } from '../../src/webhooks/feed/publish-events.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/index.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 

@@ -1,7 +1,7 @@
 /** Schemas of the audit: the records of changes, and the signed checkpoints of their chain. */
 import { type Static, Type } from 'typebox';
 import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
-import { pageOf, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
+import { Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const hash = (description: string) =>
   Type.String({
@@ -81,14 +81,6 @@ export const AuditRecord = closed(
 export type AuditRecord = Static<typeof AuditRecord>;
 
 /**
- * One page of audit records.
- *
- * @example
- * const { items, nextCursor } = (await response.json()) as Static<typeof AuditRecordPage>;
- */
-export const AuditRecordList = pageOf(AuditRecord);
-
-/**
  * A signature over the chain up to a sequence. It detects a later change or removal of those
  * records.
  *
@@ -113,14 +105,6 @@ export const AuditCheckpoint = closed(
   'A signed checkpoint of the chain.',
 );
 export type AuditCheckpoint = Static<typeof AuditCheckpoint>;
-
-/**
- * One page of checkpoints, the oldest first.
- *
- * @example
- * const { items } = (await response.json()) as Static<typeof AuditCheckpointPage>;
- */
-export const AuditCheckpointList = pageOf(AuditCheckpoint);
 
 /**
  * A public key that verifies checkpoints (RFC 8037).

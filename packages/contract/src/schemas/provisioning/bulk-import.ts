@@ -274,11 +274,3 @@ export const bulkResultFilters = {
     wordOf(resultStatuses, { description: 'Those alone; a page may then be short.' }),
   ),
 };
-
-/**
- * One page of the imports that started in the last 30 days, the newest first.
- *
- * @example
- * const { items } = (await response.json()) as Static<typeof BulkImportPage>;
- */
-export const BulkImportList = pageOf(BulkImport);

@@ -1,20 +1,28 @@
-// HTTP routes for activations, and the route at which providers answer a request.
+// HTTP routes for activations, for the answers of providers, and for the state of services.
 import {
   AnsweredActivation,
   activationFilters,
   Deactivation,
   DeviceServiceList,
   ProviderActivationAnswer,
-  pageOf,
   ServiceActivation,
   ServiceActivationInput,
+  ServiceStateList,
+  servicePlaceFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
+import {
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  registerResourceRoutes,
+  route,
+} from '../../http/index.ts';
 import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
 import type { Activations } from './activations.ts';
 import type { ActiveServices } from './active-services.ts';
+import type { ListServiceStates } from './list-entities-with-service-state.ts';
 
 const base = '/service-catalog/v1';
 const tags = ['Service catalogue'] as const;
@@ -34,52 +42,45 @@ export function registerActivationRoutes(
   activations: Activations,
   activeServices: ActiveServices,
 ): void {
-  registerReads(app, activations, activeServices);
-  registerChanges(app, activations);
+  registerReadsAndActivation(app, activations);
+  registerDeviceServices(app, activeServices);
+  registerDeactivation(app, activations);
   registerAnswer(app, activations);
 }
 
-function registerReads(
-  app: FastifyInstance,
-  activations: Activations,
-  activeServices: ActiveServices,
-): void {
-  route(app, {
-    method: 'GET',
-    url: `${base}/activations`,
-    operationId: 'listServiceActivations',
-    summary: 'List the service activations',
-    description:
-      'Entities that an administrator activated or deactivated. An entity that inherits its state ' +
-      'from a level above has no entry.',
+function registerReadsAndActivation(app: FastifyInstance, activations: Activations): void {
+  registerResourceRoutes(app, {
+    path: `${base}/activations`,
+    singular: 'ServiceActivation',
+    plural: 'ServiceActivations',
     tags,
-    permission: readPermissions,
-    query: Type.Object({ ...pageQuery, ...activationFilters }, { additionalProperties: false }),
-    response: { 200: pageOf(ServiceActivation) },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const page = readPageRequest(query, 'listServiceActivations');
-      const resultPage = await activations.list(readCallerScope(caller), query, page);
-      return pageResponse(resultPage, query, 'listServiceActivations');
+    readPermission: readPermissions,
+    writePermission: writePermissions,
+    identifiers: { activationId: identifierSchema('The activation.') },
+    view: ServiceActivation,
+    notFoundCode: 'resource_not_found',
+    scope: readAuthoredScope,
+    list: {
+      description:
+        'Entities that an administrator activated or deactivated. An entity that inherits its state ' +
+        'from a level above has no entry.',
+      filters: activationFilters,
+      run: activations.list,
+    },
+    get: { run: async (scope, id) => ({ view: await activations.get(scope, id) }) },
+    create: {
+      description:
+        'A service with a provider URL is `Requested` until the provider answers; any other service ' +
+        'is `Active` at once. A device can use the service when every level above the device is ' +
+        'active too.',
+      body: ServiceActivationInput,
+      errors: [...targetErrors, 'service_state', 'service_not_subscribed', 'activation_state'],
+      run: async (scope, input) => ({ view: await activations.activate(scope, input) }),
     },
   });
+}
 
-  route(app, {
-    method: 'GET',
-    url: `${base}/activations/:activationId`,
-    operationId: 'getServiceActivation',
-    summary: 'Get a service activation',
-    tags,
-    permission: readPermissions,
-    params: Type.Object({ activationId: identifierSchema('The activation.') }),
-    response: { 200: ServiceActivation },
-    errors: ['resource_not_found'],
-    async handler({ caller, params }) {
-      return activations.get(readCallerScope(caller), params.activationId);
-    },
-  });
-
+function registerDeviceServices(app: FastifyInstance, activeServices: ActiveServices): void {
   route(app, {
     method: 'GET',
     url: `${base}/logical-devices/:logicalDeviceId/services`,
@@ -97,29 +98,7 @@ function registerReads(
   });
 }
 
-function registerChanges(app: FastifyInstance, activations: Activations): void {
-  route(app, {
-    method: 'POST',
-    url: `${base}/activations`,
-    operationId: 'createServiceActivation',
-    summary: 'Create a service activation',
-    description:
-      'A service with a provider URL is `Requested` until the provider answers; any other service ' +
-      'is `Active` at once. A device can use the service when every level above the device is ' +
-      'active too.',
-    tags,
-    permission: writePermissions,
-    takesIdempotencyKey: true,
-    body: ServiceActivationInput,
-    response: { 201: ServiceActivation },
-    errors: [...targetErrors, 'service_state', 'service_not_subscribed', 'activation_state'],
-    async handler(request, reply) {
-      const activation = await activations.activate(readAuthoredScope(request), request.body);
-      reply.code(201).header('location', `${base}/activations/${activation.activationId}`);
-      return activation;
-    },
-  });
-
+function registerDeactivation(app: FastifyInstance, activations: Activations): void {
   route(app, {
     method: 'POST',
     url: `${base}/deactivations`,
@@ -166,6 +145,40 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
         body,
       );
       return { activationId, organizationId, serviceId, status };
+    },
+  });
+}
+
+export function registerServiceStateRoutes(
+  app: FastifyInstance,
+  listServiceStates: ListServiceStates,
+): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/services/:serviceId/places`,
+    operationId: 'listServiceStates',
+    summary: 'List the states of a service by merchant, store or device',
+    description:
+      'The merchants of the organisation, the stores of a merchant or the devices of a store. ' +
+      '`active` says whether the service is active at the entity, and `usable` whether it is also ' +
+      'active at every level above.',
+    tags,
+    permission: readPermissions,
+    params: Type.Object({ serviceId: identifierSchema('The service.') }),
+    query: Type.Object({ ...pageQuery, ...servicePlaceFilters }, { additionalProperties: false }),
+    response: { 200: ServiceStateList },
+    errors: ['service_not_found', 'merchant_not_found', 'store_not_found', 'cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, params, query }) {
+      const list = `places of ${params.serviceId}`;
+      const page = readPageRequest(query, list);
+      const { above, page: resultPage } = await listServiceStates(
+        readCallerScope(caller),
+        params.serviceId,
+        query,
+        page,
+      );
+      return { above, ...pageResponse(resultPage, query, list) };
     },
   });
 }

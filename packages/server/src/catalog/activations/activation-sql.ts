@@ -1,33 +1,34 @@
 // SQL for activations, and for the state of services at a device.
 
 import type { ActivationLevel, ActivationState } from '@switchyard/contract';
-import type { Queries } from '../../platform/index.ts';
+import { isoTime, type Queries, toRecords } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { ParameterValues } from '../parameters/types.ts';
 
-export type ActivationRow = {
-  organization_id: string;
-  activation_id: string;
-  service_id: string;
+/** Times in epoch milliseconds. */
+export type ActivationRecord = {
+  organizationId: string;
+  activationId: string;
+  serviceId: string;
   level: ActivationLevel;
-  entity_id: string;
-  merchant_id: string | null;
-  store_id: string | null;
+  entityId: string;
+  merchantId?: string;
+  storeId?: string;
   status: ActivationState;
   release: number;
-  handshake_id: string;
-  includes_existing: boolean;
-  covers_at: Date | null;
+  handshakeId: string;
+  includesExisting: boolean;
+  coversAt?: number | undefined;
   parameters: ParameterValues;
-  /** JSON pointers to the secret parameters; `secrets_sealed` holds their encrypted values. */
-  secret_pointers: readonly string[];
-  secrets_sealed: Buffer | null;
-  provider_parameters: ParameterValues | null;
-  reason: string | null;
-  requested_at: Date;
-  decided_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
+  /** JSON pointers to the secret parameters; `secretsSealed` holds their encrypted values. */
+  secretPointers: readonly string[];
+  secretsSealed?: Buffer | undefined;
+  providerParameters?: ParameterValues | undefined;
+  reason?: string | undefined;
+  requestedAt: number;
+  decidedAt?: number | undefined;
+  createdAt: number;
+  updatedAt: number;
 };
 
 /** The position of an entity in its organisation. */
@@ -80,13 +81,13 @@ export async function lockActivationOfEntity(
   organizationId: string,
   entityId: string,
   serviceId: string,
-): Promise<ActivationRow | undefined> {
-  const [row] = await queries.query<ActivationRow>(
+): Promise<ActivationRecord | undefined> {
+  const rows = await queries.query(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
     [organizationId, entityId, serviceId],
   );
-  return row;
+  return toRecords<ActivationRecord>(rows)[0];
 }
 
 export async function findActivation(
@@ -94,14 +95,14 @@ export async function findActivation(
   { organizationId, merchantId }: CallerScope,
   activationId: string,
   lock = '',
-): Promise<ActivationRow | undefined> {
-  const [row] = await queries.query<ActivationRow>(
+): Promise<ActivationRecord | undefined> {
+  const rows = await queries.query(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND activation_id = $2
        AND ($3::uuid IS NULL OR merchant_id = $3) ${lock}`,
     [organizationId, activationId, merchantId ?? null],
   );
-  return row;
+  return toRecords<ActivationRecord>(rows)[0];
 }
 
 export type ActivationQuery = {
@@ -116,9 +117,9 @@ export async function listActivations(
   { organizationId, merchantId }: CallerScope,
   query: ActivationQuery,
   page: { readonly limit: number; readonly after?: string },
-): Promise<ActivationRow[]> {
+): Promise<ActivationRecord[]> {
   const { serviceId = null, level = null, entityId = null, status = null } = query;
-  return queries.query<ActivationRow>(
+  const rows = await queries.query(
     `SELECT ${columns} FROM service_activations
      WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
        AND ($3::uuid IS NULL OR service_id = $3) AND ($4::text IS NULL OR level = $4)
@@ -136,63 +137,67 @@ export async function listActivations(
       page.limit,
     ],
   );
+  return toRecords(rows);
 }
+
+const toTimestamp = (at: number | undefined) => (at === undefined ? null : isoTime(at));
 
 /** Writes the new values of a locked row. */
 export async function updateActivation(
   queries: Queries,
-  row: ActivationRow,
+  row: ActivationRecord,
   now: string,
-): Promise<ActivationRow> {
-  const [written] = await queries.query<ActivationRow>(
+): Promise<ActivationRecord> {
+  const rows = await queries.query(
     `UPDATE service_activations SET status = $3, release = $4, handshake_id = $5,
        includes_existing = $6, covers_at = $7, parameters = $8, provider_parameters = $9,
        reason = $10, requested_at = $11, decided_at = $12, updated_at = $13,
        secret_pointers = $14, secrets_sealed = $15
      WHERE organization_id = $1 AND activation_id = $2 RETURNING ${columns}`,
     [
-      row.organization_id,
-      row.activation_id,
+      row.organizationId,
+      row.activationId,
       row.status,
       row.release,
-      row.handshake_id,
-      row.includes_existing,
-      row.covers_at,
+      row.handshakeId,
+      row.includesExisting,
+      toTimestamp(row.coversAt),
       JSON.stringify(row.parameters),
-      row.provider_parameters === null ? null : JSON.stringify(row.provider_parameters),
-      row.reason,
-      row.requested_at,
-      row.decided_at,
+      row.providerParameters === undefined ? null : JSON.stringify(row.providerParameters),
+      row.reason ?? null,
+      toTimestamp(row.requestedAt),
+      toTimestamp(row.decidedAt),
       now,
-      JSON.stringify(row.secret_pointers),
-      row.secrets_sealed,
+      JSON.stringify(row.secretPointers),
+      row.secretsSealed ?? null,
     ],
   );
+  const [written] = toRecords<ActivationRecord>(rows);
   if (written === undefined) throw new Error('a locked activation no longer exists');
   return written;
 }
 
-type LevelColumns<Head extends string> = {
-  [Name in `${Head}_id` | `${Head}_status`]: string | null;
-} & { [Name in `${Head}_decided` | `${Head}_covers`]: Date | null };
+type LevelMembers<Alias extends string> = {
+  [Name in `${Alias}Id` | `${Alias}Status`]?: string;
+} & { [Name in `${Alias}Decided` | `${Alias}Covers`]?: number };
 
 /** A service at a device: the activation at each level, with the creation times of the levels. */
-export type DeviceServiceRow = LevelColumns<'o'> &
-  LevelColumns<'m'> &
-  LevelColumns<'s'> &
-  LevelColumns<'d'> & {
-    service_id: string;
-    provider_id: string;
+export type DeviceServiceRecord = LevelMembers<'o'> &
+  LevelMembers<'m'> &
+  LevelMembers<'s'> &
+  LevelMembers<'d'> & {
+    serviceId: string;
+    providerId: string;
     release: number;
     name: string;
     domain: string;
-    methods: string[] | null;
-    payment_types: string[] | null;
-    merchant_id: string;
-    store_id: string;
-    merchant_at: Date;
-    store_at: Date;
-    device_at: Date;
+    methods?: string[];
+    paymentTypes?: string[];
+    merchantId: string;
+    storeId: string;
+    merchantAt: number;
+    storeAt: number;
+    deviceAt: number;
   };
 
 const selectLevelColumns = (
@@ -242,28 +247,30 @@ const serviceAtDevicesSql = `SELECT asked.organization_id, asked.logical_device_
   ${joinLevelActivation('d', 'pd.logical_device_id', requestedOrganizationId)}`;
 
 /** The state of services with one name at many devices. */
-export type DeviceActivationRow = Omit<
-  DeviceServiceRow,
-  'service_id' | 'provider_id' | 'release' | 'name' | 'domain' | 'methods' | 'payment_types'
-> & { organization_id: string; logical_device_id: string };
+export type DeviceActivationRecord = Omit<
+  DeviceServiceRecord,
+  'serviceId' | 'providerId' | 'release' | 'name' | 'domain' | 'methods' | 'paymentTypes'
+> & { organizationId: string; logicalDeviceId: string };
 
 export async function readServiceAtDevices(
   queries: Queries,
   devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
   { name, domain }: { readonly name: string; readonly domain: string },
-): Promise<DeviceActivationRow[]> {
-  return queries.query<DeviceActivationRow>(serviceAtDevicesSql, [
+): Promise<DeviceActivationRecord[]> {
+  const rows = await queries.query(serviceAtDevicesSql, [
     devices.map(({ organizationId }) => organizationId),
     devices.map(({ logicalDeviceId }) => logicalDeviceId),
     name,
     domain,
   ]);
+  return toRecords(rows);
 }
 
 export async function readDeviceServices(
   queries: Queries,
   organizationId: string,
   logicalDeviceId: string,
-): Promise<DeviceServiceRow[]> {
-  return queries.query<DeviceServiceRow>(deviceServicesSql, [organizationId, logicalDeviceId]);
+): Promise<DeviceServiceRecord[]> {
+  const rows = await queries.query(deviceServicesSql, [organizationId, logicalDeviceId]);
+  return toRecords(rows);
 }

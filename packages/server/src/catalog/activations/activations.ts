@@ -6,7 +6,7 @@ import {
   type ServiceActivationInput,
   throwProblem,
 } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import { isoTime, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
@@ -19,12 +19,12 @@ import {
 import type { ParameterSchema, ParameterValidator } from '../parameters/parameter-validator.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import { splitSecrets } from '../parameters/split-secrets.ts';
-import { findService, type ServiceRow } from '../services/service-sql.ts';
+import { findService, type ServiceRecord } from '../services/service-sql.ts';
 import type { Services } from '../services/services.ts';
 import { lockSubscription } from '../subscriptions/package-and-subscription-sql.ts';
 import {
   type ActivationQuery,
-  type ActivationRow,
+  type ActivationRecord,
   type EntityPath,
   findActivation,
   insertActivationIfAbsent,
@@ -92,10 +92,10 @@ function createActivationChanges(
   async function lockActivation(
     queries: Queries,
     { organizationId }: CallerScope,
-    service: ServiceRow,
+    service: ServiceRecord,
     entity: EntityPath,
-  ): Promise<ActivationRow> {
-    const { service_id: serviceId, release } = service;
+  ): Promise<ActivationRecord> {
+    const { serviceId, release } = service;
     const now = isoTime(clock.now());
     const activationId = ids.uuid();
     await insertActivationIfAbsent(queries, {
@@ -119,28 +119,28 @@ function createActivationChanges(
     parameterValidator.requireValidValues(
       '/parameters',
       schema,
-      `${service.service_id}:${release}`,
+      `${service.serviceId}:${release}`,
       values,
     );
     const split = splitSecrets(schema, values, {});
     const entity = await findEntity(provisioning, scope, input);
     const activation = await database.transaction(async (trx) => {
-      if (!(await lockSubscription(trx, scope.organizationId, service.service_id))) {
+      if (!(await lockSubscription(trx, scope.organizationId, service.serviceId))) {
         throwProblem(
           'service_not_subscribed',
           'The organisation has not subscribed to the service. Subscribe to a package that contains it.',
         );
       }
       const row = await lockActivation(trx, scope, service, entity);
-      const newRequest: ActivationRow = {
+      const newRequest: ActivationRecord = {
         ...row,
         release,
-        handshake_id: ids.uuid(),
-        includes_existing: includesExisting,
+        handshakeId: ids.uuid(),
+        includesExisting,
         parameters: split.values ?? {},
-        secret_pointers: Object.keys(split.secrets),
-        secrets_sealed: secretCipher.encrypt(row, split.secrets),
-        requested_at: new Date(clock.now()),
+        secretPointers: Object.keys(split.secrets),
+        secretsSealed: secretCipher.encrypt(row, split.secrets),
+        requestedAt: clock.now(),
       };
       const requested = await handshake.applyStep(
         trx,
@@ -198,11 +198,12 @@ function createActivationReads({ database }: CatalogDeps): Pick<Activations, 'li
   return {
     async list(scope, query, page) {
       requireNoDevice(scope);
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listActivations(database, scope, query, read);
-      const pageRows = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? pageRows.at(-1)?.activation_id : undefined;
-      return { items: pageRows.map(toActivationView), next };
+      return readPage(
+        page,
+        (read) => listActivations(database, scope, query, read),
+        ({ activationId }) => activationId,
+        toActivationView,
+      );
     },
     async get(scope, activationId) {
       requireNoDevice(scope);
@@ -233,14 +234,12 @@ function createAnswerOperation(
     const after = await database.transaction(async (trx) => {
       const row = await findActivation(trx, { organizationId }, activationId, 'FOR UPDATE');
       const service =
-        row === undefined
-          ? undefined
-          : await findService(trx, scope.organizationId, row.service_id);
+        row === undefined ? undefined : await findService(trx, scope.organizationId, row.serviceId);
       // A provider gets the same error for another provider's service as for an unknown activation.
-      if (row === undefined || service?.organization_id !== scope.organizationId) {
+      if (row === undefined || service?.organizationId !== scope.organizationId) {
         return throwActivationNotFound();
       }
-      if (row.handshake_id !== handshakeId.toLowerCase()) {
+      if (row.handshakeId !== handshakeId.toLowerCase()) {
         return throwActivationStateProblem(
           'The answer is for an earlier request; answer the latest request.',
         );

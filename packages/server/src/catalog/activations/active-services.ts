@@ -6,8 +6,8 @@ import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import { isUuid } from '../infrastructure/request-checks.ts';
 import {
-  type DeviceActivationRow,
-  type DeviceServiceRow,
+  type DeviceActivationRecord,
+  type DeviceServiceRecord,
   readDeviceServices,
   readServiceAtDevices,
 } from './activation-sql.ts';
@@ -61,34 +61,34 @@ const levelsByAlias = {
 } as const;
 
 function toActivation(
-  row: DeviceActivationRow | DeviceServiceRow,
+  row: DeviceActivationRecord | DeviceServiceRecord,
   alias: (typeof levelAliases)[number],
 ): LevelActivation['activation'] {
-  const activationId = row[`${alias}_id`];
-  if (activationId === null) return undefined;
-  const decidedAt = row[`${alias}_decided`]?.getTime();
-  const coversAt = row[`${alias}_covers`]?.getTime();
+  const activationId = row[`${alias}Id`];
+  if (activationId === undefined) return undefined;
+  const decidedAt = row[`${alias}Decided`];
+  const coversAt = row[`${alias}Covers`];
   return {
     activationId,
-    status: row[`${alias}_status`] as NonNullable<LevelActivation['activation']>['status'],
+    status: row[`${alias}Status`] as NonNullable<LevelActivation['activation']>['status'],
     ...defined({ decidedAt, coversAt }),
   };
 }
 
 function evaluateRow(
-  row: DeviceActivationRow | DeviceServiceRow,
+  row: DeviceActivationRecord | DeviceServiceRecord,
   organizationId: string,
   logicalDeviceId: string,
 ) {
-  const entities = { o: organizationId, m: row.merchant_id, s: row.store_id, d: logicalDeviceId };
-  const createdAtByAlias = { o: 0, m: row.merchant_at, s: row.store_at, d: row.device_at };
+  const entities = { o: organizationId, m: row.merchantId, s: row.storeId, d: logicalDeviceId };
+  const createdAtByAlias = { o: 0, m: row.merchantAt, s: row.storeAt, d: row.deviceAt };
   const levelActivations = levelAliases.map((alias): LevelActivation => {
     const level = levelsByAlias[alias];
     const activation = toActivation(row, alias);
     const levelEntity = {
       level,
       entityId: entities[alias],
-      createdAt: Number(createdAtByAlias[alias]),
+      createdAt: createdAtByAlias[alias],
     };
     return activation === undefined ? levelEntity : { ...levelEntity, activation };
   });
@@ -114,13 +114,13 @@ export function createActiveServices(
         evaluateRow(row, organizationId, logicalDeviceId).every(({ active }) => active),
       )
       .map((row) => ({
-        serviceId: row.service_id,
-        providerId: row.provider_id,
+        serviceId: row.serviceId,
+        providerId: row.providerId,
         release: row.release,
         name: row.name,
         domain: row.domain,
         methods: row.methods ?? [],
-        paymentTypes: row.payment_types ?? [],
+        paymentTypes: row.paymentTypes ?? [],
       }));
   }
 
@@ -153,9 +153,9 @@ export function createActiveServices(
       if (devices.length === 0) return new Set();
       const rows = await readServiceAtDevices(queries, devices, service);
       const activeRows = rows.filter((row) =>
-        evaluateRow(row, row.organization_id, row.logical_device_id).every((level) => level.active),
+        evaluateRow(row, row.organizationId, row.logicalDeviceId).every((level) => level.active),
       );
-      return new Set(activeRows.map(({ logical_device_id: id }) => id));
+      return new Set(activeRows.map(({ logicalDeviceId: id }) => id));
     },
     async explainDeviceServices(scope, logicalDeviceId) {
       const { deviceId = logicalDeviceId } = scope;
@@ -175,7 +175,7 @@ export function createActiveServices(
             return { level, entityId, active, ...ownActivation };
           },
         );
-        const { service_id: serviceId, name, domain } = row;
+        const { serviceId, name, domain } = row;
         return { serviceId, name, domain, active: levels.every(({ active }) => active), levels };
       });
       return { items };

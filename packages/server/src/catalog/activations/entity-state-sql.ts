@@ -1,13 +1,16 @@
 // SQL for merchants, stores and devices with the activation of one service at each of them.
-import type { Queries } from '../../platform/index.ts';
-export type EntityStateRow = {
+import type { ActivationState } from '@switchyard/contract';
+import { type Queries, toRecords } from '../../platform/index.ts';
+
+export type EntityStateRecord = {
   id: string;
   name: string;
-  made_at: Date;
-  activation_id: string | null;
-  status: string | null;
-  decided_at: Date | null;
-  covers_at: Date | null;
+  madeAt: number;
+  /** The activation of the entity itself, if one exists. */
+  activationId?: string;
+  status?: ActivationState;
+  decidedAt?: number;
+  coversAt?: number;
 };
 
 type EntityTable = {
@@ -41,9 +44,9 @@ export async function listEntityStates(
   queries: Queries,
   { organizationId, serviceId, level, parentId, onlyId }: EntityStateQuery,
   page: { readonly limit: number; readonly after?: string },
-): Promise<EntityStateRow[]> {
+): Promise<EntityStateRecord[]> {
   const { table, id, parentColumn } = entityTables[level];
-  return queries.query<EntityStateRow>(
+  const rows = await queries.query(
     `SELECT e.${id} AS id, e.name, e.created_at AS made_at, ${activationColumns}
      FROM ${table} e
      LEFT JOIN service_activations a ON a.organization_id = $1 AND a.entity_id = e.${id}
@@ -53,10 +56,11 @@ export async function listEntityStates(
      ORDER BY e.${id} LIMIT $6`,
     [organizationId, serviceId, parentId, onlyId ?? null, page.after ?? null, page.limit],
   );
+  return toRecords(rows);
 }
 
-export type EntityActivationRow = Omit<EntityStateRow, 'id' | 'name' | 'made_at'> & {
-  entity_id: string;
+export type EntityActivationRecord = Omit<EntityStateRecord, 'id' | 'name' | 'madeAt'> & {
+  entityId: string;
 };
 
 /** Reads the activations of a service at the given entities. */
@@ -65,10 +69,11 @@ export async function readActivationsOfEntities(
   organizationId: string,
   serviceId: string,
   entityIds: readonly string[],
-): Promise<EntityActivationRow[]> {
-  return queries.query<EntityActivationRow>(
+): Promise<EntityActivationRecord[]> {
+  const rows = await queries.query(
     `SELECT a.entity_id, ${activationColumns} FROM service_activations a
      WHERE a.organization_id = $1 AND a.service_id = $2 AND a.entity_id = ANY ($3::uuid[])`,
     [organizationId, serviceId, `{${entityIds.join(',')}}`],
   );
+  return toRecords(rows);
 }

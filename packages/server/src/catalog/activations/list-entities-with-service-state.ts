@@ -5,7 +5,7 @@ import {
   type ServiceStateList,
   throwProblem,
 } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import type { Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
@@ -13,8 +13,8 @@ import { isUuid, requireNoDevice } from '../infrastructure/request-checks.ts';
 import { findService } from '../services/service-sql.ts';
 import {
   type ChildLevel,
-  type EntityActivationRow,
-  type EntityStateRow,
+  type EntityActivationRecord,
+  type EntityStateRecord,
   listEntityStates,
   readActivationsOfEntities,
 } from './entity-state-sql.ts';
@@ -36,19 +36,12 @@ export type ListServiceStates = (
 ) => Promise<ServiceStatePage>;
 
 type NamedLevel = LevelActivation & { readonly name?: string };
-type ActivationColumns = Omit<EntityActivationRow, 'entity_id'>;
+type OwnActivation = Omit<EntityActivationRecord, 'entityId'>;
 
-function toActivation(row: ActivationColumns | undefined): Pick<LevelActivation, 'activation'> {
-  if (row === undefined || row.activation_id === null) return {};
-  const { activation_id: activationId, status, decided_at, covers_at } = row;
-  return {
-    activation: {
-      activationId,
-      status: status as NonNullable<LevelActivation['activation']>['status'],
-      ...(decided_at === null ? {} : { decidedAt: decided_at.getTime() }),
-      ...(covers_at === null ? {} : { coversAt: covers_at.getTime() }),
-    },
-  };
+function toActivation(own: OwnActivation | undefined): Pick<LevelActivation, 'activation'> {
+  const { activationId, status, decidedAt, coversAt } = own ?? {};
+  if (activationId === undefined || status === undefined) return {};
+  return { activation: { activationId, status, ...defined({ decidedAt, coversAt }) } };
 }
 
 function toLevelView(
@@ -99,14 +92,14 @@ const childLevels = ['Merchant', 'Store', 'LogicalDevice'] as const satisfies Ch
 function toServicePlace(
   levelsAbove: readonly NamedLevel[],
   level: ChildLevel,
-  row: EntityStateRow,
+  row: EntityStateRecord,
 ): ServicePlace {
   const { id: entityId, name } = row;
   const childLevel = {
     level,
     entityId,
     name,
-    createdAt: row.made_at.getTime(),
+    createdAt: row.madeAt,
     ...toActivation(row),
   };
   const evaluated = evaluateLevels([...levelsAbove, childLevel]);
@@ -131,7 +124,7 @@ export function createServiceStateList({
     const row = isUuid(serviceId)
       ? await findService(queries, scope.organizationId, serviceId)
       : undefined;
-    if (row !== undefined) return row.service_id;
+    if (row !== undefined) return row.serviceId;
     return throwProblem('service_not_found', 'No service that you may see has this identifier.');
   }
 
@@ -142,28 +135,23 @@ export function createServiceStateList({
     const parentLevels = await findLevelsAbove(provisioning, scope, parent);
     const ids = parentLevels.map(({ entityId }) => entityId);
     const rows = await readActivationsOfEntities(database, organizationId, serviceId, ids);
-    const activationsByEntity = new Map(rows.map((row) => [row.entity_id, row]));
+    const activationsByEntity = new Map(rows.map((row) => [row.entityId, row]));
     const levelsAbove = parentLevels.map((each) => ({
       ...each,
       ...toActivation(activationsByEntity.get(each.entityId)),
     }));
     const level = childLevels[levelsAbove.length - 1] ?? 'LogicalDevice';
     const parentId = ids.at(-1) ?? organizationId;
-    const query = { organizationId, serviceId, level, parentId };
-    const entities = await listEntityStates(
-      database,
-      level === 'Merchant' ? { ...query, onlyId } : query,
-      {
-        ...page,
-        limit: page.limit + 1,
-      },
+    const children = { organizationId, serviceId, level, parentId };
+    const query = level === 'Merchant' ? { ...children, onlyId } : children;
+    const places = await readPage(
+      page,
+      (read) => listEntityStates(database, query, read),
+      ({ id }) => id,
+      (row) => toServicePlace(levelsAbove, level, row),
     );
-    const items = entities
-      .slice(0, page.limit)
-      .map((row) => toServicePlace(levelsAbove, level, row));
     const evaluated = evaluateLevels(levelsAbove);
     const above = levelsAbove.map((each, at) => toLevelView(each, evaluated[at]?.active === true));
-    const next = entities.length > page.limit ? items.at(-1)?.entityId : undefined;
-    return { above, page: { items, next } };
+    return { above, page: places };
   };
 }

@@ -1,5 +1,6 @@
 // Asks providers to accept an activation: a durable job with signed, bounded and repeated calls.
 
+import { defined } from '@switchyard/contract';
 import { type Author, platformAuthor } from '../../audit/index.ts';
 import {
   createWebhookHeaders,
@@ -15,7 +16,7 @@ import type { ParameterValues } from '../parameters/types.ts';
 import type { CompletedProviderCall } from '../provider-calls/call-counter.ts';
 import { findService, readSigningSecret } from '../services/service-sql.ts';
 import type { SigningSecrets } from '../services/signing-secrets.ts';
-import { type ActivationRow, findActivation, updateActivation } from './activation-sql.ts';
+import { type ActivationRecord, findActivation, updateActivation } from './activation-sql.ts';
 import { toActivationAuditEntry } from './activation-view.ts';
 import { type ProviderAnswer, readProviderAnswer } from './read-provider-answer.ts';
 import { type ActivationStep, nextState } from './state-machine.ts';
@@ -52,16 +53,16 @@ export type HandshakeStep = {
 
 export type ProviderHandshake = {
   /** Enqueues the request within the transaction of the activation. */
-  enqueueRequest(trx: Queries, row: ActivationRow): Promise<void>;
+  enqueueRequest(trx: Queries, row: ActivationRecord): Promise<void>;
   /** Enqueues the notice of a deactivation within its transaction. */
-  enqueueDeactivationNotice(trx: Queries, row: ActivationRow): Promise<void>;
+  enqueueDeactivationNotice(trx: Queries, row: ActivationRecord): Promise<void>;
   /** Applies a step to a locked row; returns undefined when the state does not allow the step. */
   applyStep(
     trx: Queries,
-    row: ActivationRow,
+    row: ActivationRecord,
     step: HandshakeStep,
     author: Author,
-  ): Promise<ActivationRow | undefined>;
+  ): Promise<ActivationRecord | undefined>;
 };
 
 const auditActions = {
@@ -104,27 +105,26 @@ const isReceived = (type: MessageType, answer: ProviderAnswer): boolean =>
 
 /** Every attempt sends the same bytes, because nothing in the message changes before an answer. */
 function buildMessage(
-  row: ActivationRow,
+  row: ActivationRecord,
   parameters: ParameterValues,
   type: string,
   baseUrl: string,
 ): string {
-  const { organization_id: organizationId, activation_id: activationId } = row;
-  const at = row.status === 'Inactive' ? (row.decided_at ?? row.requested_at) : row.requested_at;
+  const { organizationId, activationId, merchantId, storeId } = row;
+  const at = row.status === 'Inactive' ? (row.decidedAt ?? row.requestedAt) : row.requestedAt;
   const path = `/service-catalog/v1/organizations/${organizationId}/activations/${activationId}`;
   return JSON.stringify({
     type,
-    timestamp: isoTime(at.getTime()),
+    timestamp: isoTime(at),
     data: {
-      handshakeId: row.handshake_id,
+      handshakeId: row.handshakeId,
       organizationId,
       activationId,
-      serviceId: row.service_id,
+      serviceId: row.serviceId,
       release: row.release,
       level: row.level,
-      entityId: row.entity_id,
-      ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
-      ...(row.store_id === null ? {} : { storeId: row.store_id }),
+      entityId: row.entityId,
+      ...defined({ merchantId, storeId }),
       parameters,
       answerUrl: `${baseUrl}${path}/answer`,
     },
@@ -153,21 +153,25 @@ export function createProviderHandshake(
   const retryDelays = deps.retryDelaysMs ?? defaultRetryDelaysMs;
   const callLimiter = createCallLimiter();
 
-  async function send(row: ActivationRow, type: MessageType, id: string): Promise<ProviderAnswer> {
-    const service = await findService(database, row.organization_id, row.service_id);
-    const secret = await readSigningSecret(database, row.service_id);
+  async function send(
+    row: ActivationRecord,
+    type: MessageType,
+    id: string,
+  ): Promise<ProviderAnswer> {
+    const service = await findService(database, row.organizationId, row.serviceId);
+    const secret = await readSigningSecret(database, row.serviceId);
     const url = service?.published?.['spiUrl'];
     // The provider has removed its address, so no server can refuse: the activation is accepted.
     if (typeof url !== 'string' || secret === undefined) return { step: 'accept' };
-    const parameters = addSecrets(row.parameters, secretCipher.decrypt(row, row.secrets_sealed));
+    const parameters = addSecrets(row.parameters, secretCipher.decrypt(row, row.secretsSealed));
     const body = buildMessage(row, parameters, type, baseUrl);
-    const signers = signingSecrets.toSigningKeys(signingSecrets.decrypt(row.service_id, secret));
+    const signers = signingSecrets.toSigningKeys(signingSecrets.decrypt(row.serviceId, secret));
     const headers = createWebhookHeaders({ id, sentAt: clock.now(), body, ...signers });
     const result = await calls.post(url, { headers, body });
     const answer = readProviderAnswer(result);
     const fault = answer.step === 'repeat' && !isReceived(type, answer) ? answer.fault : undefined;
     const isAnswered = fault === undefined;
-    onCall({ serviceId: row.service_id, call: callNames[type], isAnswered, ms: result.ms, fault });
+    onCall({ serviceId: row.serviceId, call: callNames[type], isAnswered, ms: result.ms, fault });
     return answer;
   }
 
@@ -181,29 +185,25 @@ export function createProviderHandshake(
     if (status === undefined) return undefined;
     const now = clock.now();
     const isDecided = step !== 'request' && step !== 'postpone';
-    const coversExisting = status === 'Active' && row.includes_existing;
+    const coversExisting = status === 'Active' && row.includesExisting;
     const after = await updateActivation(
       trx,
       {
         ...row,
         status,
-        provider_parameters: parameters ?? (step === 'request' ? null : row.provider_parameters),
-        reason: reason ?? null,
-        decided_at: isDecided ? new Date(now) : row.decided_at,
-        covers_at: coversExisting ? new Date(now) : row.covers_at,
+        providerParameters: parameters ?? (step === 'request' ? undefined : row.providerParameters),
+        reason,
+        decidedAt: isDecided ? now : row.decidedAt,
+        coversAt: coversExisting ? now : row.coversAt,
       },
       isoTime(now),
     );
-    const { organization_id: organizationId, merchant_id: merchantId } = row;
+    const { organizationId, merchantId } = row;
     await audit.record(trx, {
       organizationId,
       ...author,
       action: auditActions[step],
-      entity: {
-        type: 'activation',
-        id: row.activation_id,
-        ...(merchantId === null ? {} : { merchantId }),
-      },
+      entity: { type: 'activation', id: row.activationId, ...defined({ merchantId }) },
       before: toActivationAuditEntry(row),
       after: toActivationAuditEntry(after),
     });
@@ -220,24 +220,24 @@ export function createProviderHandshake(
       id,
       lock,
     );
-    const isSame = row?.handshake_id === job.payload['handshakeId'] && row?.status === status;
+    const isSame = row?.handshakeId === job.payload['handshakeId'] && row?.status === status;
     return isSame ? row : undefined;
   }
 
   async function runWithinLimit(
     job: Job,
     status: string,
-    work: (row: ActivationRow) => Promise<Reschedule | undefined>,
+    work: (row: ActivationRecord) => Promise<Reschedule | undefined>,
   ): Promise<Reschedule | undefined> {
     const row = await findCurrentActivation(job, status);
     if (row === undefined) return undefined;
-    if (!callLimiter.take(row.service_id)) {
+    if (!callLimiter.take(row.serviceId)) {
       return { retryAt: clock.now() + limitedRetryMs, countAttempt: false };
     }
     try {
       return await work(row);
     } finally {
-      callLimiter.free(row.service_id);
+      callLimiter.free(row.serviceId);
     }
   }
 
@@ -251,7 +251,7 @@ export function createProviderHandshake(
 
   jobs.handle(requestJobKind, (job) =>
     runWithinLimit(job, 'Requested', async (row) => {
-      const answer = await send(row, 'service.activation_requested', row.handshake_id);
+      const answer = await send(row, 'service.activation_requested', row.handshakeId);
       const retry = scheduleRetry(job, answer);
       if (retry !== undefined) return retry;
       await database.transaction(async (trx) => {
@@ -260,7 +260,7 @@ export function createProviderHandshake(
         const locked = await findCurrentActivation(job, 'Requested', trx);
         if (locked !== undefined) await applyStep(trx, locked, toStep(answer), platformAuthor);
       });
-      onChange(row.organization_id);
+      onChange(row.organizationId);
       return undefined;
     }),
   );
@@ -275,26 +275,23 @@ export function createProviderHandshake(
 
   return {
     applyStep,
-    enqueueRequest: (trx, { organization_id: organizationId, activation_id, handshake_id }) =>
+    enqueueRequest: (trx, { organizationId, activationId, handshakeId }) =>
       jobs.enqueue(
         {
           organizationId,
           kind: requestJobKind,
-          payload: { activationId: activation_id, handshakeId: handshake_id },
+          payload: { activationId, handshakeId },
         },
         trx,
       ),
-    enqueueDeactivationNotice: (
-      trx,
-      { organization_id: organizationId, activation_id, handshake_id },
-    ) =>
+    enqueueDeactivationNotice: (trx, { organizationId, activationId, handshakeId }) =>
       jobs.enqueue(
         {
           organizationId,
           kind: deactivationJobKind,
           payload: {
-            activationId: activation_id,
-            handshakeId: handshake_id,
+            activationId,
+            handshakeId,
             noticeId: deps.ids.uuid(),
           },
         },

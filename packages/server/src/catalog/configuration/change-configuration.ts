@@ -9,7 +9,7 @@ import { splitSecrets, type ValuesAndSecrets } from '../parameters/split-secrets
 import type { LevelValues, ParameterValues } from '../parameters/types.ts';
 import { lockSubscription } from '../subscriptions/package-and-subscription-sql.ts';
 import {
-  type ConfigurationRow,
+  type ConfigurationRecord,
   findConfigurationVersion,
   lockConfiguration,
   readConfigurationsOfEntity,
@@ -29,7 +29,7 @@ import {
   requireNoNewFaults,
   requireSizeWithinLimit,
   throwVersionNotFound,
-} from './validate-level-values.ts';
+} from './validate-values.ts';
 
 export type ChangedConfiguration = {
   readonly view: ServiceConfiguration;
@@ -66,7 +66,7 @@ type ConfigurationChange = {
   /** Determines the new values of the level; undefined values remove everything. */
   decide(
     queries: Queries,
-    row: ConfigurationRow,
+    row: ConfigurationRecord,
     current: LevelValues,
     foundTarget: FoundTarget,
   ): Promise<ValuesAndSecrets> | ValuesAndSecrets;
@@ -98,7 +98,7 @@ export function createConfigurationChanges(
       const current = toLevelValues(secretCipher, row);
       const rows = await readConfigurationsOfEntity(trx, organizationId, entity, serviceId);
       const above = rows
-        .filter(({ entity_id }) => entity_id !== entity.entityId)
+        .filter(({ entityId }) => entityId !== entity.entityId)
         .map((each) => toLevelValues(secretCipher, each));
       const content = await change.decide(trx, row, current, foundTarget);
       const after: LevelValues = { ...current, ...content };
@@ -119,7 +119,7 @@ export function createConfigurationChanges(
   }
 
   type PendingChange = {
-    readonly row: ConfigurationRow;
+    readonly row: ConfigurationRecord;
     readonly current: LevelValues;
     readonly next: LevelValues;
     readonly foundTarget: FoundTarget;
@@ -134,12 +134,12 @@ export function createConfigurationChanges(
   ): Promise<void> {
     const { row, current, next, change, now } = pendingChange;
     const { entity, release } = pendingChange.foundTarget;
-    const view: ConfigurationRow = {
+    const view: ConfigurationRecord = {
       ...row,
       version: next.version,
       release: release.release,
-      own_values: next.values ?? null,
-      secrets_sealed: secretCipher.encrypt(row, next.secrets),
+      ownValues: next.values,
+      secretsSealed: secretCipher.encrypt(row, next.secrets),
     };
     const { restoredFrom } = change;
     const author = scope.author.actor;
@@ -173,7 +173,7 @@ export function createConfigurationChanges(
 
   return {
     submit(scope, target, values, ifMatch) {
-      requireSizeWithinLimit(values);
+      requireSizeWithinLimit('/values', values);
       return write(scope, target, ifMatch, {
         action: 'updated',
         decide: (_run, _row, current, { release }) =>
@@ -191,22 +191,18 @@ export function createConfigurationChanges(
         action: 'restored',
         restoredFrom: version,
         async decide(queries, row, _current, { release }) {
-          const {
-            organization_id: organizationId,
-            entity_id: entityId,
-            service_id: serviceId,
-          } = row;
+          const { organizationId, entityId, serviceId } = row;
           const oldVersion = await findConfigurationVersion(
             queries,
             { organizationId, entityId, serviceId },
             version,
           );
           if (oldVersion === undefined) return throwVersionNotFound();
-          const secrets = secretCipher.decrypt(oldVersion, oldVersion.secrets_sealed);
-          if (oldVersion.own_values === null) return { values: undefined, secrets };
+          const secrets = secretCipher.decrypt(oldVersion, oldVersion.secretsSealed);
+          if (oldVersion.ownValues === undefined) return { values: undefined, secrets };
           // The release in force may mark a member as secret that was not secret in the old
           // version.
-          return splitSecrets(release.schema, oldVersion.own_values, secrets);
+          return splitSecrets(release.schema, oldVersion.ownValues, secrets);
         },
       }),
   };

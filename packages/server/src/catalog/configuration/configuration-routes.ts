@@ -7,15 +7,15 @@ import {
   pageOf,
   ServiceConfiguration,
 } from '@switchyard/contract';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
-  entityTag,
   pageQuery,
   pageResponse,
   readIfMatch,
   readPageRequest,
   route,
+  sendWithETag,
 } from '../../http/index.ts';
 import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
 import type { ConfigurationChanges } from './change-configuration.ts';
@@ -73,11 +73,6 @@ const toTarget = (params: EntityParams & { serviceId: string }) => ({
   serviceId: params.serviceId,
 });
 
-function sendWithETag(reply: FastifyReply, view: ServiceConfiguration): ServiceConfiguration {
-  reply.header('etag', entityTag(view.version));
-  return view;
-}
-
 export function registerConfigurationRoutes(
   app: FastifyInstance,
   configuration: ConfigurationReads & ConfigurationChanges,
@@ -129,10 +124,9 @@ function registerReads(app: FastifyInstance, configuration: ConfigurationReads):
     responseHeaders: { 200: ['ETag'] },
     errors: targetErrors,
     async handler({ caller, params }, reply) {
-      return sendWithETag(
-        reply,
-        await configuration.getConfiguration(readCallerScope(caller), toTarget(params)),
-      );
+      const scope = readCallerScope(caller);
+      const view = await configuration.getConfiguration(scope, toTarget(params));
+      return sendWithETag(reply, { view, version: view.version });
     },
   });
 }
@@ -202,15 +196,13 @@ function registerVersions(
     errors: [...targetErrors, 'resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      const version = Number(params.version);
-      const scope = readAuthoredScope(request);
-      const { view } = await configuration.restore(
-        scope,
+      const restored = await configuration.restore(
+        readAuthoredScope(request),
         toTarget(params),
-        version,
+        Number(params.version),
         readIfMatch(headers),
       );
-      return sendWithETag(reply, view);
+      return sendWithETag(reply, restored);
     },
   });
 }
@@ -233,14 +225,13 @@ function registerChanges(app: FastifyInstance, configuration: ConfigurationChang
     errors: [...targetErrors, 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
-      const scope = readAuthoredScope(request);
-      const { view } = await configuration.submit(
-        scope,
+      const submitted = await configuration.submit(
+        readAuthoredScope(request),
         toTarget(params),
         body.values,
         readIfMatch(headers),
       );
-      return sendWithETag(reply, view);
+      return sendWithETag(reply, submitted);
     },
   });
 

@@ -1,26 +1,28 @@
 // SQL for configurations and their versions, and for the levels above an entity.
 import type { ActivationLevel } from '@switchyard/contract';
 import type { Actor } from '../../audit/index.ts';
-import type { Queries } from '../../platform/index.ts';
+import { type Queries, toRecords } from '../../platform/index.ts';
 import type { EntityPath } from '../activations/activation-sql.ts';
 import type { ParameterValues } from '../parameters/types.ts';
 
-export type ConfigurationRow = {
-  organization_id: string;
-  entity_id: string;
-  service_id: string;
+/** Times in epoch milliseconds. */
+export type ConfigurationRecord = {
+  organizationId: string;
+  entityId: string;
+  serviceId: string;
   level: ActivationLevel;
   version: number;
   release: number;
-  own_values: ParameterValues | null;
-  secrets_sealed: Buffer | null;
-  updated_at: Date;
+  /** Absent if the level inherits all values. */
+  ownValues?: ParameterValues | undefined;
+  secretsSealed?: Buffer | undefined;
+  updatedAt: number;
 };
 
-export type ConfigurationVersionRow = Omit<ConfigurationRow, 'level' | 'updated_at'> & {
-  restored_from: number | null;
+export type ConfigurationVersionRecord = Omit<ConfigurationRecord, 'level' | 'updatedAt'> & {
+  restoredFrom?: number;
   author: Actor;
-  created_at: Date;
+  createdAt: number;
 };
 
 const columns = `c.organization_id, c.entity_id, c.service_id, c.level, c.version, c.release,
@@ -62,14 +64,12 @@ export async function readConfigurationsOfDevice(
   queries: Queries,
   organizationId: string,
   logicalDeviceId: string,
-): Promise<ConfigurationRow[]> {
-  return queries.query<ConfigurationRow>(deviceConfigurationsSql, [
-    organizationId,
-    logicalDeviceId,
-  ]);
+): Promise<ConfigurationRecord[]> {
+  const rows = await queries.query(deviceConfigurationsSql, [organizationId, logicalDeviceId]);
+  return toRecords(rows);
 }
 
-export type LevelVersion = Pick<ConfigurationRow, 'service_id' | 'entity_id' | 'version'>;
+export type LevelVersion = Pick<ConfigurationRecord, 'serviceId' | 'entityId' | 'version'>;
 
 /** Reads the same rows without their values. */
 export async function readVersionsOfDevice(
@@ -77,7 +77,8 @@ export async function readVersionsOfDevice(
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<LevelVersion[]> {
-  return queries.query<LevelVersion>(deviceVersionsSql, [organizationId, logicalDeviceId]);
+  const rows = await queries.query(deviceVersionsSql, [organizationId, logicalDeviceId]);
+  return toRecords(rows);
 }
 
 const entityConfigurationsSql = `WITH RECURSIVE ${ancestorsSql}, places AS (
@@ -105,19 +106,20 @@ export async function readConfigurationsOfEntity(
   organizationId: string,
   entity: EntityPath,
   serviceId: string,
-): Promise<ConfigurationRow[]> {
-  return queries.query<ConfigurationRow>(entityConfigurationsSql, [
+): Promise<ConfigurationRecord[]> {
+  const rows = await queries.query(entityConfigurationsSql, [
     organizationId,
     listEntityIds(entity),
     serviceId,
   ]);
+  return toRecords(rows);
 }
 
 /** Locks the row of an entity; first inserts a row of version 0 if none exists. */
 export async function lockConfiguration(
   queries: Queries,
   key: { organizationId: string; serviceId: string; entity: EntityPath; now: string },
-): Promise<ConfigurationRow> {
+): Promise<ConfigurationRecord> {
   const { organizationId, serviceId, entity, now } = key;
   const { entityId, level } = entity;
   await queries.query(
@@ -126,11 +128,12 @@ export async function lockConfiguration(
      VALUES ($1, $2, $3, $4, 0, 0, $5) ON CONFLICT DO NOTHING`,
     [organizationId, entityId, serviceId, level, now],
   );
-  const [row] = await queries.query<ConfigurationRow>(
+  const rows = await queries.query(
     `SELECT ${columns} FROM service_configurations c
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
     [organizationId, entityId, serviceId],
   );
+  const [row] = toRecords<ConfigurationRecord>(rows);
   if (row === undefined) throw new Error('a configuration was deleted between two statements');
   return row;
 }
@@ -138,17 +141,17 @@ export async function lockConfiguration(
 /** Writes a locked row, and adds it as the next version. */
 export async function writeConfigurationVersion(
   queries: Queries,
-  row: ConfigurationRow,
+  row: ConfigurationRecord,
   made: { author: Actor; restoredFrom?: number; now: string },
 ): Promise<void> {
-  const { organization_id, entity_id, service_id, version, release, own_values } = row;
-  const values = own_values === null ? null : JSON.stringify(own_values);
-  const written = [organization_id, entity_id, service_id, version, release, values];
+  const { organizationId, entityId, serviceId, version, release, ownValues } = row;
+  const values = ownValues === undefined ? null : JSON.stringify(ownValues);
+  const written = [organizationId, entityId, serviceId, version, release, values];
   await queries.query(
     `UPDATE service_configurations SET version = $4, release = $5, own_values = $6,
        secrets_sealed = $7, updated_at = $8
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3`,
-    [...written, row.secrets_sealed, made.now],
+    [...written, row.secretsSealed ?? null, made.now],
   );
   await queries.query(
     `INSERT INTO service_configuration_versions (organization_id, entity_id, service_id, version,
@@ -156,7 +159,7 @@ export async function writeConfigurationVersion(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       ...written,
-      row.secrets_sealed,
+      row.secretsSealed ?? null,
       made.restoredFrom ?? null,
       JSON.stringify(made.author),
       made.now,
@@ -172,38 +175,39 @@ export async function listConfigurationVersions(
   queries: Queries,
   key: { organizationId: string; entityId: string; serviceId: string },
   page: { readonly limit: number; readonly after?: string },
-): Promise<ConfigurationVersionRow[]> {
-  return queries.query<ConfigurationVersionRow>(
+): Promise<ConfigurationVersionRecord[]> {
+  const rows = await queries.query(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3
        AND ($4::int IS NULL OR version < $4)
      ORDER BY version DESC LIMIT $5`,
     [key.organizationId, key.entityId, key.serviceId, page.after ?? null, page.limit],
   );
+  return toRecords(rows);
 }
 
 export async function findConfigurationVersion(
   queries: Queries,
   key: { organizationId: string; entityId: string; serviceId: string },
   version: number,
-): Promise<ConfigurationVersionRow | undefined> {
-  const [row] = await queries.query<ConfigurationVersionRow>(
+): Promise<ConfigurationVersionRecord | undefined> {
+  const rows = await queries.query(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 AND version = $4`,
     [key.organizationId, key.entityId, key.serviceId, version],
   );
-  return row;
+  return toRecords<ConfigurationVersionRecord>(rows)[0];
 }
 
-export type ReleaseInForceRow = { service_id: string; release: number; is_subscribed: boolean };
+export type ReleaseInForce = { serviceId: string; release: number; isSubscribed: boolean };
 
 /** Finds the release in force of a service that the organisation can see. */
 export async function findReleaseInForce(
   queries: Queries,
   organizationId: string,
   serviceId: string,
-): Promise<ReleaseInForceRow | undefined> {
-  const [row] = await queries.query<ReleaseInForceRow>(
+): Promise<ReleaseInForce | undefined> {
+  const rows = await queries.query(
     `SELECT c.service_id, c.release, EXISTS (
        SELECT 1 FROM service_package_items i JOIN service_subscriptions s
          ON s.organization_id = i.organization_id AND s.package_id = i.package_id
@@ -212,17 +216,17 @@ export async function findReleaseInForce(
      WHERE c.service_id = $2 AND (c.organization_id = $1 OR c.status <> 'Draft')`,
     [organizationId, serviceId],
   );
-  return row;
+  return toRecords<ReleaseInForce>(rows)[0];
 }
 
-export type ConfigurableServiceRow = {
-  service_id: string;
+export type ConfigurableServiceRecord = {
+  serviceId: string;
   name: string;
   domain: string;
   release: number;
   version: number;
-  is_set: boolean;
-  updated_at: Date | null;
+  isSet: boolean;
+  updatedAt?: number;
 };
 
 /**
@@ -233,8 +237,8 @@ export async function listConfigurableServices(
   organizationId: string,
   entityId: string,
   page: { readonly limit: number; readonly after?: string },
-): Promise<ConfigurableServiceRow[]> {
-  return queries.query<ConfigurableServiceRow>(
+): Promise<ConfigurableServiceRecord[]> {
+  const rows = await queries.query(
     `SELECT c.service_id, c.name, c.domain, c.release, coalesce(v.version, 0) AS version,
        v.own_values IS NOT NULL AS is_set, v.updated_at
      FROM catalogue_services c
@@ -248,4 +252,5 @@ export async function listConfigurableServices(
      ORDER BY c.service_id LIMIT $4`,
     [organizationId, entityId, page.after ?? null, page.limit],
   );
+  return toRecords(rows);
 }

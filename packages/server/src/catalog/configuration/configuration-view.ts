@@ -1,16 +1,18 @@
-// Converts rows of configurations into API responses and audit entries, never with a secret.
-import type { ConfigurationVersion, ServiceConfiguration } from '@switchyard/contract';
+// Converts configurations into API responses and audit entries, never with a secret.
+import {
+  type ConfigurationVersion,
+  defined,
+  type ServiceConfiguration,
+} from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
 import { reportedFaultsMax } from '../parameters/level-rules.ts';
 import type { LevelReference, LevelValues, ReleaseParameters } from '../parameters/types.ts';
-import type { ConfigurationRow, ConfigurationVersionRow } from './configuration-sql.ts';
+import type { ConfigurationRecord, ConfigurationVersionRecord } from './configuration-sql.ts';
 import type {
   ConfigurationEvaluator,
   EffectiveConfiguration,
   VisibleValues,
 } from './effective-configuration.ts';
-
-const timeOf = (at: Date) => isoTime(at.getTime());
 
 const toLevelView = ({ level, entityId, version, values }: LevelValues) => ({
   level,
@@ -60,29 +62,29 @@ export function toConfigurationView(
 }
 
 export function toVersionView(
-  row: ConfigurationVersionRow,
+  row: ConfigurationVersionRecord,
   current: number,
   visibleValues?: VisibleValues,
 ): ConfigurationVersion {
   return {
     version: row.version,
     release: row.release,
-    isSet: row.own_values !== null,
+    isSet: row.ownValues !== undefined,
     isCurrent: row.version === current,
     ...(visibleValues === undefined ? {} : copyValues(visibleValues)),
-    ...(row.restored_from === null ? {} : { restoredFrom: row.restored_from }),
+    ...defined({ restoredFrom: row.restoredFrom }),
     author: row.author,
-    createdAt: timeOf(row.created_at),
+    createdAt: isoTime(row.createdAt),
   };
 }
 
 /** The audit keeps the pointers of secrets, and which of them changed, but not their values. */
 export const toConfigurationAuditEntry = (
-  row: Pick<ConfigurationRow, 'service_id' | 'level' | 'version'>,
+  row: Pick<ConfigurationRecord, 'serviceId' | 'level' | 'version'>,
   { values, secrets }: VisibleValues,
   changed: readonly string[] = [],
 ): object => ({
-  serviceId: row.service_id,
+  serviceId: row.serviceId,
   level: row.level,
   version: row.version,
   values,

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createParameterValidator } from '../parameters/parameter-validator.ts';
 import { createSecretCipher } from '../parameters/secret-encryption.ts';
-import type { ConfigurationRow } from './configuration-sql.ts';
 import { createDeviceConfigurations } from './device-configuration.ts';
 import { createConfigurationEvaluator } from './effective-configuration.ts';
 import { toReleaseParameters } from './release-cache.ts';
@@ -21,7 +20,7 @@ const release = toReleaseParameters(name, {
 function createTestConfigurations() {
   let now = 0;
   let queryCount = 0;
-  let rows: ConfigurationRow[] = [];
+  let rows: Record<string, unknown>[] = [];
   let pendingRead: Promise<void> = Promise.resolve();
   const devices = createDeviceConfigurations({
     queries: {

@@ -7,7 +7,7 @@ import { reportedFaultsMax } from '../parameters/level-rules.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import type { LevelValues, ParameterValues, ValueFault } from '../parameters/types.ts';
 import {
-  type ConfigurationRow,
+  type ConfigurationRecord,
   type LevelVersion,
   readConfigurationsOfDevice,
   readVersionsOfDevice,
@@ -66,17 +66,20 @@ type DeviceConfigurationParts = {
   readonly secretCipher: SecretCipher;
 };
 
-export const toLevelValues = (secretCipher: SecretCipher, row: ConfigurationRow): LevelValues => ({
+export const toLevelValues = (
+  secretCipher: SecretCipher,
+  row: ConfigurationRecord,
+): LevelValues => ({
   level: row.level,
-  entityId: row.entity_id,
+  entityId: row.entityId,
   version: row.version,
-  values: row.own_values ?? undefined,
-  secrets: secretCipher.decrypt(row, row.secrets_sealed),
+  values: row.ownValues,
+  secrets: secretCipher.decrypt(row, row.secretsSealed),
 });
 
 /** Derives the version from the names of its inputs, so a change is detected without the values. */
 function computeVersion(serviceId: string, release: number, rows: readonly LevelVersion[]): string {
-  const levels = rows.map(({ entity_id, version }) => [entity_id, version]);
+  const levels = rows.map(({ entityId, version }) => [entityId, version]);
   const text = JSON.stringify([serviceId, release, levels]);
   return createHash('sha256').update(text).digest('base64url').slice(0, versionChars);
 }
@@ -103,7 +106,7 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
     const inForce = await releases(active);
     return inForce.map((release) => {
       const { serviceId, name, domain } = release;
-      const serviceRows = rows.filter((row) => row.service_id === serviceId);
+      const serviceRows = rows.filter((row) => row.serviceId === serviceId);
       const levels = serviceRows.map((row) => toLevelValues(secretCipher, row));
       const { values, missing, faults: valueFaults } = evaluator.evaluate(release, levels);
       const missingFaults = missing.map(
@@ -151,7 +154,7 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
         readVersionsOfDevice(queries, organizationId, logicalDeviceId),
       ]);
       return active.map(({ serviceId, domain, release }) => {
-        const serviceRows = rows.filter((row) => row.service_id === serviceId);
+        const serviceRows = rows.filter((row) => row.serviceId === serviceId);
         return { serviceId, domain, version: computeVersion(serviceId, release, serviceRows) };
       });
     },

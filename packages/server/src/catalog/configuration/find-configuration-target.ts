@@ -53,8 +53,8 @@ export function createTargetFinder(
       ]);
       if (service === undefined) return throwServiceNotFound();
       if (service.release === 0) throwProblem('service_state', 'The service is not published.');
-      if (!service.is_subscribed) throwNotSubscribed();
-      const { service_id: serviceId, release } = service;
+      if (!service.isSubscribed) throwNotSubscribed();
+      const { serviceId, release } = service;
       const [inForce] = await releases([{ serviceId, release }]);
       return { entity, release: inForce ?? throwServiceNotFound() };
     },

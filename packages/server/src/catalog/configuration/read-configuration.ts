@@ -1,16 +1,17 @@
 // Reads the configuration of an entity, its versions, and the services that can be configured.
-import type {
-  ConfigurableService,
-  ConfigurationVersion,
-  ServiceConfiguration,
+import {
+  type ConfigurableService,
+  type ConfigurationVersion,
+  defined,
+  type ServiceConfiguration,
 } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import { isoTime, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import type { LevelReference, ReleaseParameters } from '../parameters/types.ts';
 import {
-  type ConfigurationVersionRow,
+  type ConfigurationVersionRecord,
   findConfigurationVersion,
   listConfigurableServices,
   listConfigurationVersions,
@@ -24,7 +25,7 @@ import type {
   EntityTarget,
   TargetFinder,
 } from './find-configuration-target.ts';
-import { throwVersionNotFound } from './validate-level-values.ts';
+import { throwVersionNotFound } from './validate-values.ts';
 
 export type ConfigurationReads = {
   listServices(
@@ -60,7 +61,7 @@ export function createConfigurationReads({
   secretCipher,
 }: ReadParts): ConfigurationReads {
   const toVisibleValues = (
-    row: ConfigurationVersionRow,
+    row: ConfigurationVersionRecord,
     release: ReleaseParameters,
     entity: LevelReference,
   ) =>
@@ -68,8 +69,8 @@ export function createConfigurationReads({
       level: entity.level,
       entityId: entity.entityId,
       version: row.version,
-      values: row.own_values ?? undefined,
-      secrets: secretCipher.decrypt(row, row.secrets_sealed),
+      values: row.ownValues,
+      secrets: secretCipher.decrypt(row, row.secretsSealed),
     });
 
   const configurationKey = (
@@ -98,21 +99,18 @@ export function createConfigurationReads({
   return {
     async listServices(scope, target, page) {
       const { entityId } = await finder.findEntity(scope, target);
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listConfigurableServices(queries, scope.organizationId, entityId, read);
-      const pageRows = rows.slice(0, page.limit);
-      const items = pageRows.map((row) => ({
-        serviceId: row.service_id,
-        name: row.name,
-        domain: row.domain,
-        release: row.release,
-        version: row.version,
-        isSet: row.is_set,
-        ...(row.version === 0 || row.updated_at === null
-          ? {}
-          : { updatedAt: isoTime(row.updated_at.getTime()) }),
-      }));
-      return { items, next: rows.length > page.limit ? pageRows.at(-1)?.service_id : undefined };
+      return readPage(
+        page,
+        (read) => listConfigurableServices(queries, scope.organizationId, entityId, read),
+        ({ serviceId }) => serviceId,
+        ({ updatedAt, ...service }) => ({
+          ...service,
+          ...defined({
+            updatedAt:
+              service.version === 0 || updatedAt === undefined ? undefined : isoTime(updatedAt),
+          }),
+        }),
+      );
     },
 
     async getConfiguration(scope, target) {
@@ -130,15 +128,14 @@ export function createConfigurationReads({
 
     async listVersions(scope, target, page) {
       const { entity, release } = await finder.find(scope, target);
-      const read = { ...page, limit: page.limit + 1 };
-      const [rows, current] = await Promise.all([
-        listConfigurationVersions(queries, configurationKey(scope, entity, release), read),
-        readCurrentVersion(scope, entity, release),
-      ]);
-      const pageRows = rows.slice(0, page.limit);
-      const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
-      const next = last === undefined ? undefined : String(last.version);
-      return { items: pageRows.map((row) => toVersionView(row, current)), next };
+      const current = await readCurrentVersion(scope, entity, release);
+      return readPage(
+        page,
+        (read) =>
+          listConfigurationVersions(queries, configurationKey(scope, entity, release), read),
+        ({ version }) => String(version),
+        (row) => toVersionView(row, current),
+      );
     },
 
     async getVersion(scope, target, version) {

@@ -27,7 +27,7 @@ import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import { isUuid, requireNoDevice, throwMemberProblem } from '../infrastructure/request-checks.ts';
 import {
   type DeliveryQuery,
-  type DeliveryRow,
+  type DeliveryRecord,
   findDelivery,
   insertSigningKey,
   listDeliveries,
@@ -80,21 +80,21 @@ export type ConfigurationDelivery = {
 };
 
 function getDeliveryStatus(
-  row: DeliveryRow | undefined,
+  row: DeliveryRecord | undefined,
   version: string,
 ): DeviceDelivery['status'] {
-  if (row?.applied_version === version) return 'Applied';
-  return row?.failed_version === version ? 'Failed' : 'Pending';
+  if (row?.appliedVersion === version) return 'Applied';
+  return row?.failedVersion === version ? 'Failed' : 'Pending';
 }
 
 function listServiceDeliveries(
   { services, desired }: DesiredConfiguration,
-  row: DeliveryRow | undefined,
+  row: DeliveryRecord | undefined,
 ) {
   const deviceStatus = getDeliveryStatus(row, desired.version);
   return services.map(({ serviceId, name, values }): DeviceDelivery['services'][number] => {
     const version = String(desired.versions[serviceId]);
-    const appliedVersion = row?.applied_services?.[serviceId];
+    const appliedVersion = row?.appliedServices?.[serviceId];
     const isApplied = deviceStatus === 'Applied' || appliedVersion === version;
     const status = isApplied ? 'Applied' : deviceStatus;
     const appliedMember = defined({ appliedVersion });
@@ -211,8 +211,7 @@ function createDeviceOperations(
       const row = isCurrent
         ? undefined
         : await findDelivery(queries, organizationId, logicalDeviceId);
-      const versions =
-        row?.told_version === acknowledgement.version ? row.told_services : undefined;
+      const versions = row?.toldVersion === acknowledgement.version ? row.toldServices : undefined;
       const acknowledgedVersions = isCurrent ? deviceVersions.desired.versions : versions;
       if (acknowledgedVersions === undefined)
         return throwMemberProblem('/version', 'was not sent to this device');
@@ -271,10 +270,10 @@ function createAdministratorOperations(
       const scopedQuery = { ...query, ...defined({ merchantId }) };
       const { rows, next } = await listDeliveries(database, organizationId, scopedQuery, page);
       const items = rows.map((row) => ({
-        logicalDeviceId: row.logical_device_id,
-        storeId: row.store_id,
-        merchantId: row.merchant_id,
-        status: row.delivery_status,
+        logicalDeviceId: row.logicalDeviceId,
+        storeId: row.storeId,
+        merchantId: row.merchantId,
+        status: row.deliveryStatus,
         ...toDeliveryView(row),
       }));
       return { items, next };

@@ -5,20 +5,22 @@ import {
   type PublicSigningKey,
   publicSigningKey,
   type Queries,
+  toRecords,
 } from '../../platform/index.ts';
 import type { DesiredVersions, VersionsByService } from './device-document.ts';
 
-export type DeliveryRow = {
-  asked_at: Date;
-  told_version: string;
-  told_services: VersionsByService;
-  told_at: Date;
-  applied_version: string | null;
-  applied_services: VersionsByService | null;
-  applied_at: Date | null;
-  failed_version: string | null;
-  failed_reason: string | null;
-  failed_at: Date | null;
+/** Times in epoch milliseconds. */
+export type DeliveryRecord = {
+  askedAt: number;
+  toldVersion: string;
+  toldServices: VersionsByService;
+  toldAt: number;
+  appliedVersion?: string;
+  appliedServices?: VersionsByService;
+  appliedAt?: number;
+  failedVersion?: string;
+  failedReason?: string;
+  failedAt?: number;
 };
 
 export type SentConfiguration = DesiredVersions & {
@@ -55,13 +57,13 @@ export async function findDelivery(
   queries: Queries,
   organizationId: string,
   logicalDeviceId: string,
-): Promise<DeliveryRow | undefined> {
-  const [row] = await queries.query<DeliveryRow>(
+): Promise<DeliveryRecord | undefined> {
+  const rows = await queries.query(
     `SELECT ${columns} FROM device_configurations d
      WHERE organization_id = $1 AND logical_device_id = $2`,
     [organizationId, logicalDeviceId],
   );
-  return row;
+  return toRecords<DeliveryRecord>(rows)[0];
 }
 
 /** The last acknowledgement counts; a repeated one changes nothing, so its first time stays. */
@@ -103,14 +105,12 @@ export type DeliveryQuery = {
   readonly storeId?: string;
 };
 
-type DeviceDeliveryRow = Omit<DeliveryRow, 'asked_at' | 'told_version' | 'told_at'> & {
-  logical_device_id: string;
-  store_id: string;
-  merchant_id: string;
-  delivery_status: FleetDelivery['status'];
-  asked_at: Date | null;
-  told_version: string | null;
-  told_at: Date | null;
+/** A device that never asked has no delivery. */
+type DeviceDeliveryRecord = Partial<DeliveryRecord> & {
+  logicalDeviceId: string;
+  storeId: string;
+  merchantId: string;
+  deliveryStatus: FleetDelivery['status'];
 };
 
 /**
@@ -171,7 +171,7 @@ const deliveriesSql = `WITH RECURSIVE line AS (
 const examinedDevicesMax = 5_000;
 
 export type DeliveryPage = {
-  readonly rows: readonly DeviceDeliveryRow[];
+  readonly rows: readonly DeviceDeliveryRecord[];
   /** The last row of a full page, or the last examined device if more may follow. */
   readonly next?: string;
 };
@@ -183,7 +183,7 @@ export async function listDeliveries(
   { limit, after }: { readonly limit: number; readonly after?: string },
 ): Promise<DeliveryPage> {
   const isFiltered = (status ?? serviceId) !== undefined;
-  const resultRows = (await queries.query(deliveriesSql, [
+  const found = await queries.query(deliveriesSql, [
     organizationId,
     serviceId?.toLowerCase() ?? null,
     merchantId ?? null,
@@ -192,41 +192,43 @@ export async function listDeliveries(
     after ?? null,
     limit + 1,
     isFiltered ? examinedDevicesMax : limit + 1,
-  ])) as (DeviceDeliveryRow & { looked_until: string | null })[];
-  const rows = resultRows.filter((row) => row.logical_device_id !== null);
+  ]);
+  const records = toRecords<DeviceDeliveryRecord & { lookedUntil?: string }>(found);
+  const rows = records.filter(({ logicalDeviceId }) => logicalDeviceId !== undefined);
   const pageRows = rows.slice(0, limit);
-  const next =
-    rows.length > limit
-      ? pageRows.at(-1)?.logical_device_id
-      : (resultRows[0]?.looked_until ?? undefined);
+  const next = rows.length > limit ? pageRows.at(-1)?.logicalDeviceId : records[0]?.lookedUntil;
   return { rows: pageRows, ...defined({ next }) };
 }
 
-/** Converts the delivery columns of a row into an API response. */
-export function toDeliveryView(
-  row: Pick<DeviceDeliveryRow, 'asked_at' | 'told_version' | 'told_at'> &
-    Pick<DeliveryRow, 'applied_version' | 'applied_at'> &
-    Pick<DeliveryRow, 'failed_version' | 'failed_reason' | 'failed_at'>,
-): Omit<FleetDelivery, 'logicalDeviceId' | 'status' | 'merchantId' | 'storeId'> {
-  const time = (at: Date) => isoTime(at.getTime());
-  const { failed_version, failed_reason: reason, failed_at } = row;
-  return {
-    ...(row.asked_at === null ? {} : { requestedAt: time(row.asked_at) }),
-    ...(row.told_version === null ? {} : { sentVersion: row.told_version }),
-    ...(row.told_at === null ? {} : { sentAt: time(row.told_at) }),
-    ...(row.applied_version === null ? {} : { appliedVersion: row.applied_version }),
-    ...(row.applied_at === null ? {} : { appliedAt: time(row.applied_at) }),
-    ...(failed_version === null || failed_at === null
-      ? {}
-      : {
-          failure: {
-            version: failed_version,
-            at: time(failed_at),
-            ...(reason === null ? {} : { reason }),
-          },
-        }),
-  };
+/** Converts the members about the delivery into an API response. */
+export function toDeliveryView({
+  askedAt,
+  toldVersion,
+  toldAt,
+  appliedVersion,
+  appliedAt,
+  failedVersion,
+  failedReason,
+  failedAt,
+}: Partial<DeliveryRecord>): Omit<
+  FleetDelivery,
+  'logicalDeviceId' | 'status' | 'merchantId' | 'storeId'
+> {
+  const failure =
+    failedVersion === undefined || failedAt === undefined
+      ? undefined
+      : { version: failedVersion, at: isoTime(failedAt), ...defined({ reason: failedReason }) };
+  return defined({
+    requestedAt: toTime(askedAt),
+    sentVersion: toldVersion,
+    sentAt: toTime(toldAt),
+    appliedVersion,
+    appliedAt: toTime(appliedAt),
+    failure,
+  });
 }
+
+const toTime = (at: number | undefined) => (at === undefined ? undefined : isoTime(at));
 
 /** More than the number of master keys that an installation ever has. */
 const olderKeysMax = 99;

@@ -1,8 +1,7 @@
 // The scope of a caller, and the author that the audit records for its changes.
 import { defined } from '@switchyard/contract';
-import type { FastifyRequest } from 'fastify';
 import { type Author, actorOf } from '../../audit/index.ts';
-import type { Caller } from '../../http/index.ts';
+import { type AuthenticatedRequest, type Caller, merchantOf } from '../../http/index.ts';
 
 /** The organisation of a caller, and the merchant and device that the caller is bound to. */
 export type CallerScope = {
@@ -16,16 +15,10 @@ export type AuthoredScope = CallerScope & { readonly author: Author };
 
 export function readCallerScope(caller: Caller): CallerScope {
   const { organizationId, deviceId } = caller;
-  const merchantId = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
-  return {
-    organizationId,
-    ...defined({ merchantId, deviceId }),
-  };
+  return { organizationId, ...defined({ merchantId: merchantOf(caller), deviceId }) };
 }
 
-export const readAuthoredScope = (
-  request: FastifyRequest & { readonly caller: Caller },
-): AuthoredScope => ({
+export const readAuthoredScope = (request: AuthenticatedRequest): AuthoredScope => ({
   ...readCallerScope(request.caller),
   author: actorOf(request.caller, String(request.id)),
 });

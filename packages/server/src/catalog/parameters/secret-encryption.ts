@@ -4,14 +4,14 @@ import type { SecretsByPointer } from './types.ts';
 
 /** The row that the secrets belong to. */
 export type SecretOwner = {
-  readonly organization_id: string;
-  readonly entity_id: string;
-  readonly service_id: string;
+  readonly organizationId: string;
+  readonly entityId: string;
+  readonly serviceId: string;
 };
 
 export type SecretCipher = {
-  encrypt(owner: SecretOwner, secrets: SecretsByPointer): Buffer | null;
-  decrypt(owner: SecretOwner, ciphertext: Buffer | null): SecretsByPointer;
+  encrypt(owner: SecretOwner, secrets: SecretsByPointer): Buffer | undefined;
+  decrypt(owner: SecretOwner, ciphertext: Buffer | undefined): SecretsByPointer;
 };
 
 /** @example const secretCipher = createSecretCipher(masterKey, 'configuration'); secretCipher.encrypt(row, secrets); */
@@ -21,14 +21,14 @@ export function createSecretCipher(
 ): SecretCipher {
   const key = deriveKey(masterKey, `${purpose} secrets`);
   const additionalData = (owner: SecretOwner) =>
-    `${purpose} ${owner.organization_id} ${owner.entity_id} ${owner.service_id}`;
+    `${purpose} ${owner.organizationId} ${owner.entityId} ${owner.serviceId}`;
   return {
     encrypt(owner, secrets) {
-      if (Object.keys(secrets).length === 0) return null;
+      if (Object.keys(secrets).length === 0) return undefined;
       return encryptBytes(key, Buffer.from(JSON.stringify(secrets)), additionalData(owner));
     },
     decrypt(owner, ciphertext) {
-      if (ciphertext === null) return {};
+      if (ciphertext === undefined) return {};
       return JSON.parse(
         decryptBytes(key, ciphertext, additionalData(owner)).toString(),
       ) as SecretsByPointer;

@@ -1,15 +1,22 @@
 // Shows a provider the activations of its services and the calls to its server.
-import { type ServiceCalls, type ServiceUse, throwProblem } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import { defined, type ServiceCalls, type ServiceUse, throwProblem } from '@switchyard/contract';
+import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
+import {
+  type Clock,
+  type Database,
+  isoTime,
+  type Queries,
+  toRecords,
+} from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import { isUuid, requireOrganizationScope } from '../infrastructure/request-checks.ts';
 import { readCallCounts } from '../provider-calls/call-count-sql.ts';
 import { summarizeCalls } from '../provider-calls/call-statistics.ts';
 import { findService } from '../services/service-sql.ts';
-import { listServiceUses, type ServiceUseQuery, type ServiceUseRow } from './service-use-sql.ts';
 
 const hourMs = 3_600_000;
+
+type ServiceUseQuery = { readonly level?: string; readonly status?: string };
 
 export type ProviderDashboard = {
   listUses(
@@ -21,25 +28,38 @@ export type ProviderDashboard = {
   getCallStatistics(scope: CallerScope, serviceId: string, hours: number): Promise<ServiceCalls>;
 };
 
-function toServiceUse(row: ServiceUseRow): ServiceUse {
-  const timeOf = (at: Date) => isoTime(at.getTime());
-  return {
-    activationId: row.activation_id,
-    handshakeId: row.handshake_id,
-    serviceId: row.service_id,
-    organizationId: row.organization_id,
-    ...(row.organization_name === null ? {} : { organizationName: row.organization_name }),
-    release: row.release,
-    level: row.level,
-    entityId: row.entity_id,
-    ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
-    ...(row.store_id === null ? {} : { storeId: row.store_id }),
-    status: row.status,
-    ...(row.reason === null ? {} : { reason: row.reason }),
-    requestedAt: timeOf(row.requested_at),
-    ...(row.decided_at === null ? {} : { decidedAt: timeOf(row.decided_at) }),
-  };
+/** Times in epoch milliseconds. */
+type ServiceUseRecord = Omit<ServiceUse, 'requestedAt' | 'decidedAt'> & {
+  readonly requestedAt: number;
+  readonly decidedAt?: number;
+};
+
+/** Newest first; the caller has checked that its organisation provides the service. */
+async function listServiceUses(
+  queries: Queries,
+  serviceId: string,
+  { level = 'Organization', status }: ServiceUseQuery,
+  page: PageRequest,
+): Promise<ServiceUseRecord[]> {
+  const rows = await queries.query(
+    `SELECT a.organization_id, a.activation_id, a.handshake_id, a.service_id, a.release, a.level,
+       a.entity_id, a.merchant_id, a.store_id, a.status, a.reason, a.requested_at, a.decided_at,
+       o.name AS organization_name
+     FROM service_activations a
+     LEFT JOIN organizations o ON o.organization_id = a.organization_id
+     WHERE a.service_id = $1 AND a.level = $2 AND ($3::text IS NULL OR a.status = $3)
+       AND ($4::uuid IS NULL OR a.activation_id < $4)
+     ORDER BY a.activation_id DESC LIMIT $5`,
+    [serviceId, level, status ?? null, page.after ?? null, page.limit],
+  );
+  return toRecords(rows);
 }
+
+const toServiceUse = ({ requestedAt, decidedAt, ...use }: ServiceUseRecord): ServiceUse => ({
+  ...use,
+  requestedAt: isoTime(requestedAt),
+  ...defined({ decidedAt: decidedAt === undefined ? undefined : isoTime(decidedAt) }),
+});
 
 /** @example const dashboard = createProviderDashboard({ database, clock }); await dashboard.getCallStatistics(scope, serviceId, 24); */
 export function createProviderDashboard({
@@ -55,7 +75,7 @@ export function createProviderDashboard({
     const row = isUuid(serviceId)
       ? await findService(database, scope.organizationId, serviceId)
       : undefined;
-    if (row?.organization_id === scope.organizationId) return row.service_id;
+    if (row?.organizationId === scope.organizationId) return row.serviceId;
     return throwProblem(
       'service_not_found',
       'Your organisation is not the provider of a service with this identifier.',
@@ -65,11 +85,12 @@ export function createProviderDashboard({
   return {
     async listUses(scope, serviceId, query, page) {
       const ownServiceId = await requireOwnService(scope, serviceId);
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listServiceUses(database, ownServiceId, query, read);
-      const pageRows = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? pageRows.at(-1)?.activation_id : undefined;
-      return { items: pageRows.map(toServiceUse), next };
+      return readPage(
+        page,
+        (read) => listServiceUses(database, ownServiceId, query, read),
+        ({ activationId }) => activationId,
+        toServiceUse,
+      );
     },
 
     async getCallStatistics(scope, serviceId, hours) {

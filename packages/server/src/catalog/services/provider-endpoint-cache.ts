@@ -1,4 +1,5 @@
 // Finds the address and the keys for calls to the provider of a service, with a short cache.
+import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import {
   type Clock,
@@ -6,8 +7,9 @@ import {
   type Database,
   listKeysStillSigning,
   lruCacheOptions,
+  toRecords,
 } from '../../platform/index.ts';
-import type { ServiceStatus, SigningSecretRow } from './service-sql.ts';
+import type { ServiceStatus, SigningSecretRecord } from './service-sql.ts';
 import type { SigningKeys, SigningSecrets } from './signing-secrets.ts';
 
 const cachedEndpointsMax = 1_000;
@@ -31,14 +33,14 @@ export type ProviderEndpoints = {
   clearCache(): void;
 };
 
-type EndpointRow = SigningSecretRow & {
-  organization_id: string;
+type EndpointRecord = SigningSecretRecord & {
+  providerId: string;
   release: number;
   status: ServiceStatus;
-  spi_url: string | null;
+  spiUrl?: string;
 };
 
-const endpointSql = `SELECT organization_id, release, status, published->>'spiUrl' AS spi_url,
+const endpointSql = `SELECT organization_id AS provider_id, release, status, published->>'spiUrl' AS spi_url,
     secret_sealed, previous_sealed, previous_until, older_keys
   FROM catalogue_services WHERE service_id = $1 AND published IS NOT NULL`;
 
@@ -54,9 +56,9 @@ export function createProviderEndpointCache(
   >(lruCacheOptions(cachedEndpointsMax));
 
   async function loadEndpoint(serviceId: string): Promise<ProviderEndpoint | undefined> {
-    const [row] = await queries.query<EndpointRow>(endpointSql, [serviceId]);
+    const [row] = toRecords<EndpointRecord>(await queries.query(endpointSql, [serviceId]));
     if (row === undefined) return undefined;
-    const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
+    const { providerId, release, status, spiUrl } = row;
     // The server decrypts the keys once per cache entry; an older key may expire within that time.
     const decryptedKeys = signingSecrets.decrypt(serviceId, row);
     const allKeys = signingSecrets.toSigningKeys(decryptedKeys);
@@ -68,7 +70,7 @@ export function createProviderEndpointCache(
       providerId,
       release,
       status,
-      ...(spiUrl === null ? {} : { spiUrl }),
+      ...defined({ spiUrl }),
       signingKeys: () =>
         clock.now() < validUntil
           ? allKeys

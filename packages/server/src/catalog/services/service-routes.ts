@@ -9,15 +9,16 @@ import {
   ServiceWithSecret,
   serviceFilters,
 } from '@switchyard/contract';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
-  entityTag,
   pageQuery,
   pageResponse,
   readIfMatch,
   readPageRequest,
+  registerResourceRoutes,
   route,
+  sendWithETag,
 } from '../../http/index.ts';
 import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
 import type { Services } from './services.ts';
@@ -25,68 +26,69 @@ import type { Services } from './services.ts';
 const base = '/service-catalog/v1/services';
 const tags = ['Service catalogue'] as const;
 const readPermissions = ['svc.read', 'sub.read', 'conf.read'] as const;
-const serviceParams = Type.Object({
-  serviceId: Type.String({ maxLength: 64, description: 'The service.' }),
-});
+const identifiers = { serviceId: Type.String({ maxLength: 64, description: 'The service.' }) };
+const serviceParams = Type.Object(identifiers);
 /** A release number, which is the cursor of the list of releases. */
 const releasePattern = /^[1-9][0-9]{0,8}$/;
 
-function sendWithETag(
-  reply: FastifyReply,
-  versionedService: { view: Service; version: number },
-): Service {
-  reply.header('etag', entityTag(versionedService.version));
-  return versionedService.view;
-}
-
 export function registerServiceRoutes(app: FastifyInstance, services: Services): void {
-  registerReads(app, services);
-  registerChanges(app, services);
+  registerDeclarationRoutes(app, services);
+  registerReleaseRoute(app, services);
   registerLifecycleSteps(app, services);
 }
 
-function registerReads(app: FastifyInstance, services: Services): void {
-  route(app, {
-    method: 'GET',
-    url: base,
-    operationId: 'listServices',
-    summary: 'List the services',
-    description:
-      'The published services of all organisations and the drafts of the caller, without logos and ' +
-      'defaults.',
+function registerDeclarationRoutes(app: FastifyInstance, services: Services): void {
+  registerResourceRoutes(app, {
+    path: base,
+    singular: 'Service',
+    plural: 'Services',
     tags,
-    permission: readPermissions,
-    query: Type.Object({ ...pageQuery, ...serviceFilters }, { additionalProperties: false }),
-    response: { 200: pageOf(Service) },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const page = readPageRequest(query, 'listServices');
-      return pageResponse(
-        await services.list(readCallerScope(caller), query, page),
-        query,
-        'listServices',
-      );
+    readPermission: readPermissions,
+    writePermission: 'svc.write',
+    identifiers,
+    view: Service,
+    notFoundCode: 'service_not_found',
+    scope: readAuthoredScope,
+    list: {
+      description:
+        'The published services of all organisations and the drafts of the caller, without logos and ' +
+        'defaults.',
+      filters: serviceFilters,
+      run: services.list,
+    },
+    get: {
+      description:
+        'The provider gets the draft; other organisations get the last published release.',
+      run: services.get,
+    },
+    create: {
+      description:
+        'Creates a draft. Only this response contains the secret that signs the calls to the ' +
+        'provider.',
+      body: ServiceInput,
+      view: ServiceWithSecret,
+      async run(scope, input) {
+        const { view, version, ...credentials } = await services.create(scope, input);
+        return { view: { ...view, ...credentials }, version };
+      },
+    },
+    replace: {
+      description:
+        'Changes the draft; other organisations see the change after publication. Send the ETag in ' +
+        'If-Match.',
+      body: ServiceReplacement,
+      errors: ['service_state'],
+      run: services.replace,
+    },
+    remove: {
+      description: 'Only a draft can be deleted; retire a published service instead.',
+      errors: ['service_state'],
+      run: services.remove,
     },
   });
+}
 
-  route(app, {
-    method: 'GET',
-    url: `${base}/:serviceId`,
-    operationId: 'getService',
-    summary: 'Get a service',
-    description: 'The provider gets the draft; other organisations get the last published release.',
-    tags,
-    permission: readPermissions,
-    params: serviceParams,
-    response: { 200: Service },
-    responseHeaders: { 200: ['ETag'] },
-    errors: ['service_not_found'],
-    async handler({ caller, params }, reply) {
-      return sendWithETag(reply, await services.get(readCallerScope(caller), params.serviceId));
-    },
-  });
-
+function registerReleaseRoute(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'GET',
     url: `${base}/:serviceId/releases`,
@@ -108,79 +110,6 @@ function registerReads(app: FastifyInstance, services: Services): void {
         query,
         list,
       );
-    },
-  });
-}
-
-function registerChanges(app: FastifyInstance, services: Services): void {
-  route(app, {
-    method: 'POST',
-    url: base,
-    operationId: 'createService',
-    summary: 'Create a service',
-    description:
-      'Creates a draft. Only this response contains the secret that signs the calls to the ' +
-      'provider.',
-    tags,
-    permission: 'svc.write',
-    takesIdempotencyKey: true,
-    body: ServiceInput,
-    response: { 201: ServiceWithSecret },
-    responseHeaders: { 201: ['ETag'] },
-    errors: [],
-    async handler(request, reply) {
-      const created = await services.create(readAuthoredScope(request), request.body);
-      reply.code(201).header('location', `${base}/${created.view.serviceId}`);
-      reply.header('cache-control', 'no-store');
-      const { signingSecret, verificationKey } = created;
-      return { ...sendWithETag(reply, created), signingSecret, verificationKey };
-    },
-  });
-
-  route(app, {
-    method: 'PUT',
-    url: `${base}/:serviceId`,
-    operationId: 'updateService',
-    summary: 'Update a service',
-    description:
-      'Changes the draft; other organisations see the change after publication. Send the ETag in ' +
-      'If-Match.',
-    tags,
-    permission: 'svc.write',
-    params: serviceParams,
-    body: ServiceReplacement,
-    response: { 200: Service },
-    responseHeaders: { 200: ['ETag'] },
-    errors: ['service_not_found', 'service_state', 'field_read_only', 'precondition_failed'],
-    async handler(request, reply) {
-      const { params, body, headers } = request;
-      const scope = readAuthoredScope(request);
-      return sendWithETag(
-        reply,
-        await services.replace(scope, params.serviceId, body, readIfMatch(headers)),
-      );
-    },
-  });
-
-  route(app, {
-    method: 'DELETE',
-    url: `${base}/:serviceId`,
-    operationId: 'deleteService',
-    summary: 'Delete a service',
-    description: 'Only a draft can be deleted; retire a published service instead.',
-    tags,
-    permission: 'svc.write',
-    params: serviceParams,
-    bodyOptional: true,
-    response: { 204: Type.Null() },
-    errors: ['service_not_found', 'service_state', 'precondition_failed'],
-    async handler(request, reply) {
-      await services.remove(
-        readAuthoredScope(request),
-        request.params.serviceId,
-        readIfMatch(request.headers),
-      );
-      return reply.code(204).send();
     },
   });
 }

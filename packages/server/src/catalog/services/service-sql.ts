@@ -1,5 +1,10 @@
 // SQL for services and their releases, which every tenant reads.
-import type { OlderKeyJson, Queries, RetiredKeyColumns } from '../../platform/index.ts';
+import {
+  type OlderKeyJson,
+  type Queries,
+  type RetiredKeys,
+  toRecords,
+} from '../../platform/index.ts';
 
 export type ServiceDeclaration = Readonly<Record<string, unknown>> & {
   readonly name: string;
@@ -8,28 +13,29 @@ export type ServiceDeclaration = Readonly<Record<string, unknown>> & {
 
 export type ServiceStatus = 'Draft' | 'Published' | 'Retired';
 
-export type ServiceRow = {
-  service_id: string;
-  organization_id: string;
+/** Times in epoch milliseconds. */
+export type ServiceRecord = {
+  serviceId: string;
+  organizationId: string;
   name: string;
   domain: string;
   status: ServiceStatus;
   release: number;
   draft: ServiceDeclaration;
-  published: ServiceDeclaration | null;
+  published?: ServiceDeclaration;
   version: number;
-  created_at: Date;
-  updated_at: Date;
+  createdAt: number;
+  updatedAt: number;
   /** The name of the organisation that provides the service. */
-  provider_name: string | null;
+  providerName?: string;
 };
 
-export type SigningSecretRow = RetiredKeyColumns & { secret_sealed: Buffer };
+export type SigningSecretRecord = RetiredKeys & { secretSealed: Buffer };
 
-export type ServiceReleaseRow = {
+export type ServiceReleaseRecord = {
   release: number;
   declaration: ServiceDeclaration;
-  published_at: Date;
+  publishedAt: number;
 };
 
 const columns = `service_id, organization_id, name, domain, status, release, draft, published,
@@ -45,17 +51,17 @@ export async function insertService(
     sealed: Buffer;
     now: string;
   },
-): Promise<ServiceRow | undefined> {
+): Promise<ServiceRecord | undefined> {
   const { serviceId, organizationId, declaration, sealed, now } = row;
   const { name, domain } = declaration;
-  const [made] = await queries.query<ServiceRow>(
+  const rows = await queries.query(
     `INSERT INTO catalogue_services (service_id, organization_id, name, domain, status, release,
        draft, secret_sealed, version, created_at, updated_at)
      VALUES ($1, $2, $3, $4, 'Draft', 0, $5, $6, 1, $7, $7)
      ON CONFLICT (service_id) DO NOTHING RETURNING ${columns}`,
     [serviceId, organizationId, name, domain, JSON.stringify(declaration), sealed, now],
   );
-  return made;
+  return toRecords<ServiceRecord>(rows)[0];
 }
 
 /** The provider sees every service of its own; other organisations see it once it is published. */
@@ -64,13 +70,13 @@ export async function findService(
   organizationId: string,
   serviceId: string,
   lock = '',
-): Promise<ServiceRow | undefined> {
-  const [row] = await queries.query<ServiceRow>(
+): Promise<ServiceRecord | undefined> {
+  const rows = await queries.query(
     `SELECT ${columns} FROM catalogue_services
      WHERE service_id = $2 AND (organization_id = $1 OR status <> 'Draft') ${lock}`,
     [organizationId, serviceId],
   );
-  return row;
+  return toRecords<ServiceRecord>(rows)[0];
 }
 
 export type ServiceQuery = {
@@ -84,9 +90,9 @@ export async function listServices(
   organizationId: string,
   query: ServiceQuery,
   page: { readonly limit: number; readonly after?: string },
-): Promise<ServiceRow[]> {
+): Promise<ServiceRecord[]> {
   const { domain = null, status = null, providerId = null } = query;
-  return queries.query<ServiceRow>(
+  const rows = await queries.query(
     `SELECT ${columns} FROM catalogue_services
      WHERE (organization_id = $1 OR status <> 'Draft')
        AND ($2::text IS NULL OR domain = $2) AND ($3::text IS NULL OR status = $3)
@@ -94,6 +100,7 @@ export async function listServices(
      ORDER BY service_id LIMIT $6`,
     [organizationId, domain, status, providerId, page.after ?? null, page.limit],
   );
+  return toRecords(rows);
 }
 
 /** The row is locked; omitted members keep their values. */
@@ -102,8 +109,8 @@ export async function updateService(
   serviceId: string,
   change: { draft?: ServiceDeclaration; status?: ServiceStatus; publishes?: true },
   now: string,
-): Promise<ServiceRow> {
-  const [row] = await queries.query<ServiceRow>(
+): Promise<ServiceRecord> {
+  const rows = await queries.query(
     `UPDATE catalogue_services SET
        draft = coalesce($2::jsonb, draft), status = coalesce($3, status),
        release = release + CASE WHEN $4 THEN 1 ELSE 0 END,
@@ -121,15 +128,20 @@ export async function updateService(
       now,
     ],
   );
+  const [row] = toRecords<ServiceRecord>(rows);
   if (row === undefined) throw new Error('a locked service no longer exists');
   return row;
 }
 
-export async function insertRelease(queries: Queries, row: ServiceRow, now: string): Promise<void> {
+export async function insertRelease(
+  queries: Queries,
+  row: ServiceRecord,
+  now: string,
+): Promise<void> {
   await queries.query(
     `INSERT INTO catalogue_releases (service_id, release, declaration, published_at)
      VALUES ($1, $2, $3, $4)`,
-    [row.service_id, row.release, JSON.stringify(row.published), now],
+    [row.serviceId, row.release, JSON.stringify(row.published), now],
   );
 }
 
@@ -138,13 +150,14 @@ export async function listReleases(
   queries: Queries,
   serviceId: string,
   page: { readonly limit: number; readonly after?: string },
-): Promise<ServiceReleaseRow[]> {
-  return queries.query<ServiceReleaseRow>(
+): Promise<ServiceReleaseRecord[]> {
+  const rows = await queries.query(
     `SELECT release, declaration, published_at FROM catalogue_releases
      WHERE service_id = $1 AND ($2::int IS NULL OR release < $2)
      ORDER BY release DESC LIMIT $3`,
     [serviceId, page.after ?? null, page.limit],
   );
+  return toRecords(rows);
 }
 
 export async function deleteService(queries: Queries, serviceId: string): Promise<void> {
@@ -154,13 +167,13 @@ export async function deleteService(queries: Queries, serviceId: string): Promis
 export async function readSigningSecret(
   queries: Queries,
   serviceId: string,
-): Promise<SigningSecretRow | undefined> {
-  const [row] = await queries.query<SigningSecretRow>(
+): Promise<SigningSecretRecord | undefined> {
+  const rows = await queries.query(
     `SELECT secret_sealed, previous_sealed, previous_until, older_keys FROM catalogue_services
      WHERE service_id = $1`,
     [serviceId],
   );
-  return row;
+  return toRecords<SigningSecretRecord>(rows)[0];
 }
 
 /** The row is locked. */

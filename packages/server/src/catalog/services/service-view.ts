@@ -1,7 +1,12 @@
-// Converts rows of services into API responses for their provider and for other organisations.
-import type { Service, ServiceInput, ServiceRelease } from '@switchyard/contract';
+// Converts services into API responses for their provider and for other organisations.
+import {
+  defined,
+  type Service,
+  type ServiceInput,
+  type ServiceRelease,
+} from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { ServiceDeclaration, ServiceReleaseRow, ServiceRow } from './service-sql.ts';
+import type { ServiceDeclaration, ServiceRecord, ServiceReleaseRecord } from './service-sql.ts';
 
 const storedMembers = [
   'name',
@@ -33,35 +38,35 @@ function hideProviderAddress(isOwn: boolean, declaration: ServiceDeclaration): S
 }
 
 /** PostgreSQL orders the members of jsonb values, so the texts of both are comparable. */
-const hasUnpublishedChanges = ({ draft, published }: ServiceRow) =>
+const hasUnpublishedChanges = ({ draft, published }: ServiceRecord) =>
   JSON.stringify(draft) !== JSON.stringify(published);
 
-export function toServiceView(row: ServiceRow, organizationId: string): Service {
-  const isOwn = row.organization_id === organizationId;
-  const declaration = isOwn || row.published === null ? row.draft : row.published;
+export function toServiceView(row: ServiceRecord, organizationId: string): Service {
+  const isOwn = row.organizationId === organizationId;
+  const declaration = isOwn || row.published === undefined ? row.draft : row.published;
   return {
-    serviceId: row.service_id,
-    organizationId: row.organization_id,
-    ...(row.provider_name === null ? {} : { providerName: row.provider_name }),
+    serviceId: row.serviceId,
+    organizationId: row.organizationId,
+    ...defined({ providerName: row.providerName }),
     ...({ methods: [], paymentTypes: [], events: [] } satisfies Partial<Service>),
     ...hideProviderAddress(isOwn, declaration),
     status: row.status,
     release: row.release,
-    ...(isOwn ? { unpublishedChanges: hasUnpublishedChanges(row) } : {}),
-    createdAt: isoTime(row.created_at.getTime()),
-    updatedAt: isoTime(row.updated_at.getTime()),
+    ...defined({ unpublishedChanges: isOwn ? hasUnpublishedChanges(row) : undefined }),
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
   };
 }
 
 export function toReleaseView(
   serviceId: string,
-  row: ServiceReleaseRow,
+  row: ServiceReleaseRecord,
   isOwn: boolean,
 ): ServiceRelease {
   return {
     serviceId,
     release: row.release,
-    publishedAt: isoTime(row.published_at.getTime()),
+    publishedAt: isoTime(row.publishedAt),
     ...hideProviderAddress(isOwn, row.declaration),
   };
 }
@@ -69,7 +74,7 @@ export function toReleaseView(
 /**
  * The audit omits logos and defaults, which make entries ten times as long; a release holds both.
  */
-export function toServiceAuditEntry(row: ServiceRow): object {
-  const { logo: _logo, defaults: _defaults, ...view } = toServiceView(row, row.organization_id);
+export function toServiceAuditEntry(row: ServiceRecord): object {
+  const { logo: _logo, defaults: _defaults, ...view } = toServiceView(row, row.organizationId);
   return view;
 }

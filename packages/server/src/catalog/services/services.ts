@@ -5,7 +5,13 @@ import {
   type ServiceRelease,
   throwProblem,
 } from '@switchyard/contract';
-import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
+import {
+  type FoundPage,
+  type PageRequest,
+  readPage,
+  requireVersion,
+  type Versioned,
+} from '../../http/index.ts';
 import { isoTime, listOlderKeysAfterRotation, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
@@ -16,7 +22,6 @@ import {
   throwMemberProblem,
 } from '../infrastructure/request-checks.ts';
 import type { ParameterValidator } from '../parameters/parameter-validator.ts';
-import { imageType } from './image-type.ts';
 import {
   deleteService,
   findService,
@@ -28,7 +33,7 @@ import {
   replaceSigningSecret,
   type ServiceDeclaration,
   type ServiceQuery,
-  type ServiceRow,
+  type ServiceRecord,
   updateService,
 } from './service-sql.ts';
 import {
@@ -43,7 +48,25 @@ import {
   secretOverlapMs,
 } from './signing-secrets.ts';
 
-type VersionedService = { readonly view: Service; readonly version: number };
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+
+const imageTypes = [
+  { type: 'image/png', at: 0, bytes: latin1('\u0089PNG\r\n\u001a\n') },
+  { type: 'image/jpeg', at: 0, bytes: latin1('\u00ff\u00d8\u00ff') },
+  // A RIFF file has its length before its type.
+  { type: 'image/webp', at: 8, bytes: latin1('WEBP') },
+] as const;
+
+/** @example imageType('iVBORw0KGgo='); // 'image/png' */
+function imageType(base64: string): (typeof imageTypes)[number]['type'] | undefined {
+  const image = Buffer.from(base64, 'base64');
+  return imageTypes.find(({ at, bytes }) => {
+    if (at > 0 && !image.subarray(0, at).toString('latin1').startsWith('RIFF')) return false;
+    return image.subarray(at, at + bytes.length).equals(bytes);
+  })?.type;
+}
+
+type VersionedService = Versioned<Service>;
 type CreatedService = VersionedService & SigningCredentials;
 
 export type Services = {
@@ -66,7 +89,7 @@ export type Services = {
     page: PageRequest,
   ): Promise<FoundPage<ServiceRelease>>;
   /** Returns a published service, which can be offered and activated; refuses others. */
-  requirePublished(queries: Queries, scope: CallerScope, serviceId: string): Promise<ServiceRow>;
+  requirePublished(queries: Queries, scope: CallerScope, serviceId: string): Promise<ServiceRecord>;
 };
 
 type ServiceParts = {
@@ -118,18 +141,18 @@ export function createServices(
     scope: AuthoredScope,
     serviceId: string,
     ifMatch?: string,
-  ): Promise<ServiceRow> {
+  ): Promise<ServiceRecord> {
     requireOrganizationScope(scope, 'manage services');
     const row = isUuid(serviceId)
       ? await findService(queries, scope.organizationId, serviceId, 'FOR UPDATE')
       : undefined;
     // Other organisations may see the service, but only its provider may change it.
-    if (row?.organization_id !== scope.organizationId) return throwServiceNotFound();
+    if (row?.organizationId !== scope.organizationId) return throwServiceNotFound();
     requireVersion(ifMatch, row.version);
     return row;
   }
 
-  const toVersionedService = (row: ServiceRow, organizationId: string): VersionedService => ({
+  const toVersionedService = (row: ServiceRecord, organizationId: string): VersionedService => ({
     view: toServiceView(row, organizationId),
     version: row.version,
   });
@@ -139,7 +162,7 @@ export function createServices(
     serviceId: string,
     ifMatch: string | undefined,
     action: string,
-    change: (queries: Queries, row: ServiceRow, now: string) => Promise<ServiceRow>,
+    change: (queries: Queries, row: ServiceRecord, now: string) => Promise<ServiceRecord>,
   ): Promise<VersionedService> {
     return database.transaction(async (trx) => {
       const before = await lockOwnService(trx, scope, serviceId, ifMatch);
@@ -180,16 +203,16 @@ export function createServices(
       });
     },
 
-    async list({ organizationId }, query, page) {
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listServices(database, organizationId, query, read);
-      const pageRows = rows.slice(0, page.limit);
-      const items = pageRows.map((row) => {
-        const { logo: _logo, defaults: _defaults, ...rest } = toServiceView(row, organizationId);
-        return rest;
-      });
-      return { items, next: rows.length > page.limit ? pageRows.at(-1)?.service_id : undefined };
-    },
+    list: ({ organizationId }, query, page) =>
+      readPage(
+        page,
+        (read) => listServices(database, organizationId, query, read),
+        ({ serviceId }) => serviceId,
+        (row) => {
+          const { logo: _logo, defaults: _defaults, ...rest } = toServiceView(row, organizationId);
+          return rest;
+        },
+      ),
 
     async get({ organizationId }, serviceId) {
       const row = isUuid(serviceId)
@@ -300,15 +323,13 @@ export function createServices(
         ? await findService(database, scope.organizationId, serviceId)
         : undefined;
       if (row === undefined) return throwServiceNotFound();
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listReleases(database, serviceId, read);
-      const pageRows = rows.slice(0, page.limit);
-      const isOwn = row.organization_id === scope.organizationId;
-      const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
-      return {
-        items: pageRows.map((release) => toReleaseView(serviceId, release, isOwn)),
-        next: last === undefined ? undefined : String(last.release),
-      };
+      const isOwn = row.organizationId === scope.organizationId;
+      return readPage(
+        page,
+        (read) => listReleases(database, serviceId, read),
+        ({ release }) => String(release),
+        (release) => toReleaseView(serviceId, release, isOwn),
+      );
     },
 
     async requirePublished(queries, { organizationId }, serviceId) {

@@ -10,10 +10,10 @@ test('the old key signs together with the new one for a day, and only for its ow
   const secrets = createSigningSecrets({ masterKey, ids: systemIds, clock: { now: () => now } });
   const [old, fresh] = [secrets.create('a'), secrets.create('a')];
   const row = {
-    secret_sealed: fresh.sealed,
-    previous_sealed: old.sealed,
-    previous_until: new Date(now + secretOverlapMs),
-    older_keys: [],
+    secretSealed: fresh.sealed,
+    previousSealed: old.sealed,
+    previousUntil: now + secretOverlapMs,
+    olderKeys: [],
   };
   const decryptSecrets = () =>
     secrets.decrypt('a', row).map((key) => `whsec_${key.toString('base64')}`);
@@ -29,10 +29,8 @@ test('each key signs with a pair of its own, whose public half was handed out', 
   const other = createSigningSecrets({ masterKey: Buffer.alloc(32, 4), ...deps });
   const { sealed, verificationKey } = secrets.create('a');
   const row = {
-    secret_sealed: sealed,
-    previous_sealed: null,
-    previous_until: null,
-    older_keys: [],
+    secretSealed: sealed,
+    olderKeys: [],
   };
   const keys = secrets.decrypt('a', row);
   const signatureBy = (signers: ReturnType<typeof secrets.toSigningKeys>) => {

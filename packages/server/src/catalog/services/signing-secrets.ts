@@ -10,7 +10,7 @@ import {
   type Ids,
   listKeysStillSigning,
 } from '../../platform/index.ts';
-import type { SigningSecretRow } from './service-sql.ts';
+import type { SigningSecretRecord } from './service-sql.ts';
 
 const keyBytes = 32;
 /** For this time, calls carry the signature of the old key too. */
@@ -32,7 +32,7 @@ export type SigningKeys = {
 export type SigningSecrets = {
   create(serviceId: string): SigningCredentials & { readonly sealed: Buffer };
   /** The current key, and older keys until they expire. */
-  decrypt(serviceId: string, row: SigningSecretRow): Buffer[];
+  decrypt(serviceId: string, row: SigningSecretRecord): Buffer[];
   /** Returns the keys with their Ed25519 private keys, for providers that store no secret. */
   toSigningKeys(keys: readonly Buffer[]): SigningKeys;
 };
@@ -61,7 +61,7 @@ export function createSigningSecrets(deps: {
     },
     decrypt(serviceId, row) {
       const retired = listKeysStillSigning(row, deps.clock.now()).map(({ sealed }) => sealed);
-      return [row.secret_sealed, ...retired].map((each) =>
+      return [row.secretSealed, ...retired].map((each) =>
         decryptBytes(encryptionKey, each, additionalData(serviceId)),
       );
     },

@@ -101,3 +101,16 @@ export function pageResponse<Item>(
   const cursor = JSON.stringify([next, cursorDigest(next, query, list)]);
   return { items, nextCursor: Buffer.from(cursor, 'utf8').toString('base64url') };
 }
+
+/** Reads one row more than the page has, to know whether another page follows. */
+export async function readPage<Row, Item>(
+  page: PageRequest,
+  readRows: (page: PageRequest) => Promise<readonly Row[]>,
+  keyOf: (row: Row) => string,
+  toItem: (row: Row) => Item,
+): Promise<FoundPage<Item>> {
+  const rows = await readRows({ ...page, limit: page.limit + 1 });
+  const pageRows = rows.slice(0, page.limit);
+  const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
+  return { items: pageRows.map(toItem), next: last === undefined ? undefined : keyOf(last) };
+}

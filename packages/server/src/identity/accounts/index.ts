@@ -64,7 +64,7 @@ export const userCacheTtlMs = 5_000;
 const maxCachedUsers = 10_000;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export type Accounts = {
+export type Accounts = UserAdministration & {
   /** Rejects with `already_exists` or `field_invalid`. */
   create(user: NewUser, inTransaction?: TransactionHook): Promise<User>;
   /** Creates the user and, in the same transaction, the email with the link to set the first password. */
@@ -72,11 +72,6 @@ export type Accounts = {
   /** The result may be 5 seconds old if another process changed the user. */
   find(organizationId: string, userId: string): Promise<User | undefined>;
   findByName(organizationId: string, username: string): Promise<User | undefined>;
-  readonly list: UserAdministration['list'];
-  readonly updateProfile: UserAdministration['updateProfile'];
-  readonly setStatus: UserAdministration['setStatus'];
-  readonly sendPasswordLink: UserAdministration['sendPasswordLink'];
-  readonly resetSecondFactor: UserAdministration['resetSecondFactor'];
   /** Ends sessions and refresh token families. Rejects with `field_invalid` if the password policy forbids the password. */
   setPassword(organizationId: string, userId: string, password: string): Promise<void>;
   /** Undefined if the password is allowed. The first call loads the block list. */

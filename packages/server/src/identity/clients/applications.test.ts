@@ -75,7 +75,10 @@ describe('an application', () => {
     const { clientId } = await realm.createApplication();
     const { identity } = realm;
     await assert.rejects(identity.rotateSecret(randomUUID(), clientId), /resource_not_found/);
-    await assert.rejects(identity.disableApplication(randomUUID(), clientId), /resource_not_found/);
+    await assert.rejects(
+      identity.setApplicationStatus(randomUUID(), clientId, 'Disabled'),
+      /resource_not_found/,
+    );
     await assert.rejects(
       realm.createApplication({ organizationId: randomUUID() }),
       /organization_not_found/,
@@ -112,9 +115,9 @@ test('token requests during a change of the application succeed or are refused, 
   const statuses = new Set<number>();
   for (let round = 0; round < 10; round += 1) {
     const requests = Array.from({ length: 10 }, requestToken);
-    await identity.disableApplication(organizationId, clientId);
+    await identity.setApplicationStatus(organizationId, clientId, 'Disabled');
     requests.push(...Array.from({ length: 10 }, requestToken));
-    await identity.enableApplication(organizationId, clientId);
+    await identity.setApplicationStatus(organizationId, clientId, 'Enabled');
     for (const { status } of await Promise.all(requests)) statuses.add(status);
   }
   statuses.add((await requestToken()).status);

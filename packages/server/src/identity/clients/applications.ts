@@ -247,7 +247,8 @@ export function createApplications(deps: Deps) {
      * within a minute.
      */
     async setStatus(
-      { organizationId, clientId }: ApplicationKey,
+      organizationId: string,
+      clientId: string,
       status: Status,
       context?: AuditContext,
     ): Promise<void> {

@@ -107,7 +107,7 @@ describe('merchants-credentials', () => {
       certificate.map(() => `device-${merchantId}`),
     );
     const { identity, organizationId } = scene;
-    await identity.disableApplication(organizationId, `device-${merchantId}`);
+    await identity.setApplicationStatus(organizationId, `device-${merchantId}`, 'Disabled');
     assertRefused(await requestCredentials(certificate[0]), 403, 'device_not_active');
   });
 

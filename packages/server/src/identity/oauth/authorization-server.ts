@@ -1,8 +1,15 @@
 // Assembles the authorization server: oidc-provider instances, refresh-token families, sessions,
 // endpoints.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Caller, VerifyToken } from '../../http/index.ts';
-import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  type Log,
+  lruCacheOptions,
+} from '../../platform/index.ts';
 import type { Accounts, User } from '../accounts/index.ts';
 import type { Applications } from '../clients/applications.ts';
 import type { DeviceSecrets } from '../devices/device-secrets.ts';
@@ -26,9 +33,45 @@ import { createLogout } from './endpoints/logout.ts';
 import { registerLogoutRoutes } from './endpoints/logout-routes.ts';
 import { registerOauthRoutes } from './endpoints/oauth-routes.ts';
 import { registerUserInfo } from './endpoints/userinfo.ts';
-import { createProviderCache } from './provider/provider-cache.ts';
+import { createRealmProvider, type RealmProviderDeps } from './provider/create-realm-provider.ts';
 import type { ProviderListener } from './provider/provider-dispatch.ts';
 import type { PageRenderer } from './rendered-pages.ts';
+
+/** About 50 KB each; creating one again takes less than a millisecond. */
+const maxCachedProviders = 500;
+
+type RequestListener = ReturnType<RealmProvider['provider']['callback']>;
+type CachedProvider = RealmProvider & {
+  readonly fingerprint: string;
+  readonly listener: RequestListener;
+};
+
+type ProviderCache = {
+  get(realm: Realm): RealmProvider & { readonly listener: RequestListener };
+};
+
+function fingerprint({ organizationId, keys, signing }: Realm): string {
+  return [organizationId, signing.ES256.keyId, signing.RS256.keyId, ...keys.keys()].join(' ');
+}
+
+function createProviderCache(deps: RealmProviderDeps): ProviderCache {
+  const cache = new LRUCache<string, CachedProvider>(lruCacheOptions(maxCachedProviders));
+  return {
+    get(realm) {
+      const currentFingerprint = fingerprint(realm);
+      const cached = cache.get(realm.userDomainId);
+      if (cached?.fingerprint === currentFingerprint) return cached;
+      const realmProvider = createRealmProvider(deps, realm);
+      const entry = {
+        ...realmProvider,
+        fingerprint: currentFingerprint,
+        listener: realmProvider.provider.callback(),
+      };
+      cache.set(realm.userDomainId, entry);
+      return entry;
+    },
+  };
+}
 
 export type AuthorizationServerDeps = {
   readonly database: Database;

@@ -103,7 +103,7 @@ describe('the job that rotates keys', () => {
     assert.equal(keyIds.length, 4);
     await runJob();
     assert.deepEqual(await publishedIds(realm), keyIds, 'done once, also when the job is repeated');
-    const states = (await realm.identity.listSigningKeys(realm.userDomainId)).map(
+    const states = (await realm.identity.signingKeys.list(realm.userDomainId)).map(
       ({ state }) => state,
     );
     assert.deepEqual(states, ['Published', 'Published', 'Signing', 'Signing']);
@@ -139,7 +139,7 @@ describe('the job that rotates keys', () => {
     assert.ok(job);
     clock.advance(91 * dayMs);
     await Promise.all([first(job), second(job)]);
-    assert.equal((await realm.identity.listSigningKeys(realm.userDomainId)).length, 4);
+    assert.equal((await realm.identity.signingKeys.list(realm.userDomainId)).length, 4);
     await other.close();
   });
 
@@ -152,7 +152,7 @@ describe('the job that rotates keys', () => {
     // The clock of the jobs is five seconds ahead; the next run must be in its future.
     const { retryAt } = (await handler(job)) as Reschedule;
     assert.ok(retryAt >= own.now() + 60_000, `${retryAt - own.now()}`);
-    assert.equal((await behind.identity.listSigningKeys(behind.userDomainId)).length, 2);
+    assert.equal((await behind.identity.signingKeys.list(behind.userDomainId)).length, 2);
     handler = first;
     await behind.close();
   });
@@ -205,7 +205,7 @@ test('rotation jobs are enqueued with their realm and run one at a time', async 
   const rows = () =>
     database.query<{ kind: string; due_at: Date }>('SELECT kind, due_at FROM jobs');
   const counts = async () =>
-    (await Promise.all(names.map((name) => realm.identity.listSigningKeys(name)))).map(
+    (await Promise.all(names.map((name) => realm.identity.signingKeys.list(name)))).map(
       ({ length }) => length,
     );
   assert.deepEqual(new Set((await rows()).map(({ kind }) => kind)), new Set(['rotate-realm-keys']));
@@ -233,8 +233,8 @@ describe('by command', () => {
     const client = await realm.createApplication();
     const before = await publishedIds(other, userDomainId);
     const token = await realm.getToken(client);
-    assert.equal(await identity.rotateSigningKeys(userDomainId), true);
-    assert.equal(await identity.rotateSigningKeys(userDomainId), false, 'under way already');
+    assert.equal(await identity.signingKeys.rotate(userDomainId), true);
+    assert.equal(await identity.signingKeys.rotate(userDomainId), false, 'under way already');
     assert.equal((await publishedIds(realm)).length, 4);
     assert.deepEqual(await publishedIds(other, userDomainId), before, 'not read again yet');
     clock.advance(realmCacheTtlMs + 1);
@@ -244,8 +244,8 @@ describe('by command', () => {
     assert.ok(!before.includes(kidOf(young)));
     await other.identity.verifyToken(young);
     await assert.rejects(identity.verifyToken(token), /token_expired/, 'its own hour is over');
-    assert.equal(await identity.rotateSigningKeys(userDomainId), true, 'and once more');
-    await assert.rejects(identity.rotateSigningKeys('no-such-realm'), /resource_not_found/);
+    assert.equal(await identity.signingKeys.rotate(userDomainId), true, 'and once more');
+    await assert.rejects(identity.signingKeys.rotate('no-such-realm'), /resource_not_found/);
     await other.close();
     await realm.close();
   });
@@ -257,13 +257,13 @@ describe('by command', () => {
     const other = await openTestRealm({ database, clock, masterKey });
     const { identity, userDomainId } = realm;
     const client = await realm.createApplication();
-    await identity.rotateSigningKeys(userDomainId);
+    await identity.signingKeys.rotate(userDomainId);
     const token = await realm.getToken(client);
     await identity.verifyToken(token);
     await other.identity.verifyToken(token);
     const before = await publishedIds(realm);
 
-    await identity.replaceSigningKeysAtOnce(userDomainId);
+    await identity.signingKeys.replaceAtOnce(userDomainId);
     await assert.rejects(identity.verifyToken(token), /token_invalid/);
     const after = await publishedIds(realm);
     assert.equal(after.length, 2, 'those that waited for their hour are gone too');

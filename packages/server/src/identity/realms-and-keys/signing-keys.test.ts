@@ -53,7 +53,7 @@ describe('signing keys', () => {
     const before = await publishedIds(realm);
     const oldToken = await realm.getToken(client);
 
-    await realm.identity.rotateSigningKeys(realm.userDomainId);
+    await realm.identity.signingKeys.rotate(realm.userDomainId);
     assert.equal((await publishedIds(realm)).length, 4, 'the new ones are published at once');
     assert.equal(kidOf(await realm.getToken(client)), kidOf(oldToken), 'and do not sign yet');
 

@@ -348,9 +348,9 @@ describe('a refresh token', () => {
 
     flow.clock.advance(2000);
     const later = await flow.requestTokens();
-    await identity.disableApplication(organizationId, flow.client.clientId);
+    await identity.setApplicationStatus(organizationId, flow.client.clientId, 'Disabled');
     assert.equal(await errorOf(later.refresh_token), 'invalid_client');
-    await identity.enableApplication(organizationId, flow.client.clientId);
+    await identity.setApplicationStatus(organizationId, flow.client.clientId, 'Enabled');
     assert.equal((await flow.refresh(later.refresh_token)).status, 200);
   });
 

@@ -259,7 +259,7 @@ describe('after disabling', () => {
   test('an application is refused at once in this process, within a minute in the other', async () => {
     const { clock, here: localRealm, there: remoteRealm, client, token } = await twoProcesses();
     const { organizationId } = localRealm;
-    await localRealm.identity.disableApplication(organizationId, client.clientId);
+    await localRealm.identity.setApplicationStatus(organizationId, client.clientId, 'Disabled');
     assert.equal(await codeOf(localRealm.identity.verifyToken(token)), 'token_invalid');
     const refused = await localRealm.post(localRealm.tokenPath, {
       grant_type: 'client_credentials',
@@ -270,7 +270,7 @@ describe('after disabling', () => {
     clock.advance(minuteMs);
     assert.equal(await codeOf(remoteRealm.identity.verifyToken(token)), 'token_invalid');
 
-    await localRealm.identity.enableApplication(organizationId, client.clientId);
+    await localRealm.identity.setApplicationStatus(organizationId, client.clientId, 'Enabled');
     assert.equal(await codeOf(localRealm.identity.verifyToken(token)), 'believed');
     await Promise.all([localRealm.close(), remoteRealm.close()]);
   });

@@ -4,32 +4,27 @@ import {
   listKeysStillSigning,
   listOlderKeysAfterRotation,
   maxRetiredKeys,
-  type RetiredKeyColumns,
+  type RetiredKeys,
 } from './retired-keys.ts';
 
 const dayMs = 86_400_000;
 
 /** One rotation, as the tables store it. */
-function renewed(row: RetiredKeyColumns & { present: string }, name: string, now: number) {
+function renewed(row: RetiredKeys & { present: string }, name: string, now: number) {
   const older = listOlderKeysAfterRotation(row, now);
   return {
     present: name,
-    previous_sealed: Buffer.from(row.present),
-    previous_until: new Date(now + dayMs),
-    older_keys: older,
+    previousSealed: Buffer.from(row.present),
+    previousUntil: now + dayMs,
+    olderKeys: older,
   };
 }
 
-const names = (row: RetiredKeyColumns, now: number) =>
+const names = (row: RetiredKeys, now: number) =>
   listKeysStillSigning(row, now).map(({ sealed }) => sealed.toString());
 
 test('a rotated key signs for its whole period, also after further rotations', () => {
-  let row = {
-    present: 'a',
-    previous_sealed: null,
-    previous_until: null,
-    older_keys: [],
-  } as RetiredKeyColumns & { present: string };
+  let row: RetiredKeys & { present: string } = { present: 'a', olderKeys: [] };
   assert.deepEqual(names(row, 0), []);
   row = renewed(row, 'b', 0);
   row = renewed(row, 'c', 1000);

@@ -11,20 +11,21 @@ export const maxRetiredKeys = 3;
 /** As stored in JSON: the encrypted key in base64, the time in RFC 3339. */
 export type OlderKeyJson = { readonly sealed: string; readonly until: string };
 
-export type RetiredKeyColumns = {
-  readonly previous_sealed: Buffer | null;
-  readonly previous_until: Date | null;
+export type RetiredKeys = {
+  readonly previousSealed?: Buffer;
+  /** Epoch milliseconds. */
+  readonly previousUntil?: number;
   /** The keys before the previous key, newest first. */
-  readonly older_keys: readonly OlderKeyJson[];
+  readonly olderKeys: readonly OlderKeyJson[];
 };
 
 export type RetiredKey = { readonly sealed: Buffer; readonly until: number };
 
 /** The rotated keys that still sign at a time, newest first. Pure. */
-export function listKeysStillSigning(row: RetiredKeyColumns, now: number): RetiredKey[] {
-  const { previous_sealed: sealed, previous_until: until, older_keys: older } = row;
-  const previous = sealed === null || until === null ? [] : [{ sealed, until: until.getTime() }];
-  const olderKeys = older.map((key) => ({
+export function listKeysStillSigning(keys: RetiredKeys, now: number): RetiredKey[] {
+  const { previousSealed: sealed, previousUntil: until } = keys;
+  const previous = sealed === undefined || until === undefined ? [] : [{ sealed, until }];
+  const olderKeys = keys.olderKeys.map((key) => ({
     sealed: Buffer.from(key.sealed, 'base64'),
     until: Date.parse(key.until),
   }));
@@ -36,8 +37,8 @@ export function listKeysStillSigning(row: RetiredKeyColumns, now: number): Retir
  *
  * @throws ProblemError keys_renewed_often
  */
-export function listOlderKeysAfterRotation(row: RetiredKeyColumns, now: number): OlderKeyJson[] {
-  const retired = listKeysStillSigning(row, now);
+export function listOlderKeysAfterRotation(keys: RetiredKeys, now: number): OlderKeyJson[] {
+  const retired = listKeysStillSigning(keys, now);
   const earliestEnd = Math.min(...retired.map(({ until }) => until));
   if (retired.length >= maxRetiredKeys) {
     throwProblem(

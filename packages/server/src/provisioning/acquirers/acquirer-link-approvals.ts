@@ -1,14 +1,12 @@
 // Approvals of acquirer links: the operator decides to which hosts the links of tenants connect.
 import { type AcquirerLinkApproval, throwProblem } from '@switchyard/contract';
 import { actorOf, platformAuthor } from '../../audit/index.ts';
-import type { Caller } from '../../http/index.ts';
+import { type Caller, type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import { isoTime, type Queries } from '../../platform/index.ts';
 import { isUuid } from '../resources/format-rules.ts';
 import type { ResourceDeps } from '../resources/resource-operations.ts';
 import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { acquirerLinks } from '../resources/tables.ts';
-
-type PageRequest = { readonly limit: number; readonly after?: string };
 
 const records = createRowRepository(acquirerLinks);
 
@@ -46,17 +44,21 @@ export function createAcquirerLinkApprovals(
     entityType === 'tenant' && (await isOperator(organizationId));
 
   return {
-    async list(caller: Caller, { limit, after }: PageRequest) {
-      if (!(await isOperatorCaller(caller))) return { items: [], next: undefined };
-      const rows = await database.query(
-        `SELECT ${records.selected} FROM acquirer_links
-         WHERE approval = 'PendingApproval' AND removed_at IS NULL
-           AND ($1::uuid IS NULL OR acquirer_link_id > $1)
-         ORDER BY acquirer_link_id LIMIT $2`,
-        [after ?? null, limit + 1],
+    async list(caller: Caller, page: PageRequest): Promise<FoundPage<AcquirerLinkApproval>> {
+      if (!(await isOperatorCaller(caller))) return { items: [] };
+      return readPage(
+        page,
+        ({ limit, after }) =>
+          database.query(
+            `SELECT ${records.selected} FROM acquirer_links
+             WHERE approval = 'PendingApproval' AND removed_at IS NULL
+               AND ($1::uuid IS NULL OR acquirer_link_id > $1)
+             ORDER BY acquirer_link_id LIMIT $2`,
+            [after ?? null, limit],
+          ),
+        (row) => String(row['acquirer_link_id']),
+        toApprovalView,
       );
-      const items = rows.slice(0, limit).map(toApprovalView);
-      return { items, next: rows.length > limit ? items.at(-1)?.acquirerLinkId : undefined };
     },
 
     /**

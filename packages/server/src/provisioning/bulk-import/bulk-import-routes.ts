@@ -1,9 +1,8 @@
 // HTTP routes for bulk imports.
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import {
   BulkAnswer,
   BulkImport,
-  BulkImportList,
   type BulkResult,
   BulkResultList,
   bulkLimits,
@@ -17,6 +16,7 @@ import {
   pageQuery,
   pageResponse,
   readPageRequest,
+  registerResourceRoutes,
   resolveClientIdentifier,
   route,
 } from '../../http/index.ts';
@@ -24,9 +24,35 @@ import type { Ids } from '../../platform/index.ts';
 import { type CallerScope, toCallerScope } from '../resources/caller-scope.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ImportFormat } from './body/import-body.ts';
-import { bufferBody } from './body/read-ahead.ts';
 import { type ImportKey, importCursorPattern } from './import-progress.ts';
 import type { BulkImports } from './run-bulk-import.ts';
+
+/** Holds a usual import completely; the client of a larger one waits for earlier lines. */
+const bufferBytes = 4_194_304;
+
+type BufferedBody = {
+  readonly bytes: AsyncIterable<Buffer>;
+  /** Stops reading; the listener closes the connection after the response if the body is not complete. */
+  close(): void;
+};
+
+function bufferBody(body: Readable): BufferedBody {
+  const ahead = new PassThrough({ highWaterMark: bufferBytes });
+  // The reader of the stream gets the error; without a reader the error can be ignored.
+  ahead.on('error', () => {});
+  body.once('error', (error) => ahead.destroy(error));
+  body.once('close', () => {
+    if (!body.readableEnded) ahead.destroy(new Error('the client ended the body early'));
+  });
+  body.pipe(ahead);
+  return {
+    bytes: ahead,
+    close() {
+      body.unpipe(ahead);
+      ahead.destroy();
+    },
+  };
+}
 
 const url = '/provisioning/v2/bulk';
 const tags = ['Provisioning'] as const;
@@ -41,8 +67,6 @@ const listName = 'listBulkImportResults';
 const lineForm = /^[1-9]\d{0,7}$/;
 /** One page of results reads at most this many chunks. */
 const chunksPerPage = 3;
-
-const importParameters = Type.Object({ bulkId: ClientIdentifier });
 
 const examples = {
   'application/jsonl': [
@@ -142,43 +166,28 @@ function registerCreateRoute(
   });
 }
 
-function registerListRoute(app: FastifyInstance, bulk: BulkImports): void {
-  const list = 'listBulkImports';
-  route(app, {
-    method: 'GET',
-    url,
-    operationId: list,
-    summary: 'List the bulk imports',
-    description: 'Newest first, for the last 30 days, without dry runs.',
-    tags,
-    permission: 'prov.read',
-    query: Type.Object(pageQuery, closed),
-    response: { 200: BulkImportList },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query, id }) {
-      const page = readPageRequest(query, list, importCursorPattern);
-      const owner = toImportKey(toCallerScope(caller, id), '');
-      return pageResponse(await bulk.list(owner, page), query, list);
-    },
-  });
-}
-
 function registerReadRoutes(app: FastifyInstance, bulk: BulkImports): void {
-  route(app, {
-    method: 'GET',
-    url: `${url}/:bulkId`,
-    operationId: 'getBulkImport',
-    summary: 'Get a bulk import',
-    description: 'The progress of the import. The server keeps imports for 30 days.',
+  registerResourceRoutes(app, {
+    path: url,
+    singular: 'BulkImport',
+    plural: 'BulkImports',
     tags,
-    permission: 'prov.read',
-    params: importParameters,
-    response: { 200: BulkImport },
-    errors: ['batch_not_found'],
-    async handler({ caller, params, id }) {
-      const bulkImport = await bulk.find(toImportKey(toCallerScope(caller, id), params.bulkId));
-      return bulkImport ?? throwNotFound('batch_not_found');
+    readPermission: 'prov.read',
+    identifiers: { bulkId: ClientIdentifier },
+    view: BulkImport,
+    notFoundCode: 'batch_not_found',
+    scope: ({ caller, id }) => toImportKey(toCallerScope(caller, id), ''),
+    list: {
+      description: 'Newest first, for the last 30 days, without dry runs.',
+      cursorKey: importCursorPattern,
+      run: (owner, _filters, page) => bulk.list(owner, page),
+    },
+    get: {
+      description: 'The progress of the import. The server keeps imports for 30 days.',
+      async run(owner, bulkId) {
+        const view = await bulk.find({ ...owner, bulkId });
+        return { view: view ?? throwNotFound('batch_not_found') };
+      },
     },
   });
 
@@ -190,7 +199,7 @@ function registerReadRoutes(app: FastifyInstance, bulk: BulkImports): void {
     description: 'The results of the committed lines, in the order of the lines.',
     tags,
     permission: 'prov.read',
-    params: importParameters,
+    params: Type.Object({ bulkId: ClientIdentifier }),
     query: Type.Object({ ...pageQuery, ...bulkResultFilters }, closed),
     response: { 200: BulkResultList },
     errors: ['batch_not_found', 'cursor_invalid'],
@@ -223,6 +232,5 @@ export function registerBulkImportRoutes(
   { bulk, ids }: { bulk: BulkImports; ids: Pick<Ids, 'uuid'> },
 ): void {
   registerCreateRoute(app, bulk, ids);
-  registerListRoute(app, bulk);
   registerReadRoutes(app, bulk);
 }

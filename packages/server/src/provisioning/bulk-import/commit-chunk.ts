@@ -1,13 +1,52 @@
 // Commits the changes of a chunk, their audit entries and the progress in one transaction.
+
+import type { BulkResult } from '@switchyard/contract';
 import type { AuditRecorder } from '../../audit/index.ts';
-import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
-import type { PosClients } from '../devices/points-of-sale.ts';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  isoTime,
+  type Jobs,
+  type Queries,
+} from '../../platform/index.ts';
+import { createPointOfSaleDefinition, type PosClients } from '../devices/points-of-sale.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
+import { posClientId } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
+import { pointsOfSale } from '../resources/tables.ts';
 import { type AppliedChunk, applyChunk } from './apply/apply-chunk.ts';
-import { createPointOfSaleCredentials } from './apply/point-of-sale-credentials.ts';
-import { createRowCache } from './apply/row-cache.ts';
+import { createRowCache, type RowCache } from './apply/row-cache.ts';
+import type { WriteRelatedData } from './apply/write-rows.ts';
 import type { ParsedLine } from './body/parse-line.ts';
+
+function createPointOfSaleCredentials(posClients: () => PosClients) {
+  const { relatedData = {} } = createPointOfSaleDefinition(posClients);
+
+  return {
+    /** One by one, because each application has its own hash of a secret. */
+    createWriter:
+      (trx: Queries, { secrets }: RowCache): WriteRelatedData =>
+      async (table, { created, changed, removed }) => {
+        if (table !== pointsOfSale) return;
+        for (const row of created) {
+          const clientSecret = secrets.get(String(row[pointsOfSale.id]));
+          await relatedData.onCreated?.(trx, row, { clientSecret });
+        }
+        for (const { before, after } of changed) await relatedData.onReplaced?.(trx, after, before);
+        for (const row of removed) await relatedData.onRemoved?.(trx, row);
+      },
+
+    /** Runs after the commit; before it, other requests would read the old rows again. */
+    invalidateAfterCommit(organizationId: string, results: readonly BulkResult[]): void {
+      for (const { type, status, id } of results) {
+        if (type !== 'pointOfSale' || id === undefined) continue;
+        if (status !== 'replaced' && status !== 'deleted') continue;
+        posClients().invalidate({ organizationId, clientId: posClientId(id) });
+      }
+    },
+  };
+}
 
 const uniqueViolation = '23505';
 /** Each retry means that another request created the same row first; the retry finds that row. */

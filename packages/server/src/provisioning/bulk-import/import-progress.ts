@@ -1,6 +1,6 @@
 // Stores the progress of an import in the same transaction as the changes of its lines.
 import type { BulkImport, BulkResult } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import { type Clock, type Database, isoTime, type Queries } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import type { ImportFormat } from './body/import-body.ts';
@@ -194,23 +194,16 @@ export function createImportProgress({ database, clock }: { database: Database; 
     /** Newest first; imports older than 30 days are deleted. */
     async list(
       { organizationId, ownerId }: Omit<ImportKey, 'bulkId'>,
-      { limit, after }: PageRequest,
+      page: PageRequest,
     ): Promise<FoundPage<BulkImport>> {
-      const { at, bulkId } = importCursorPattern.exec(after ?? '')?.groups ?? {};
-      const rows = await database.query(listText, [
-        organizationId,
-        ownerId,
-        limit + 1,
-        at === undefined ? null : isoTime(Number(at)),
-        bulkId ?? null,
-      ]);
-      const items = rows.slice(0, limit).map(viewOf);
-      const last = items.at(-1);
-      const isMore = rows.length > limit && last !== undefined;
-      return {
-        items,
-        next: isMore ? `${Date.parse(last.createdAt)}.${last.bulkId}` : undefined,
-      };
+      const { at, bulkId } = importCursorPattern.exec(page.after ?? '')?.groups ?? {};
+      const after = [at === undefined ? null : isoTime(Number(at)), bulkId ?? null];
+      return readPage(
+        page,
+        ({ limit }) => database.query(listText, [organizationId, ownerId, limit, ...after]),
+        (row) => `${(row['created_at'] as Date).getTime()}.${row['bulk_id']}`,
+        viewOf,
+      );
     },
 
     /** The results of the chunks that end after a line, in order, up to a number of chunks. */

@@ -1,10 +1,20 @@
 // Runs an import: starts or continues it, processes chunk by chunk, and writes a summary.
-import { ProblemError, throwProblem } from '@switchyard/contract';
+
+import { setImmediate as turn } from 'node:timers/promises';
+import { bulkLimits, ProblemError, throwProblem } from '@switchyard/contract';
 import type { CallerScope } from '../resources/caller-scope.ts';
-import { createHashedBody, type HashedBody, type ImportFormat } from './body/import-body.ts';
+import {
+  type BodyLine,
+  type ByteStream,
+  createHashedBody,
+  type HashedBody,
+  type ImportFormat,
+  UnreadableBodyError,
+} from './body/import-body.ts';
 import { toImportError } from './body/parse-line.ts';
-import { readBodyLines } from './body/read-body-lines.ts';
 import { type BodyLines, type LineChunk, readChunk, skipTo } from './body/read-chunk.ts';
+import { readCsv } from './body/read-csv.ts';
+import { readJsonLines } from './body/read-json-lines.ts';
 import { type BulkImportDeps, createChunkCommit } from './commit-chunk.ts';
 import { createImportConcurrency } from './import-concurrency.ts';
 import {
@@ -24,6 +34,28 @@ import {
   toJsonLines,
   toStoredJsonLines,
 } from './import-response.ts';
+
+/** After this many lines, other work of the process can run. */
+const linesPerYield = 100;
+
+const readers: Readonly<Record<ImportFormat, (bytes: ByteStream) => AsyncGenerator<BodyLine>>> = {
+  JsonLines: readJsonLines,
+  Csv: readCsv,
+};
+
+/** @throws SourceEnd after the last line that an import accepts */
+async function* readBodyLines(bytes: ByteStream, format: ImportFormat): AsyncGenerator<BodyLine> {
+  let count = 0;
+  for await (const line of readers[format](bytes)) {
+    count += 1;
+    if (count > bulkLimits.lines) {
+      const detail = `An import has at most ${bulkLimits.lines} lines; send the rest, from line ${line.line} on, as another import.`;
+      throw new UnreadableBodyError(new ProblemError('payload_too_large', detail));
+    }
+    yield line;
+    if (count % linesPerYield === 0) await turn();
+  }
+}
 
 const renewalsPerLease = 3;
 /** The retention time of the results after the last line. */

@@ -1,5 +1,6 @@
 // Logical devices: positions in a store, and the physical devices that are linked to them.
 import type { LogicalDevice } from '@switchyard/contract';
+import type { Versioned } from '../../http/index.ts';
 import { isoTime, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
@@ -9,12 +10,10 @@ import {
   createResourceOperations,
   type ResourceDeps,
   type ResourceOperations,
-  type Versioned,
 } from '../resources/resource-operations.ts';
 import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { logicalDevices, physicalDevices, stores } from '../resources/tables.ts';
-import { replaceLinkedDevices } from './link-devices-sql.ts';
 
 const physicalRecords = createRowRepository(physicalDevices);
 
@@ -74,6 +73,34 @@ async function requireLinkable(
     if (merchantId !== null && merchantId !== logicalDevice['merchant_id']) {
       throwFieldProblem(pointer, 'belongs to another merchant', 'entity_mismatch');
     }
+  }
+}
+
+/** Links exactly these physical devices to a logical device, and assigns them to its merchant. */
+async function replaceLinkedDevices(
+  queries: Queries,
+  logicalDevice: Row,
+  physicalDeviceIds: readonly string[],
+  now: string,
+): Promise<void> {
+  const organizationId = logicalDevice['organization_id'];
+  const id = logicalDevice['logical_device_id'];
+  const [first = null, second = null] = physicalDeviceIds;
+  await queries.query(
+    `UPDATE physical_devices
+     SET logical_device_id = NULL, version = version + 1, updated_at = $3
+     WHERE organization_id = $1 AND logical_device_id = $2
+       AND physical_device_id IS DISTINCT FROM $4 AND physical_device_id IS DISTINCT FROM $5`,
+    [organizationId, id, now, first, second],
+  );
+  for (const physicalDeviceId of physicalDeviceIds) {
+    await queries.query(
+      `UPDATE physical_devices
+       SET logical_device_id = $3, merchant_id = $4, version = version + 1, updated_at = $5
+       WHERE organization_id = $1 AND physical_device_id = $2
+         AND logical_device_id IS DISTINCT FROM $3`,
+      [organizationId, physicalDeviceId, id, logicalDevice['merchant_id'], now],
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 // Points of sale: the cash registers of a store, each with credentials for that store only.
 import type { NewPointOfSale, PointOfSale, RenewedSecret } from '@switchyard/contract';
+import type { Versioned } from '../../http/index.ts';
 import type { Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { posClientId } from '../resources/format-rules.ts';
@@ -9,7 +10,6 @@ import {
   createResourceOperations,
   type ResourceDeps,
   type ResourceOperations,
-  type Versioned,
 } from '../resources/resource-operations.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';

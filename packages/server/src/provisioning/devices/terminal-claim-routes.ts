@@ -4,23 +4,20 @@ import {
   ClaimSettlement,
   claimConflictFilters,
   PhysicalDevice,
-  pageOf,
   TerminalClaimInput,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
+import { registerResourceRoutes, route, sendWithETag } from '../../http/index.ts';
 import { toCallerScope } from '../resources/caller-scope.ts';
-import { sendWithETag } from '../resources/resource-routes.ts';
 import type { TerminalClaims } from './terminal-claims.ts';
 
 const base = '/provisioning/v2';
 const conflictsPath = `${base}/claim-conflicts`;
-const listName = 'listClaimConflicts';
 const tags = ['Device security'] as const;
-const conflictParameters = Type.Object({
+const conflictIdentifiers = {
   conflictId: Type.String({ maxLength: 64, description: 'The conflict.' }),
-});
+};
 
 export function registerTerminalClaimRoutes(app: FastifyInstance, claims: TerminalClaims): void {
   route(app, {
@@ -49,37 +46,26 @@ export function registerTerminalClaimRoutes(app: FastifyInstance, claims: Termin
     },
   });
 
-  route(app, {
-    method: 'GET',
-    url: conflictsPath,
-    operationId: listName,
-    summary: 'List the claim conflicts',
-    description:
-      'Terminals that two organisations have proved to have. For the operator of the platform; the list of any other organisation is empty.',
+  registerResourceRoutes(app, {
+    path: conflictsPath,
+    singular: 'ClaimConflict',
+    plural: 'ClaimConflicts',
     tags,
-    permission: 'onb.approve',
-    query: Type.Object({ ...pageQuery, ...claimConflictFilters }, { additionalProperties: false }),
-    response: { 200: pageOf(ClaimConflict) },
-    errors: ['cursor_invalid'],
-    priority: 'list',
-    async handler({ caller, query }) {
-      const page = { ...readPageRequest(query, listName), status: query.status };
-      return pageResponse(await claims.conflicts.list(caller, page), query, listName);
+    readPermission: 'onb.approve',
+    identifiers: conflictIdentifiers,
+    view: ClaimConflict,
+    notFoundCode: 'resource_not_found',
+    scope: ({ caller }) => caller,
+    list: {
+      description:
+        'Terminals that two organisations have proved to have. For the operator of the platform; the list of any other organisation is empty.',
+      filters: claimConflictFilters,
+      run: (caller, { status }, page) => claims.conflicts.list(caller, page, status),
     },
-  });
-
-  route(app, {
-    method: 'GET',
-    url: `${conflictsPath}/:conflictId`,
-    operationId: 'getClaimConflict',
-    summary: 'Get a claim conflict',
-    description: 'For the operator of the platform.',
-    tags,
-    permission: 'onb.approve',
-    params: conflictParameters,
-    response: { 200: ClaimConflict },
-    errors: ['resource_not_found'],
-    handler: ({ caller, params }) => claims.conflicts.get(caller, params.conflictId),
+    get: {
+      description: 'For the operator of the platform.',
+      run: async (caller, id) => ({ view: await claims.conflicts.get(caller, id) }),
+    },
   });
 
   route(app, {
@@ -91,7 +77,7 @@ export function registerTerminalClaimRoutes(app: FastifyInstance, claims: Termin
       'For the operator of the platform. The same decision again changes nothing. With GiveToClaimant the terminal of the former holder loses its connections within half a minute.',
     tags,
     permission: 'onb.approve',
-    params: conflictParameters,
+    params: Type.Object(conflictIdentifiers),
     body: ClaimSettlement,
     response: { 200: ClaimConflict },
     errors: ['resource_not_found', 'concurrent_modification'],

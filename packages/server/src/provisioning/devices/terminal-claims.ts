@@ -11,12 +11,18 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import { type AuditEntry, type Author, actorOf, platformAuthor } from '../../audit/index.ts';
-import type { Caller } from '../../http/index.ts';
+import {
+  type Caller,
+  type FoundPage,
+  type PageRequest,
+  readPage,
+  type Versioned,
+} from '../../http/index.ts';
 import { isoTime, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
-import type { ResourceDeps, ResourcePage, Versioned } from '../resources/resource-operations.ts';
+import type { ResourceDeps } from '../resources/resource-operations.ts';
 import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { buildAuditEntry } from '../resources/row-and-audit-entry.ts';
 import { physicalDevices } from '../resources/tables.ts';
@@ -74,14 +80,7 @@ export type TerminalClaims = {
   /** Stores the code that the terminal shows for the next minutes. */
   storeClaimCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
   readonly conflicts: {
-    list(
-      caller: Caller,
-      page: {
-        readonly limit: number;
-        readonly after?: string;
-        readonly status?: string | undefined;
-      },
-    ): Promise<ResourcePage<ClaimConflict>>;
+    list(caller: Caller, page: PageRequest, status?: string): Promise<FoundPage<ClaimConflict>>;
     get(caller: Caller, conflictId: string): Promise<ClaimConflict>;
     settle(
       request: { readonly caller: Caller; readonly id: string },
@@ -361,16 +360,14 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
     },
 
     conflicts: {
-      async list({ organizationId, entityType }, { limit, ...page }) {
-        if (entityType !== 'tenant' || !(await isOperator(organizationId))) {
-          return { items: [], next: undefined };
-        }
-        const rows = await listConflicts(database, {
-          ...page,
-          limit: limit + 1,
-        });
-        const items = rows.slice(0, limit).map(toClaimConflict);
-        return { items, next: rows.length > limit ? items.at(-1)?.conflictId : undefined };
+      async list({ organizationId, entityType }, page, status) {
+        if (entityType !== 'tenant' || !(await isOperator(organizationId))) return { items: [] };
+        return readPage(
+          page,
+          (read) => listConflicts(database, { ...read, status }),
+          (row) => String(row['conflict_id']),
+          toClaimConflict,
+        );
       },
 
       async get(caller, conflictId) {

@@ -1,6 +1,12 @@
 // The five operations of every provisioned entity: create, list, get, replace and remove.
 import type { AuditRecorder } from '../../audit/index.ts';
-import { requireVersion } from '../../http/index.ts';
+import {
+  type FoundPage,
+  type PageRequest,
+  readPage,
+  requireVersion,
+  type Versioned,
+} from '../../http/index.ts';
 import {
   type Clock,
   createPreparedQueries,
@@ -32,11 +38,6 @@ export type ResourceDeps = {
   readonly onWrite: (organizationId: string) => void;
 };
 
-/** The API sends the version as the ETag. */
-export type Versioned<View> = { readonly view: View; readonly version: number };
-
-export type ResourcePage<View> = { readonly items: View[]; readonly next: string | undefined };
-
 export type ResourceOperations<View> = {
   create(scope: CallerScope, input: ResourceInput, id?: string): Promise<Versioned<View>>;
   /**
@@ -44,11 +45,7 @@ export type ResourceOperations<View> = {
    * true if it was created.
    */
   createIfNew(scope: CallerScope, input: ResourceInput, id: string): Promise<boolean>;
-  list(
-    scope: CallerScope,
-    query: ResourceInput,
-    page: { readonly limit: number; readonly after?: string },
-  ): Promise<ResourcePage<View>>;
+  list(scope: CallerScope, query: ResourceInput, page: PageRequest): Promise<FoundPage<View>>;
   get(scope: CallerScope, id: string): Promise<Versioned<View>>;
   replace(
     scope: CallerScope,
@@ -198,16 +195,16 @@ export function createResourceOperations<View>(
         return (await insertRow(trx, scope, input, id)) !== undefined;
       }),
 
-    async list(scope, query, page) {
+    list(scope, query, page) {
       const conditions = Object.entries({ ...commonFilters, ...definition.filters })
         .filter(([name]) => query[name] !== undefined)
         .map(([name, filter]) => filter(query[name]));
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await records.list(database, scope, conditions, read);
-      const items = rows.slice(0, page.limit);
-      const last = rows.length > page.limit ? items.at(-1) : undefined;
-      const next = last === undefined ? undefined : String(last[definition.table.id]);
-      return { items: items.map((row) => definition.toView(row)), next };
+      return readPage(
+        page,
+        (read) => records.list(database, scope, conditions, read),
+        (row) => String(row[definition.table.id]),
+        definition.toView,
+      );
     },
 
     async get(scope, id) {

@@ -7,7 +7,7 @@ import {
   type ProvisioningCriteria,
   throwProblem,
 } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import { parseDeviceName } from '../devices/find-device.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
@@ -115,23 +115,17 @@ export type SearchEntities = (
 
 /** @example const { items } = await createEntitySearch(database)(scope, { q: 'till' }, { limit: 50 }); */
 export function createEntitySearch(database: Database): SearchEntities {
-  return async (scope, criteria, { limit, after }) => {
+  return async (scope, criteria, page) => {
     requireCriterion(criteria);
-    const rows = await findSearchRows(
-      database,
-      scope,
-      toEntitySearch(criteria, scope),
-      foundTypes,
-      {
-        limit: limit + 1,
-        after: after === undefined ? undefined : parseCursor(after),
-      },
+    return readPage(
+      page,
+      ({ limit, after }) =>
+        findSearchRows(database, scope, toEntitySearch(criteria, scope), foundTypes, {
+          limit,
+          after: after === undefined ? undefined : parseCursor(after),
+        }),
+      (row) => `${row['rank']}.${row['id']}.${row['sort_name']}`,
+      toFoundItem,
     );
-    const items = rows.slice(0, limit);
-    const last = rows.length > limit ? items.at(-1) : undefined;
-    return {
-      items: items.map(toFoundItem),
-      next: last && `${last['rank']}.${last['id']}.${last['sort_name']}`,
-    };
   };
 }

@@ -1,6 +1,6 @@
 // Reads, resends and deletes deliveries in the delivery log by SQL.
 import type { WebhookDelivery } from '@switchyard/contract';
-import type { Queries } from '../../platform/index.ts';
+import { type Queries, toRecords } from '../../platform/index.ts';
 import type { EndpointScope } from '../endpoints/endpoint-sql.ts';
 import { deliveryIdOf } from './plan-deliveries.ts';
 
@@ -10,19 +10,21 @@ export type DeliveryFilters = {
   readonly eventId?: string;
 };
 
-export type DeliveryRow = {
-  delivery_id: string;
-  endpoint_id: string;
-  event_id: string;
+/** Times in epoch milliseconds. */
+export type DeliveryRecord = {
+  deliveryId: string;
+  endpointId: string;
+  eventId: string;
   type: string;
-  position: number | null;
+  position?: number;
   status: 'Pending' | 'Delivered' | 'Failed';
   attempts: number;
-  due_at: Date;
+  dueAt: number;
   log: NonNullable<WebhookDelivery['lastAttempt']>[];
-  created_at: Date;
-  updated_at: Date;
-  body: string | null;
+  createdAt: number;
+  updatedAt: number;
+  /** The body that is sent, if it is still stored; absent in lists. */
+  body?: string;
 };
 
 const columns = `d.delivery_id, d.endpoint_id, d.event_id, d.type, d.position, d.status, d.attempts,
@@ -32,8 +34,8 @@ export async function findDelivery(
   queries: Queries,
   { organizationId, merchantId }: EndpointScope,
   deliveryId: string,
-): Promise<DeliveryRow | undefined> {
-  const [row] = await queries.query<DeliveryRow>(
+): Promise<DeliveryRecord | undefined> {
+  const rows = await queries.query(
     `SELECT ${columns}, coalesce(d.body, f.body) AS body FROM webhook_deliveries AS d
      LEFT JOIN feed_events AS f
        ON f.organization_id = d.organization_id AND f.position = d.position
@@ -42,7 +44,7 @@ export async function findDelivery(
          AND e.endpoint_id = d.endpoint_id AND e.owner_merchant_id = $3))`,
     [organizationId, deliveryId, merchantId ?? null],
   );
-  return row;
+  return toRecords<DeliveryRecord>(rows)[0];
 }
 
 async function findEndpointIds(
@@ -85,12 +87,12 @@ export async function listDeliveries(
   scope: EndpointScope,
   { endpointId, status, eventId }: DeliveryFilters,
   page: { readonly limit: number; readonly after?: string },
-): Promise<DeliveryRow[]> {
+): Promise<DeliveryRecord[]> {
   const deliveryIds =
     eventId === undefined ? null : await deliveryIdsOfEvent(queries, scope, eventId);
   const endpointIds = await filterEndpointIds(queries, scope, endpointId);
-  return queries.query<DeliveryRow>(
-    `SELECT ${columns}, NULL AS body FROM webhook_deliveries AS d
+  const rows = await queries.query(
+    `SELECT ${columns} FROM webhook_deliveries AS d
      WHERE d.organization_id = $1 AND ($2::uuid[] IS NULL OR d.endpoint_id = ANY($2))
        AND ($3::text IS NULL OR d.status = $3) AND ($4::uuid[] IS NULL OR d.delivery_id = ANY($4))
        AND ($5::uuid IS NULL OR d.delivery_id < $5)
@@ -104,6 +106,7 @@ export async function listDeliveries(
       page.limit,
     ],
   );
+  return toRecords(rows);
 }
 
 /** Restarts the retry schedule; a pending delivery becomes due at once. */

@@ -16,10 +16,7 @@ const key = { organizationId: 'o', endpointId: 'e' };
 const keys = { keys: [], privateKeys: [], until: Number.POSITIVE_INFINITY };
 
 const fresh = (failures = 0): EndpointQueue =>
-  createEndpointQueue(
-    { key, url: 'https://a.example/', version: 1, failures, failingSince: null },
-    keys,
-  );
+  createEndpointQueue({ key, url: 'https://a.example/', version: 1, failures }, keys);
 
 const due = (deliveryId: string): DueDelivery => ({
   ...key,

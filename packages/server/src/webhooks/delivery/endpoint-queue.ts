@@ -53,7 +53,7 @@ export function createEndpointQueue(
     readonly url: string;
     readonly version: number;
     readonly failures: number;
-    readonly failingSince: Date | null;
+    readonly failingSince?: number | undefined;
   },
   signing: SigningKeys,
 ): EndpointQueue {
@@ -69,7 +69,7 @@ export function createEndpointQueue(
     inFlight: new Map(),
     resent: new Set(),
     window: failures === 0 ? initialWindow : 1,
-    failingSince: endpoint.failingSince?.getTime(),
+    failingSince: endpoint.failingSince,
     succeededAt: undefined,
     pausedUntil: 0,
     hasMore: true,

@@ -6,7 +6,7 @@ import {
   type WebhookDelivery,
   type WebhookDeliveryDetail,
 } from '@switchyard/contract';
-import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import {
   type Clock,
   type Database,
@@ -19,7 +19,7 @@ import { type EndpointScope, findEndpoint } from '../endpoints/endpoint-sql.ts';
 import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
 import {
   type DeliveryFilters,
-  type DeliveryRow,
+  type DeliveryRecord,
   findDelivery,
   listDeliveries,
   restartDelivery,
@@ -54,30 +54,32 @@ function throwDeliveryNotFound(): never {
 }
 
 /** @param fromDue converts a due time to the process clock */
-function toDeliveryView(row: DeliveryRow, fromDue: (dueAt: number) => number): WebhookDelivery {
+function toDeliveryView(row: DeliveryRecord, fromDue: (dueAt: number) => number): WebhookDelivery {
   const lastAttempt = row.log.at(-1);
   return {
-    deliveryId: row.delivery_id,
-    endpointId: row.endpoint_id,
-    eventId: row.event_id,
+    deliveryId: row.deliveryId,
+    endpointId: row.endpointId,
+    eventId: row.eventId,
     type: row.type,
-    ...(row.position === null ? {} : { position: row.position }),
     status: row.status,
     attempts: row.attempts,
-    ...(row.status === 'Pending' ? { nextAttemptAt: isoTime(fromDue(row.due_at.getTime())) } : {}),
-    ...defined({ lastAttempt }),
-    createdAt: isoTime(row.created_at.getTime()),
-    updatedAt: isoTime(row.updated_at.getTime()),
+    ...defined({
+      position: row.position,
+      nextAttemptAt: row.status === 'Pending' ? isoTime(fromDue(row.dueAt)) : undefined,
+      lastAttempt,
+    }),
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
   };
 }
 
 /** @example const deliveries = createDeliveryOperations({ database, clock, dueClock, ids, sendNow }); */
 export function createDeliveryOperations(deps: DeliveryOperationsDeps): DeliveryOperations {
   const { database, clock, dueClock, ids, sendNow } = deps;
-  const toView = (row: DeliveryRow): WebhookDelivery => toDeliveryView(row, dueClock.fromDue);
-  const toDetail = (row: DeliveryRow): WebhookDeliveryDetail => ({
+  const toView = (row: DeliveryRecord): WebhookDelivery => toDeliveryView(row, dueClock.fromDue);
+  const toDetail = (row: DeliveryRecord): WebhookDeliveryDetail => ({
     ...toView(row),
-    ...(row.body === null ? {} : { body: row.body }),
+    ...defined({ body: row.body }),
     log: row.log,
   });
 
@@ -89,10 +91,13 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
     if (row.status !== 'Enabled') {
       throwProblem('endpoint_state', 'The endpoint is disabled; enable it first.');
     }
-    return row.endpoint_id;
+    return row.endpointId;
   }
 
-  async function requireDelivery(scope: EndpointScope, deliveryId: string): Promise<DeliveryRow> {
+  async function requireDelivery(
+    scope: EndpointScope,
+    deliveryId: string,
+  ): Promise<DeliveryRecord> {
     const row = uuidPattern.test(deliveryId)
       ? await findDelivery(database, scope, deliveryId)
       : undefined;
@@ -106,26 +111,26 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
     });
 
   return {
-    async list(scope, filters, page) {
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listDeliveries(database, scope, filters, read);
-      const items = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? items.at(-1)?.delivery_id : undefined;
-      return { items: items.map(toView), next };
-    },
+    list: (scope, filters, page) =>
+      readPage(
+        page,
+        (read) => listDeliveries(database, scope, filters, read),
+        ({ deliveryId }) => deliveryId,
+        toView,
+      ),
 
     get: async (scope, deliveryId) => toDetail(await requireDelivery(scope, deliveryId)),
 
     async resend(scope, deliveryId) {
       const { organizationId } = scope;
       const row = await requireDelivery(scope, deliveryId);
-      const endpoint = await findEndpoint(database, scope, row.endpoint_id);
+      const endpoint = await findEndpoint(database, scope, row.endpointId);
       if (endpoint === undefined) throwProblem('delivery_state', 'The endpoint was deleted.');
-      await requireEnabledEndpoint(scope, row.endpoint_id);
-      if (row.body === null) throwProblem('delivery_state', 'The event is no longer stored.');
+      await requireEnabledEndpoint(scope, row.endpointId);
+      if (row.body === undefined) throwProblem('delivery_state', 'The event is no longer stored.');
       const now = isoTime(clock.now());
-      await restartDelivery(database, organizationId, row.delivery_id, now);
-      return sendNowAndRead({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
+      await restartDelivery(database, organizationId, row.deliveryId, now);
+      return sendNowAndRead({ organizationId, endpointId: row.endpointId }, row.deliveryId);
     },
 
     async test(scope, endpointIdText, type = 'endpoint.test') {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { matchesEventType } from '@switchyard/contract';
 import { type Clock, isoTime, type Queries } from '../../platform/index.ts';
-import type { FeedEvent } from '../feed/index.ts';
+import type { FeedEvent } from '../feed/feed-event.ts';
 import {
   type EndpointKey,
   findSubscribedEndpoints,

@@ -14,7 +14,11 @@ import {
   type Jobs,
   type Queries,
 } from '../../platform/index.ts';
-import { type EndpointRow, type EndpointScope, findEndpoint } from '../endpoints/endpoint-sql.ts';
+import {
+  type EndpointRecord,
+  type EndpointScope,
+  findEndpoint,
+} from '../endpoints/endpoint-sql.ts';
 import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
 import { type PlannedEvent, subscribesTo, toNewDelivery } from './plan-deliveries.ts';
 import { type EndpointKey, insertDeliveries } from './send-deliveries-sql.ts';
@@ -89,17 +93,17 @@ async function findFeedEnd(queries: Queries, organizationId: string): Promise<nu
  */
 async function findLastAcknowledged(
   queries: Queries,
-  row: EndpointRow,
+  row: EndpointRecord,
   head: number,
 ): Promise<number> {
   const [failedRow] = await queries.query(
     `SELECT min(position) AS position FROM webhook_deliveries
      WHERE organization_id = $1 AND endpoint_id = $2 AND status = 'Failed'`,
-    [row.organization_id, row.endpoint_id],
+    [row.organizationId, row.endpointId],
   );
   const failed = failedRow?.['position'];
   const firstFailed = failed === null || failed === undefined ? head : Number(failed) - 1;
-  return Math.max(0, Math.min(firstFailed, row.gap_after ?? head));
+  return Math.max(0, Math.min(firstFailed, row.gapAfter ?? head));
 }
 
 async function findEventsOfStep(queries: Queries, organizationId: string, step: ReplayStep) {
@@ -135,25 +139,25 @@ function parseReplayTimes(
  * @throws ProblemError replay_running
  */
 function requireNoRunningReplay({
-  replay_after: afterPosition,
-  replay_to: toPosition,
-}: EndpointRow): void {
-  if (toPosition === null) return;
+  replayAfter: afterPosition,
+  replayTo: toPosition,
+}: EndpointRecord): void {
+  if (toPosition === undefined) return;
   throwProblem('replay_running', 'A replay to this endpoint is already running.', {
-    extensions: { ...(afterPosition === null ? {} : { afterPosition }), toPosition },
+    extensions: defined({ afterPosition, toPosition }),
   });
 }
 
 /** Stores the bounds of the running replay; without bounds no replay runs. */
 async function storeReplayBounds(
   queries: Queries,
-  { organization_id, endpoint_id }: EndpointRow,
+  { organizationId, endpointId }: EndpointRecord,
   span: { readonly after: number; readonly to: number } | undefined,
 ): Promise<void> {
   await queries.query(
     `UPDATE webhook_endpoints SET replay_after = $3, replay_to = $4
      WHERE organization_id = $1 AND endpoint_id = $2`,
-    [organization_id, endpoint_id, span?.after ?? null, span?.to ?? null],
+    [organizationId, endpointId, span?.after ?? null, span?.to ?? null],
   );
 }
 
@@ -174,7 +178,7 @@ export function createReplays(deps: ReplayDeps): ReplayOperations {
     await database.transaction(async (trx) => {
       const row = await findEndpoint(trx, { organizationId }, endpointId);
       if (row === undefined) return;
-      const subscription = { eventTypes: row.event_types, merchantId: row.merchant_id };
+      const subscription = { eventTypes: row.eventTypes, merchantId: row.merchantId ?? null };
       const events = await findEventsOfStep(trx, organizationId, step);
       const planned = events.filter((event) => event.isWithin && subscribesTo(subscription, event));
       if (planned.length > 0) {
@@ -217,7 +221,7 @@ export function createReplays(deps: ReplayDeps): ReplayOperations {
         if (row === undefined) return throwEndpointNotFound();
         if (row.status !== 'Enabled') throwProblem('endpoint_state', 'The endpoint is disabled.');
         requireNoRunningReplay(row);
-        const endpointId = row.endpoint_id;
+        const endpointId = row.endpointId;
         const head = await findFeedEnd(trx, organizationId);
         if (times !== undefined) {
           const step = { endpointId, ...(await findPositions(trx, organizationId, times, head)) };

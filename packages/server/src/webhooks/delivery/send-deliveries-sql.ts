@@ -1,5 +1,6 @@
 // Plans, reads and marks deliveries by SQL, and leases endpoints to processes.
-import type { Database, OlderKeyJson, Queries } from '../../platform/index.ts';
+import { type Database, type Queries, toRecords } from '../../platform/index.ts';
+import type { SealedKeys } from '../endpoints/endpoint-keys.ts';
 
 export type EndpointKey = { readonly organizationId: string; readonly endpointId: string };
 
@@ -70,21 +71,17 @@ export async function insertDeliveries(
   ]);
 }
 
-export type LeasedEndpoint = EndpointKey & {
-  readonly url: string;
-  readonly version: number;
-  readonly endpoint_id: string;
-  readonly keys_sealed: Buffer;
-  readonly previous_sealed: Buffer | null;
-  readonly previous_until: Date | null;
-  readonly older_keys: readonly OlderKeyJson[];
-  readonly failures: number;
-  readonly failingSince: Date | null;
-};
+/** Times in epoch milliseconds. */
+export type LeasedEndpoint = EndpointKey &
+  SealedKeys & {
+    readonly url: string;
+    readonly version: number;
+    readonly failures: number;
+    readonly failingSince?: number;
+  };
 
-const endpointColumns = `e.organization_id AS "organizationId", e.endpoint_id AS "endpointId",
-  e.endpoint_id, e.url, e.version, e.keys_sealed, e.previous_sealed, e.previous_until,
-  e.older_keys`;
+const endpointColumns = `e.organization_id, e.endpoint_id, e.url, e.version, e.keys_sealed,
+  e.previous_sealed, e.previous_until, e.older_keys`;
 const isSameEndpointSql = (list: string) =>
   `l.organization_id = ${list}.organization_id AND l.endpoint_id = ${list}.endpoint_id`;
 const keysSql = 'unnest($1::uuid[], $2::uuid[]) AS k(organization_id, endpoint_id)';
@@ -104,7 +101,7 @@ export async function leaseEndpoints(
   keys: readonly EndpointKey[],
   lease: { readonly token: string; readonly now: string; readonly leaseMs: number },
 ): Promise<LeasedEndpoint[]> {
-  return database.query<LeasedEndpoint>(
+  const rows = await database.query(
     `WITH free AS (
        SELECT l.organization_id, l.endpoint_id FROM webhook_delivery_queues AS l JOIN ${keysSql} ON ${isSameEndpointSql('k')}
        WHERE l.lease_until <= statement_timestamp() AND l.resting_until <= $4
@@ -114,9 +111,10 @@ export async function leaseEndpoints(
      FROM free JOIN webhook_endpoints AS e
        ON e.organization_id = free.organization_id AND e.endpoint_id = free.endpoint_id
      WHERE ${isSameEndpointSql('free')} AND e.status = 'Enabled'
-     RETURNING ${endpointColumns}, l.failures, l.failing_since AS "failingSince"`,
+     RETURNING ${endpointColumns}, l.failures, l.failing_since`,
     [...keyValues(keys), lease.token, lease.now, lease.leaseMs],
   );
+  return toRecords(rows);
 }
 
 /** Renews the leases that this process still holds, and returns them with the endpoint's status. */
@@ -125,7 +123,7 @@ export async function renewEndpointLeases(
   keys: readonly EndpointKey[],
   lease: { readonly token: string; readonly leaseMs: number },
 ): Promise<(Omit<LeasedEndpoint, 'failures' | 'failingSince'> & { readonly status: string })[]> {
-  return database.query(
+  const rows = await database.query(
     `UPDATE webhook_delivery_queues AS l SET lease_until = ${leaseEnd('$4')}
      FROM ${keysSql} JOIN webhook_endpoints AS e
        ON e.organization_id = k.organization_id AND e.endpoint_id = k.endpoint_id
@@ -133,6 +131,7 @@ export async function renewEndpointLeases(
      RETURNING ${endpointColumns}, e.status`,
     [...keyValues(keys), lease.token, lease.leaseMs],
   );
+  return toRecords(rows);
 }
 
 export type EndpointHealthUpdate = EndpointKey & {

@@ -7,7 +7,7 @@ import {
   type OutgoingCalls,
 } from '../../platform/index.ts';
 import type { EndpointKeys } from './endpoint-keys.ts';
-import type { EndpointRow } from './endpoint-sql.ts';
+import type { EndpointRecord } from './endpoint-sql.ts';
 
 const timeoutMs = 10_000;
 const maxResponseBytes = 1_024;
@@ -15,7 +15,7 @@ const ok = 200;
 
 export type EndpointChallenge = {
   /** Returns the fault, or undefined if the endpoint answered correctly. */
-  findFault(row: EndpointRow): Promise<string | undefined>;
+  findFault(row: EndpointRecord): Promise<string | undefined>;
 };
 
 /** @example const fault = await createEndpointChallenge({ calls, keys, clock, ids }).findFault(row); */
@@ -30,7 +30,7 @@ export function createEndpointChallenge(deps: {
     async findFault(row) {
       const at = clock.now();
       const word = ids.secret();
-      const data = { organizationId: row.organization_id, endpointId: row.endpoint_id };
+      const data = { organizationId: row.organizationId, endpointId: row.endpointId };
       const body = JSON.stringify({
         type: 'endpoint.challenge',
         timestamp: isoTime(at),

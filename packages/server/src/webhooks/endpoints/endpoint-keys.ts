@@ -9,7 +9,7 @@ import {
   formatWebhookSecret,
   type Ids,
   listKeysStillSigning,
-  type RetiredKeyColumns,
+  type RetiredKeys,
 } from '../../platform/index.ts';
 
 const keyBytes = 32;
@@ -17,9 +17,9 @@ const seedBytes = 32;
 /** How long the previous keys also sign after a rotation. */
 export const rotationOverlapMs = 86_400_000;
 
-export type SealedKeys = RetiredKeyColumns & {
-  readonly endpoint_id: string;
-  readonly keys_sealed: Buffer;
+export type SealedKeys = RetiredKeys & {
+  readonly endpointId: string;
+  readonly keysSealed: Buffer;
 };
 
 export type SigningKeys = {
@@ -55,8 +55,8 @@ export function createEndpointKeys(deps: {
     },
     open(row) {
       const retired = listKeysStillSigning(row, deps.clock.now());
-      const opened = [row.keys_sealed, ...retired.map(({ sealed }) => sealed)].map((sealed) =>
-        decryptBytes(sealingKey, sealed, encryptionContextOf(row.endpoint_id)),
+      const opened = [row.keysSealed, ...retired.map(({ sealed }) => sealed)].map((sealed) =>
+        decryptBytes(sealingKey, sealed, encryptionContextOf(row.endpointId)),
       );
       return {
         keys: opened.map((all) => createSecretKey(all.subarray(0, keyBytes))),

@@ -1,5 +1,6 @@
 // Stores endpoints, and the delivery state of each, by SQL.
-import type { OlderKeyJson, Queries } from '../../platform/index.ts';
+import type { DisabledReason } from '@switchyard/contract';
+import { type OlderKeyJson, type Queries, toRecords } from '../../platform/index.ts';
 
 /**
  * The endpoints that a caller manages: all of the organisation, or those that one merchant created.
@@ -9,38 +10,39 @@ export type EndpointScope = {
   readonly merchantId?: string | undefined;
 };
 
-export type EndpointRow = {
-  organization_id: string;
-  endpoint_id: string;
+/** Times in epoch milliseconds. */
+export type EndpointRecord = {
+  organizationId: string;
+  endpointId: string;
   url: string;
-  event_types: string[];
-  merchant_id: string | null;
-  owner_merchant_id: string | null;
-  description: string | null;
+  eventTypes: string[];
+  merchantId?: string;
+  ownerMerchantId?: string;
+  description?: string;
   status: 'Enabled' | 'Disabled';
-  disabled_reason: string | null;
-  disabled_at: Date | null;
-  gap_after: number | null;
+  disabledReason?: DisabledReason;
+  disabledAt?: number;
+  gapAfter?: number;
   /** The bounds of the running replay. */
-  replay_after: number | null;
-  replay_to: number | null;
-  verified_at: Date | null;
-  public_key: string;
-  keys_sealed: Buffer;
-  previous_public_key: string | null;
-  previous_sealed: Buffer | null;
-  previous_until: Date | null;
-  older_keys: OlderKeyJson[];
+  replayAfter?: number;
+  replayTo?: number;
+  verifiedAt?: number;
+  publicKey: string;
+  keysSealed: Buffer;
+  previousPublicKey?: string;
+  previousSealed?: Buffer;
+  previousUntil?: number;
+  olderKeys: OlderKeyJson[];
   version: number;
-  created_at: Date;
-  updated_at: Date;
+  createdAt: number;
+  updatedAt: number;
 };
 
 export type EndpointHealth = {
-  resting_until: Date;
+  restingUntil: number;
   failures: number;
-  failing_since: Date | null;
-  succeeded_at: Date | null;
+  failingSince?: number;
+  succeededAt?: number;
 };
 
 const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merchant_id, e.owner_merchant_id, e.description,
@@ -69,7 +71,11 @@ export type NewEndpoint = {
  * Returns undefined if the owner has reached its limit; the lock on the organisation's feed guards
  * the count.
  */
-export async function insertEndpoint(queries: Queries, row: NewEndpoint, most: number) {
+export async function insertEndpoint(
+  queries: Queries,
+  row: NewEndpoint,
+  most: number,
+): Promise<EndpointRecord | undefined> {
   await queries.query(
     'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 0) ON CONFLICT DO NOTHING',
     [row.organizationId],
@@ -77,7 +83,7 @@ export async function insertEndpoint(queries: Queries, row: NewEndpoint, most: n
   await queries.query('SELECT position FROM feed_heads WHERE organization_id = $1 FOR UPDATE', [
     row.organizationId,
   ]);
-  const [made] = await queries.query(
+  const rows = await queries.query(
     `INSERT INTO webhook_endpoints AS e (organization_id, endpoint_id, url, event_types, merchant_id,
        description, status, disabled_reason, disabled_at, public_key, keys_sealed, version,
        created_at, updated_at, owner_merchant_id)
@@ -102,13 +108,14 @@ export async function insertEndpoint(queries: Queries, row: NewEndpoint, most: n
       row.ownerMerchantId,
     ],
   );
+  const [made] = toRecords<EndpointRecord>(rows);
   if (made === undefined) return undefined;
   await queries.query(
     `INSERT INTO webhook_delivery_queues (organization_id, endpoint_id, lease_until, resting_until, failures)
      VALUES ($1, $2, 'epoch', 'epoch', 0)`,
     [row.organizationId, row.endpointId],
   );
-  return made as EndpointRow;
+  return made;
 }
 
 export async function findEndpoint(
@@ -116,21 +123,21 @@ export async function findEndpoint(
   { organizationId, merchantId }: EndpointScope,
   endpointId: string,
   lock: '' | 'FOR UPDATE OF e' = '',
-): Promise<(EndpointRow & EndpointHealth) | undefined> {
-  const [row] = await queries.query(
+): Promise<(EndpointRecord & EndpointHealth) | undefined> {
+  const rows = await queries.query(
     `SELECT ${columns}, ${healthColumns} FROM ${endpointsWithHealth}
      WHERE e.organization_id = $1 AND e.endpoint_id = $2
        AND ($3::uuid IS NULL OR e.owner_merchant_id = $3) ${lock}`,
     [organizationId, endpointId, merchantId ?? null],
   );
-  return row as (EndpointRow & EndpointHealth) | undefined;
+  return toRecords<EndpointRecord & EndpointHealth>(rows)[0];
 }
 
 export async function listEndpoints(
   queries: Queries,
   { organizationId, merchantId }: EndpointScope,
   page: { readonly limit: number; readonly after?: string },
-): Promise<(EndpointRow & EndpointHealth)[]> {
+): Promise<(EndpointRecord & EndpointHealth)[]> {
   const rows = await queries.query(
     `SELECT ${columns}, ${healthColumns} FROM ${endpointsWithHealth}
      WHERE e.organization_id = $1 AND ($2::uuid IS NULL OR e.endpoint_id > $2)
@@ -138,7 +145,7 @@ export async function listEndpoints(
      ORDER BY e.endpoint_id LIMIT $3`,
     [organizationId, page.after ?? null, page.limit, merchantId ?? null],
   );
-  return rows as (EndpointRow & EndpointHealth)[];
+  return toRecords(rows);
 }
 
 /** The gap keeps its first position, and otherwise begins at the current end of the feed. */
@@ -155,7 +162,7 @@ export type EndpointChange = {
 /** The caller has locked the row. */
 export async function updateEndpoint(
   queries: Queries,
-  { organization_id, endpoint_id }: EndpointRow,
+  { organizationId, endpointId }: EndpointRecord,
   change: EndpointChange,
   now: string,
 ): Promise<void> {
@@ -164,8 +171,8 @@ export async function updateEndpoint(
        verified_at = CASE WHEN url = $3 THEN verified_at END, version = version + 1, updated_at = $7
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [
-      organization_id,
-      endpoint_id,
+      organizationId,
+      endpointId,
       change.url,
       JSON.stringify(change.eventTypes),
       change.merchantId,
@@ -177,20 +184,20 @@ export async function updateEndpoint(
 
 export async function enableEndpoint(
   queries: Queries,
-  { organization_id, endpoint_id }: EndpointRow,
+  { organizationId, endpointId }: EndpointRecord,
   now: string,
 ): Promise<void> {
   await queries.query(
     `UPDATE webhook_endpoints SET status = 'Enabled', disabled_reason = NULL, disabled_at = NULL,
        version = version + 1, updated_at = $3
      WHERE organization_id = $1 AND endpoint_id = $2`,
-    [organization_id, endpoint_id, now],
+    [organizationId, endpointId, now],
   );
   // Failures before the endpoint was disabled no longer count.
   await queries.query(
     `UPDATE webhook_delivery_queues SET resting_until = 'epoch', failures = 0, failing_since = NULL
      WHERE organization_id = $1 AND endpoint_id = $2`,
-    [organization_id, endpoint_id],
+    [organizationId, endpointId],
   );
 }
 
@@ -200,27 +207,31 @@ export async function disableEndpoint(
   { organizationId, endpointId, url }: { organizationId: string; endpointId: string; url?: string },
   reason: string,
   now: string,
-): Promise<EndpointRow | undefined> {
-  const [row] = await queries.query<EndpointRow>(
+): Promise<EndpointRecord | undefined> {
+  const rows = await queries.query(
     `UPDATE webhook_endpoints AS e SET ${disableText}, version = e.version + 1, updated_at = $4
      WHERE e.organization_id = $1 AND e.endpoint_id = $2 AND e.status = 'Enabled'
        AND e.url = coalesce($5, e.url)
      RETURNING ${columns}`,
     [organizationId, endpointId, reason, now, url ?? null],
   );
-  return row;
+  return toRecords<EndpointRecord>(rows)[0];
 }
 
-export async function markVerified(queries: Queries, row: EndpointRow, now: string): Promise<void> {
+export async function markVerified(
+  queries: Queries,
+  row: EndpointRecord,
+  now: string,
+): Promise<void> {
   await queries.query(
     `UPDATE webhook_endpoints SET verified_at = $3 WHERE organization_id = $1 AND endpoint_id = $2`,
-    [row.organization_id, row.endpoint_id, now],
+    [row.organizationId, row.endpointId, now],
   );
 }
 
 export async function replaceEndpointKeys(
   queries: Queries,
-  { organization_id, endpoint_id }: EndpointRow,
+  { organizationId, endpointId }: EndpointRecord,
   keys: {
     readonly sealed: Buffer;
     readonly publicKey: string;
@@ -235,8 +246,8 @@ export async function replaceEndpointKeys(
        older_keys = $7
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [
-      organization_id,
-      endpoint_id,
+      organizationId,
+      endpointId,
       keys.sealed,
       keys.publicKey,
       keys.until,
@@ -247,8 +258,8 @@ export async function replaceEndpointKeys(
 }
 
 /** Retention deletes the deliveries later. */
-export async function deleteEndpoint(queries: Queries, row: EndpointRow): Promise<void> {
-  const key = [row.organization_id, row.endpoint_id];
+export async function deleteEndpoint(queries: Queries, row: EndpointRecord): Promise<void> {
+  const key = [row.organizationId, row.endpointId];
   await queries.query(
     'DELETE FROM webhook_delivery_queues WHERE organization_id = $1 AND endpoint_id = $2',
     key,

@@ -1,71 +1,70 @@
 // Converts an endpoint to its API view, which contains the public key and no other keys.
 import { defined, type WebhookEndpoint } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { EndpointHealth, EndpointRow } from './endpoint-sql.ts';
+import type { EndpointHealth, EndpointRecord } from './endpoint-sql.ts';
 
-const timeMember = (name: string, at: Date | null) =>
-  at === null ? {} : { [name]: isoTime(at.getTime()) };
+const toTime = (at: number | undefined) => (at === undefined ? undefined : isoTime(at));
 
-const textMember = (name: string, value: string | null) =>
-  value === null ? {} : { [name]: value };
-
-function toHealthView(facts: EndpointHealth, now: number): NonNullable<WebhookEndpoint['health']> {
-  const isResting = facts.resting_until.getTime() > now;
+function toHealthView(
+  { failures, failingSince, restingUntil, succeededAt }: EndpointHealth,
+  now: number,
+): NonNullable<WebhookEndpoint['health']> {
   return {
-    failures: facts.failures,
-    ...timeMember('failingSince', facts.failing_since),
-    ...timeMember('restingUntil', isResting ? facts.resting_until : null),
-    ...timeMember('succeededAt', facts.succeeded_at),
+    failures,
+    ...defined({
+      failingSince: toTime(failingSince),
+      restingUntil: toTime(restingUntil > now ? restingUntil : undefined),
+      succeededAt: toTime(succeededAt),
+    }),
   };
 }
 
-/** The writable members, and the read-only ones. */
+/** The writable members, and the read-only ones. Only an endpoint with its queue has a health. */
 export function toEndpointView(
-  row: EndpointRow & Partial<EndpointHealth>,
+  endpoint: EndpointRecord & Partial<EndpointHealth>,
   now: number,
 ): WebhookEndpoint {
-  const isOverlap = row.previous_until !== null && row.previous_until.getTime() > now;
-  const { resting_until, failures, failing_since = null, succeeded_at = null } = row;
-  const health =
-    resting_until === undefined || failures === undefined
-      ? {}
-      : { health: toHealthView({ resting_until, failures, failing_since, succeeded_at }, now) };
+  const { endpointId, organizationId, url, eventTypes, merchantId, description } = endpoint;
+  const { status, disabledReason, publicKey, previousUntil } = endpoint;
+  const isOverlap = previousUntil !== undefined && previousUntil > now;
   return {
-    endpointId: row.endpoint_id,
-    organizationId: row.organization_id,
-    url: row.url,
-    eventTypes: row.event_types,
-    ...textMember('merchantId', row.merchant_id),
-    owner: row.owner_merchant_id === null ? 'Organization' : 'Merchant',
-    ...textMember('description', row.description),
-    status: row.status,
-    ...textMember('disabledReason', row.disabled_reason),
-    ...timeMember('disabledAt', row.disabled_at),
-    ...(row.gap_after === null ? {} : { missedEvents: true }),
-    ...timeMember('verifiedAt', row.verified_at),
-    publicKey: row.public_key,
-    ...(isOverlap
-      ? {
-          ...textMember('previousPublicKey', row.previous_public_key),
-          ...timeMember('previousUntil', row.previous_until),
-        }
-      : {}),
-    ...health,
-    createdAt: isoTime(row.created_at.getTime()),
-    updatedAt: isoTime(row.updated_at.getTime()),
+    endpointId,
+    organizationId,
+    url,
+    eventTypes,
+    owner: endpoint.ownerMerchantId === undefined ? 'Organization' : 'Merchant',
+    status,
+    publicKey,
+    ...defined({
+      merchantId,
+      description,
+      disabledReason,
+      disabledAt: toTime(endpoint.disabledAt),
+      missedEvents: endpoint.gapAfter === undefined ? undefined : true,
+      verifiedAt: toTime(endpoint.verifiedAt),
+      previousPublicKey: isOverlap ? endpoint.previousPublicKey : undefined,
+      previousUntil: isOverlap ? isoTime(previousUntil) : undefined,
+      health: hasHealth(endpoint) ? toHealthView(endpoint, now) : undefined,
+    }),
+    createdAt: isoTime(endpoint.createdAt),
+    updatedAt: isoTime(endpoint.updatedAt),
   };
 }
 
+const hasHealth = (
+  endpoint: EndpointRecord & Partial<EndpointHealth>,
+): endpoint is EndpointRecord & EndpointHealth => endpoint.restingUntil !== undefined;
+
 /** The entity of an audit record; it includes the merchant that owns the endpoint. */
-export const auditEntityOf = ({ endpoint_id, owner_merchant_id }: EndpointRow) => ({
+export const auditEntityOf = ({ endpointId, ownerMerchantId }: EndpointRecord) => ({
   type: 'endpoint',
-  id: endpoint_id,
-  ...defined({ merchantId: owner_merchant_id ?? undefined }),
+  id: endpointId,
+  ...defined({ merchantId: ownerMerchantId }),
 });
 
 /** The view for the audit log, without the health, which is not a change by a user. */
-export function toAuditView(row: EndpointRow): object {
-  const { health: _health, ...rest } = toEndpointView(row, 0);
+export function toAuditView(endpoint: EndpointRecord): object {
+  const { health: _health, ...rest } = toEndpointView(endpoint, 0);
   return rest;
 }
 

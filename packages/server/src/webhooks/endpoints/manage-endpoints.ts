@@ -8,7 +8,13 @@ import {
   type WebhookSecret,
 } from '@switchyard/contract';
 import type { AuditRecorder, Author } from '../../audit/index.ts';
-import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
+import {
+  type FoundPage,
+  type PageRequest,
+  readPage,
+  requireVersion,
+  type Versioned,
+} from '../../http/index.ts';
 import {
   type Clock,
   type Database,
@@ -25,7 +31,7 @@ import {
   disableEndpoint,
   type EndpointChange,
   type EndpointHealth,
-  type EndpointRow,
+  type EndpointRecord,
   type EndpointScope,
   enableEndpoint,
   findEndpoint,
@@ -44,7 +50,7 @@ const merchantEndpointsMax = 10;
 /** The endpoints that a request may manage, and the author of the change. */
 export type EndpointCaller = EndpointScope & { readonly author: Author };
 
-type VersionedEndpoint = { readonly view: WebhookEndpoint; readonly version: number };
+type VersionedEndpoint = Versioned<WebhookEndpoint>;
 
 export type Endpoints = {
   create(
@@ -111,10 +117,10 @@ function requireUnchanged(input: WebhookEndpointReplacement, current: WebhookEnd
 /** An endpoint of a merchant gets only the events of that merchant. */
 function toEndpointChange(
   input: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId' | 'description'>,
-  owner: string | null,
+  owner: string | undefined,
 ): EndpointChange {
   const { url, eventTypes, merchantId, description = null } = input;
-  if (owner !== null && merchantId !== undefined && merchantId.toLowerCase() !== owner) {
+  if (owner !== undefined && merchantId !== undefined && merchantId.toLowerCase() !== owner) {
     throwFieldProblem('/merchantId', 'is not the merchant that owns the endpoint');
   }
   return { url, eventTypes, merchantId: owner ?? merchantId ?? null, description };
@@ -123,7 +129,7 @@ function toEndpointChange(
 /** @example const endpoints = createEndpoints(deps); await endpoints.create(caller, { url, eventTypes: ['*'] }); */
 export function createEndpoints(deps: EndpointsDeps): Endpoints {
   const { database, clock, ids, audit, keys, challenge, onChange } = deps;
-  const toVersioned = (row: EndpointRow & Partial<EndpointHealth>): VersionedEndpoint => ({
+  const toVersioned = (row: EndpointRecord & Partial<EndpointHealth>): VersionedEndpoint => ({
     view: toEndpointView(row, clock.now()),
     version: row.version,
   });
@@ -163,7 +169,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     caller: EndpointCaller,
     endpointId: string,
     action: string,
-    change: (queries: Queries, row: EndpointRow, now: string) => Promise<void>,
+    change: (queries: Queries, row: EndpointRecord, now: string) => Promise<void>,
   ): Promise<VersionedEndpoint> {
     const after = await database.transaction(async (trx) => {
       const before = await lockEndpoint(trx, caller, endpointId);
@@ -179,15 +185,15 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       });
       return row;
     });
-    onChange(after.organization_id, after.endpoint_id);
+    onChange(after.organizationId, after.endpointId);
     return toVersioned(after);
   }
 
   return {
     async create(caller, input) {
-      const { organizationId, merchantId: ownerMerchantId = null } = caller;
+      const { organizationId, merchantId: owner } = caller;
       await requireValidInput(caller, input);
-      const most = ownerMerchantId === null ? organizationEndpointsMax : merchantEndpointsMax;
+      const most = owner === undefined ? organizationEndpointsMax : merchantEndpointsMax;
       const endpointId = ids.uuid();
       const { sealed, secret, publicKey } = keys.make(endpointId);
       const stopped = input.status === 'Disabled' ? 'Requested' : null;
@@ -197,8 +203,8 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           {
             organizationId,
             endpointId,
-            ...toEndpointChange(input, ownerMerchantId),
-            ownerMerchantId,
+            ...toEndpointChange(input, owner),
+            ownerMerchantId: owner ?? null,
             sealed,
             publicKey,
             disabledReason: input.challenge === true ? 'Unverified' : stopped,
@@ -207,10 +213,10 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           most,
         );
         if (made === undefined) {
-          const owner = ownerMerchantId === null ? 'organisation' : 'merchant';
+          const ownerNoun = owner === undefined ? 'organisation' : 'merchant';
           return throwProblem(
             'endpoint_limit_reached',
-            `The ${owner} has ${most} endpoints, which is the limit. Delete one first.`,
+            `The ${ownerNoun} has ${most} endpoints, which is the limit. Delete one first.`,
           );
         }
         await audit.record(trx, {
@@ -225,13 +231,13 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       return { ...toVersioned(row), secret };
     },
 
-    async list(scope, page) {
-      const read = { ...page, limit: page.limit + 1 };
-      const rows = await listEndpoints(database, scope, read);
-      const items = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? items.at(-1)?.endpoint_id : undefined;
-      return { items: items.map((row) => toVersioned(row).view), next };
-    },
+    list: (scope, page) =>
+      readPage(
+        page,
+        (read) => listEndpoints(database, scope, read),
+        ({ endpointId }) => endpointId,
+        (row) => toVersioned(row).view,
+      ),
 
     async get(scope, endpointId) {
       const row = uuidPattern.test(endpointId)
@@ -246,12 +252,12 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       return changeWithAudit(caller, endpointId, 'endpoint.updated', async (queries, row, now) => {
         requireVersion(ifMatch, row.version);
         requireUnchanged(input, toEndpointView(row, clock.now()));
-        await updateEndpoint(queries, row, toEndpointChange(input, row.owner_merchant_id), now);
+        await updateEndpoint(queries, row, toEndpointChange(input, row.ownerMerchantId), now);
         if (input.status === 'Disabled') {
-          const key = { organizationId, endpointId: row.endpoint_id };
+          const key = { organizationId, endpointId: row.endpointId };
           await disableEndpoint(queries, key, 'Requested', now);
         } else if (row.status === 'Disabled') {
-          if (row.disabled_reason === 'Unverified') {
+          if (row.disabledReason === 'Unverified') {
             throwProblem(
               'endpoint_state',
               'The endpoint must answer its challenge first; call …/verify.',
@@ -268,7 +274,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         const row = await lockEndpoint(trx, caller, endpointId);
         requireVersion(ifMatch, row.version);
         await deleteEndpoint(trx, row);
-        await deps.enqueueDeliveryDeletion(organizationId, row.endpoint_id, trx);
+        await deps.enqueueDeliveryDeletion(organizationId, row.endpointId, trx);
         await audit.record(trx, {
           organizationId,
           ...caller.author,
@@ -315,7 +321,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
               'The URL changed during the verification; verify the endpoint again.',
             );
           await markVerified(queries, current, now);
-          if (current.disabled_reason === 'Unverified') await enableEndpoint(queries, current, now);
+          if (current.disabledReason === 'Unverified') await enableEndpoint(queries, current, now);
         },
       );
     },

@@ -19,10 +19,9 @@ import {
   systemClock,
   systemIds,
 } from '../../platform/index.ts';
-import { bodyBytesMax } from './event-body.ts';
 import type { FeedEvent } from './feed-event.ts';
 import { createPostponeUnknownEvents } from './postpone-unknown-events.ts';
-import { createEventPublisher } from './publish-events.ts';
+import { bodyBytesMax, createEventPublisher } from './publish-events.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 

@@ -2,8 +2,11 @@
 import {
   type ApplicationInput,
   type ApplicationReplacement,
+  type Application as ApplicationView,
+  defined,
   type FieldError,
   isErrorCode,
+  type RegisteredApplication,
   type RoleName,
   roleNamed,
   throwProblem,
@@ -12,7 +15,9 @@ import {
   type Caller,
   type FoundPage,
   type PageRequest,
+  readPage,
   requireVersion,
+  type Versioned,
 } from '../../../http/index.ts';
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../../infrastructure/audit-port.ts';
@@ -37,6 +42,7 @@ import {
   hasPaymentRights,
   roleScopeFaults,
 } from './rules.ts';
+import { applicationView } from './view.ts';
 
 /** Ports of provisioning; each throws if the organisation has no such merchant or store. */
 export type LocationChecks = {
@@ -60,7 +66,17 @@ export type ApplicationManagement = ReturnType<typeof createApplicationManagemen
 type ListFilters = Omit<ApplicationFilters, 'storeId'>;
 
 /** Members that a replacement may repeat with their current values. */
-type ReadOnlyMembers = Readonly<Record<string, unknown>>;
+const readOnlyMembers = [
+  'userDomainId',
+  'clientId',
+  'entityId',
+  'storeId',
+  'clientType',
+  'organizationId',
+  'createdAt',
+  'updatedAt',
+  'secretChangedAt',
+] as const;
 
 /** A caller of a merchant or a store sees only applications of that merchant or store. */
 function isVisibleTo(caller: Caller, { entityId, storeId }: Application): boolean {
@@ -81,8 +97,11 @@ function requireValid(faults: readonly FieldError[]): void {
   throwProblem(code, detail, { errors: faults });
 }
 
-function requireUnchanged(input: ReadOnlyMembers, current: ReadOnlyMembers): void {
-  const changed = Object.keys(current).filter(
+function requireUnchanged(
+  input: Readonly<Record<string, unknown>>,
+  current: ApplicationView,
+): void {
+  const changed = readOnlyMembers.filter(
     (member) => member in input && input[member] !== current[member],
   );
   requireValid(
@@ -204,6 +223,19 @@ export function createApplicationManagement(deps: ManagementDeps) {
     return records.map((record) => ({ ...record, lastUsedAt: lastUses.get(record.clientId) }));
   }
 
+  const toVersioned = (
+    record: ApplicationWithLastUse,
+    { realm }: Caller,
+  ): Versioned<ApplicationView> => ({
+    view: applicationView(record, realm),
+    version: record.version,
+  });
+
+  async function toVersionedWithLastUse(record: ApplicationRecord, caller: Caller) {
+    const [withUse = record] = await withLastUse(caller, [record]);
+    return toVersioned(withUse, caller);
+  }
+
   /** Default: the entity of the caller. A store must belong to the named merchant. */
   async function findEntity(caller: Caller, input: ApplicationInput) {
     const { organizationId } = caller;
@@ -276,7 +308,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
     async create(
       context: AuditContext,
       input: ApplicationInput,
-    ): Promise<{ record: ApplicationRecord; clientSecret: string | undefined }> {
+    ): Promise<Versioned<RegisteredApplication>> {
       const { caller } = context;
       requireUnreservedClientId(input);
       const draft = checkedDraft(caller, input, input.clientType === 'Public');
@@ -295,44 +327,44 @@ export function createApplicationManagement(deps: ManagementDeps) {
         clientSecret === undefined ? undefined : hashSecret(clientSecret),
         context,
       );
-      return { record, clientSecret };
+      const { view, version } = toVersioned(record, caller);
+      return { view: { ...view, ...defined({ clientSecret }) }, version };
     },
 
     async list(
       caller: Caller,
       filters: ListFilters,
       page: PageRequest,
-    ): Promise<FoundPage<ApplicationWithLastUse>> {
+    ): Promise<FoundPage<ApplicationView>> {
       const isMerchant = caller.entityType === 'merchant';
       const isOtherEntity = filters.entityId !== undefined && filters.entityId !== caller.entityId;
       if (isMerchant && isOtherEntity) return { items: [] };
       const scopeFilters = isMerchant ? { entityId: caller.entityId, storeId: caller.storeId } : {};
-      const rows = await store.list(
-        caller.organizationId,
-        { ...filters, ...scopeFilters },
-        { ...page, limit: page.limit + 1 },
+      const { items, next } = await readPage(
+        page,
+        (read) => store.list(caller.organizationId, { ...filters, ...scopeFilters }, read),
+        ({ clientId }) => clientId,
+        (record) => record,
       );
-      const items = await withLastUse(caller, rows.slice(0, page.limit));
-      return { items, next: rows.length > page.limit ? items.at(-1)?.clientId : undefined };
+      const records = await withLastUse(caller, items);
+      return { items: records.map((record) => applicationView(record, caller.realm)), next };
     },
 
-    async get(caller: Caller, clientId: string): Promise<ApplicationWithLastUse> {
+    async get(caller: Caller, clientId: string): Promise<Versioned<ApplicationView>> {
       const record = await store.find(caller.organizationId, clientId);
       if (record === undefined || !isVisibleTo(caller, record)) return throwNotFound();
-      const [withUse = record] = await withLastUse(caller, [record]);
-      return withUse;
+      return toVersionedWithLastUse(record, caller);
     },
 
     async replace(
       context: AuditContext,
       clientId: string,
       input: ApplicationReplacement,
-      readOnlyMembers: (record: ApplicationRecord) => ReadOnlyMembers,
-      ifMatch: string | undefined,
-    ): Promise<ApplicationWithLastUse> {
+      ifMatch?: string,
+    ): Promise<Versioned<ApplicationView>> {
+      const { caller } = context;
       const replaced = await change(context, clientId, ifMatch, (current) => {
-        requireUnchanged(input, readOnlyMembers(current));
-        const { caller } = context;
+        requireUnchanged(input, applicationView(current, caller.realm));
         const draft = checkedDraft(caller, input, current.secretHash === undefined);
         requireValid(roleScopeFaults(draft.roles, current));
         requireSettableStatus(draft, current);
@@ -342,16 +374,15 @@ export function createApplicationManagement(deps: ManagementDeps) {
           status: applicationStatusAfter(caller.permissions, replaced, current),
         };
       });
-      const [withUse = replaced] = await withLastUse(context.caller, [replaced]);
-      return withUse;
+      return toVersionedWithLastUse(replaced, caller);
     },
 
     /** The approver assigns no role, and so need not have the rights of its roles. */
     async approve(
       context: AuditContext,
       clientId: string,
-      ifMatch: string | undefined,
-    ): Promise<ApplicationWithLastUse> {
+      ifMatch?: string,
+    ): Promise<Versioned<ApplicationView>> {
       const withApproval = (current: ApplicationRecord): Application => {
         if (!isVisibleTo(context.caller, current)) throwNotFound();
         requireVersion(ifMatch, current.version);
@@ -361,8 +392,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
         return { ...current, status: 'Enabled' };
       };
       const record = await changeStored(context, clientId, withApproval, 'approved');
-      const [withUse = record] = await withLastUse(context.caller, [record]);
-      return withUse;
+      return toVersionedWithLastUse(record, context.caller);
     },
 
     /** The old secret stops working at once; issued tokens stay valid. */
@@ -379,11 +409,7 @@ export function createApplicationManagement(deps: ManagementDeps) {
       return clientSecret;
     },
 
-    async remove(
-      context: AuditContext,
-      clientId: string,
-      ifMatch: string | undefined,
-    ): Promise<void> {
+    async remove(context: AuditContext, clientId: string, ifMatch?: string): Promise<void> {
       const { caller } = context;
       const { organizationId } = caller;
       const check = (current: ApplicationRecord) => {

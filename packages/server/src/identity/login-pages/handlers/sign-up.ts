@@ -10,8 +10,12 @@ import type { PageContext, PageContexts } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
 import { type PageTexts, requiredFieldText } from '../locales/languages.ts';
 import { renderDonePage } from '../views/messages.ts';
-import { renderHomePage, renderSignUpPage, type SignUpFields } from '../views/sign-up.ts';
-import { renderSignUpProgress } from '../views/sign-up-progress.ts';
+import {
+  renderHomePage,
+  renderSignUpPage,
+  renderSignUpProgress,
+  type SignUpFields,
+} from '../views/sign-up.ts';
 
 /** Implemented by onboarding: accepts the form as the API accepts its body. The result is the same for every sign-up. */
 export type SubmitSignUp = (input: SignUpInput) => Promise<void>;

@@ -14,7 +14,21 @@ import {
 import type { PageContent } from '../html/page-layout.ts';
 import { signUpPath, userDomainPath } from '../html/page-paths.ts';
 import type { Language, PageTexts } from '../locales/languages.ts';
-import { renderSignUpProgress } from './sign-up-progress.ts';
+
+const progressSteps = ['request', 'decision', 'password', 'portal'] as const;
+
+export function renderSignUpProgress(
+  { progress: texts }: PageTexts,
+  currentStep: (typeof progressSteps)[number],
+): Html {
+  const items = progressSteps.map((step, index) => {
+    if (step === currentStep) return html`<li aria-current="step">${texts[step]}</li>`;
+    const isDone = index < progressSteps.indexOf(currentStep);
+    return html`<li${isDone ? { html: ' class="done"' } : { html: '' }}>${texts[step]}</li>`;
+  });
+  return html`<ol class="trail" aria-label="${texts.label}">${items}</ol>
+`;
+}
 
 /** `portalUrl`: the portal may have another address than the sign-in pages. */
 export function renderHomePage({ home }: PageTexts, portalUrl: string): PageContent {

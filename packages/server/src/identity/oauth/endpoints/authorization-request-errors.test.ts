@@ -85,7 +85,7 @@ describe('a request to sign in', () => {
   test('of a disabled application is not redirected either', async () => {
     const { clientId } = await flow.createClient();
     const { identity, organizationId } = flow.realm;
-    await identity.disableApplication(organizationId, clientId);
+    await identity.setApplicationStatus(organizationId, clientId, 'Disabled');
     isOnPage(await visit(flow.authorizationUrl({ client_id: clientId })), 400);
   });
 

@@ -1,13 +1,43 @@
 // Changes the responses of oidc-provider: token response members, error codes, CORS, introspection
 // and revocation of JWTs.
+
+import { defined } from '@switchyard/contract';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Application } from '../../clients/application-types.ts';
+import { deviceTokenPath } from '../../devices/credential-and-claim-routes.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { basicChallenge } from '../endpoints/client-authentication.ts';
 import type { RegisteredOrigins } from '../endpoints/cors.ts';
 import type { Introspection } from '../endpoints/introspection.ts';
+import { logoutPath } from '../endpoints/logout-routes.ts';
+import { userInfoPath } from '../endpoints/userinfo.ts';
 import { addCallbackErrorCode } from './authorize-request-checks.ts';
-import { discoveryAdditions } from './discovery-additions.ts';
+
+const secretMethods = ['client_secret_basic', 'client_secret_post'] as const;
+
+/** `deviceAuthUrl` is undefined if no device listener is configured. */
+function discoveryAdditions(
+  { issuer }: Realm,
+  deviceAuthUrl: string | undefined,
+): Record<string, unknown> {
+  return {
+    userinfo_endpoint: issuer + userInfoPath,
+    end_session_endpoint: issuer + logoutPath,
+    response_modes_supported: ['query', 'fragment'],
+    prompt_values_supported: ['none', 'login'],
+    ui_locales_supported: ['en', 'fr', 'de'],
+    introspection_endpoint_auth_methods_supported: secretMethods,
+    revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    tls_client_certificate_bound_access_tokens: true,
+    ...defined({
+      mtls_endpoint_aliases:
+        deviceAuthUrl === undefined
+          ? undefined
+          : // One listener issues the tokens of mutual TLS for all realms (RFC 8705, 5).
+            { token_endpoint: deviceAuthUrl + deviceTokenPath },
+    }),
+  };
+}
 
 /** Much shorter than the time between publication and use of a new signing key. */
 const cacheSeconds = 300;

@@ -75,7 +75,7 @@ export const logicalDeviceReference: ParentReference = {
   column: 'logical_device_id',
 };
 
-/** `point-of-sale-credentials.ts` writes the credentials together with the rows, after the lines are applied. */
+/** `commit-chunk.ts` writes the credentials together with the rows, after the lines are applied. */
 function throwNoPosClients(): never {
   throw new Error('credentials are created when rows are written, not while a line is applied');
 }
