@@ -24,8 +24,8 @@ async function run({ only, seed }: AttackOptions): Promise<number> {
     for (const attack of attacks) {
       if (isInterrupted) return exitCodes.interrupted;
       // The index among all attacks: `--only` repeats the numbers of a whole run.
-      const chance = createSeededRandom(seed + allAttacks.indexOf(attack));
-      const outcome = await runAttack(attack, platforms, chance);
+      const random = createSeededRandom(seed + allAttacks.indexOf(attack));
+      const outcome = await runAttack(attack, platforms, random);
       console.log(`${describeOutcome(outcome)}\n`);
       outcomes.push(outcome);
     }

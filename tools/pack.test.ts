@@ -1,6 +1,6 @@
 // Whole run: commands as users start them, each a process of its own.
-// Packs, installs into an empty folder without a registry, and runs there what was packed: under our own
-// Node, and under an older one where the machine has it.
+// Packs the packages, installs them into an empty folder without a registry, and runs them: under Node of the
+// repository, and under an older Node if the machine has one.
 import assert from 'node:assert/strict';
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -141,7 +141,7 @@ function readFileSizes(file: string): number[] {
   return [...readTarball(file).values()].map((text) => Buffer.byteLength(text));
 }
 
-const script = `
+const importScript = `
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { isErrorCode, providerCallText } from '@switchyard/contract';
@@ -189,11 +189,11 @@ queue.close();
 const again = openOfflineQueue(offline);
 assert.ok(again.sales.some((each) => each.clientTransactionId === process.version));
 again.close();
-console.log('whole');
+console.log('complete');
 `;
 
-/** A terminal and a till of the kits, each at its side of the platform: 12.50 are paid. */
-const sold = `
+/** A terminal and a point of sale of the SDKs, both connected to the platform, pay EUR 12.50. */
+const saleScript = `
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -234,7 +234,7 @@ const client = createPosClient({
   baseUrl, posId: 'till-3', tls: { ca },
   credentials: { tokenUrl: authUrl + '/oauth2/v1/' + demo.userDomainId + '/token', clientId, clientSecret },
 });
-const store = fileServiceStore('tills/sold-' + process.version + '.jsonl');
+const store = fileServiceStore('tills/sale-' + process.version + '.jsonl');
 const transport = { kind: 'cloud', client, tsn, waitSeconds: 30 };
 const terminal = createTerminal({ saleId: 'till-3', poiId: tsn, transport, store });
 assert.deepEqual(await terminal.open(), []);
@@ -252,10 +252,10 @@ store.close();
 console.log(state, capturedAmount, currency);
 `;
 
-/** The same program for a project in CommonJS. */
-const requiring = `(async () => {${script.replaceAll(/^import (.+) from (.+);$/gm, 'const $1 = require($2);')}})();`;
+/** The same program for a CommonJS project. */
+const requireScript = `(async () => {${importScript.replaceAll(/^import (.+) from (.+);$/gm, 'const $1 = require($2);')}})();`;
 
-/** What \`require\` loads is what \`import\` gets, name by name: a class has one identity in a program. */
+/** `require` and `import` load the same values, so a class has one identity in a program. */
 const consumerScript = `
 const assert = require('node:assert/strict');
 (async () => {
@@ -269,7 +269,7 @@ const assert = require('node:assert/strict');
 })();
 `;
 
-const typed = `
+const typedProgram = `
 import type { Problem } from '@switchyard/contract';
 import { type QrProvider, signCall } from '@switchyard/sdk-provider';
 export const headers: Record<string, string> = signCall({ id: 'a', at: 1, text: '', secrets: [] });
@@ -303,7 +303,7 @@ describe('the packed packages', () => {
     assert.equal(new Set(sums).size, publishedPackages.length);
   });
 
-  test('JavaScript with declarations, everything it needs, and nothing of this machine', () => {
+  test('each tarball contains JavaScript, declarations and all its dependencies, and no path of this machine', () => {
     for (const file of files) {
       const content = readTarball(file);
       const names = [...content.keys()];
@@ -342,21 +342,24 @@ describe('the packed packages', () => {
       const bytes = readFileSizes(file).reduce((sum, size) => sum + size, 0);
       assert.ok(bytes <= (limits[index] ?? 0), `${file}: ${bytes} bytes`);
     }
-    const ofPos = files.find((file) => file.includes('sdk-pos')) ?? '';
-    const blocks = readFileSizes(ofPos).reduce((sum, size) => sum + Math.ceil(size / diskBlock), 0);
+    const sdkPosFile = files.find((file) => file.includes('sdk-pos')) ?? '';
+    const blocks = readFileSizes(sdkPosFile).reduce(
+      (sum, size) => sum + Math.ceil(size / diskBlock),
+      0,
+    );
     assert.ok(blocks * diskBlock < 1_000_000, `${blocks * diskBlock} bytes on a disk`);
   });
 
   test('a package contains the TypeBox license exactly if it contains TypeBox code or types', () => {
     for (const file of files) {
       const content = readTarball(file);
-      const holdsTypeBox = [...content].some(
+      const containsTypeBox = [...content].some(
         ([name, text]) =>
           name.includes('/types/typebox/') || text.includes('node_modules/typebox/'),
       );
       const license = content.get('package/THIRD-PARTY-LICENSES.txt');
-      assert.equal(license !== undefined, holdsTypeBox, file);
-      if (holdsTypeBox)
+      assert.equal(license !== undefined, containsTypeBox, file);
+      if (containsTypeBox)
         assert.match(license ?? '', /typebox 1\.\d+\.\d+[\s\S]*Permission is hereby granted/);
     }
   });
@@ -381,7 +384,7 @@ describe('the packed packages', () => {
 const skipWithoutNpm = { skip: findOnMachine('npm') === undefined && 'no npm' };
 
 /** The machine's own npm, as its users start it: without the variables of the npm that runs this test. */
-function npm(cwd: string, ...args: string[]): SpawnSyncReturns<string> {
+function runNpm(cwd: string, ...args: string[]): SpawnSyncReturns<string> {
   const { PATH } = process.env;
   const env = { PATH: `${dirname(findOnMachine('npm') ?? '')}${delimiter}${PATH}`, HOME: folder };
   return spawnSync(findOnMachine('npm') ?? '', args, {
@@ -396,8 +399,8 @@ function installInto(cwd: string, type: 'module' | 'commonjs', files: readonly s
   writeFileSync(join(cwd, 'package.json'), JSON.stringify({ private: true, type }));
   const flags = '--offline --no-audit --no-fund --ignore-scripts --loglevel=error'.split(' ');
   // No server listens there, so a request to a registry fails.
-  const nowhere = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
-  const { status, stderr } = npm(cwd, 'install', ...flags, ...nowhere, ...files);
+  const unusedRegistry = ['--registry', 'http://127.0.0.1:1', '--cache', join(folder, 'cache')];
+  const { status, stderr } = runNpm(cwd, 'install', ...flags, ...unusedRegistry, ...files);
   assert.equal(status, 0, stderr);
 }
 
@@ -412,7 +415,7 @@ describe('npm pack in the folder of a package', skipWithoutNpm, () => {
   for (const name of publishedPackages) {
     test(`npm pack is refused and names npm run pack: ${name}`, () => {
       const cwd = join(root, 'packages', name);
-      const { status, stderr } = npm(cwd, 'pack', '--pack-destination', folder);
+      const { status, stderr } = runNpm(cwd, 'pack', '--pack-destination', folder);
       assert.notEqual(status, 0);
       assert.match(stderr, /Run `npm run pack` in the root of the repository/);
       assert.ok(!existsSync(join(folder, `switchyard-${name}-0.1.0.tgz`)));
@@ -439,7 +442,7 @@ describe('installed without a registry', skipWithoutNpm, () => {
   });
 
   for (const { node, version } of findNodeVersions()) {
-    test(`the command and the kit run under Node ${version}`, async () => {
+    test(`the command and the SDKs run under Node ${version}`, async () => {
       const bin = join(folder, scope, 'cli/bin/switchyard.cjs');
       const result = run(node, [bin, '--version']);
       assert.equal(result.status, 0, result.stderr);
@@ -448,16 +451,16 @@ describe('installed without a registry', skipWithoutNpm, () => {
       assert.match(helped.stdout, /acquirer/);
       const unsigned = run(node, [bin, '--json', 'audit', 'list']);
       assert.equal(unsigned.status, 3, unsigned.stderr);
-      writeFileSync(join(folder, 'kit.js'), script);
-      const kit = run(node, ['kit.js']);
-      assert.equal(kit.stdout, 'whole\n', kit.stderr);
+      writeFileSync(join(folder, 'sdk.js'), importScript);
+      const sdk = run(node, ['sdk.js']);
+      assert.equal(sdk.stdout, 'complete\n', sdk.stderr);
     });
 
-    test(`the kits run in a program in CommonJS under Node ${version}`, () => {
+    test(`the SDKs run in a CommonJS program under Node ${version}`, () => {
       const program = mkdtempSync(join(folder, 'commonjs-'));
-      writeFileSync(join(program, 'kit.cjs'), requiring);
-      const kit = run(node, ['kit.cjs'], program);
-      assert.equal(kit.stdout, 'whole\n', kit.stderr);
+      writeFileSync(join(program, 'sdk.cjs'), requireScript);
+      const sdk = run(node, ['sdk.cjs'], program);
+      assert.equal(sdk.stdout, 'complete\n', sdk.stderr);
       writeFileSync(join(program, 'both.cjs'), consumerScript);
       const { stdout, stderr } = run(node, ['both.cjs', ...libraries], program);
       assert.equal(stdout, 'same\n', stderr);
@@ -511,10 +514,10 @@ describe('installed without a registry', skipWithoutNpm, () => {
     after(() => platform.stop());
 
     for (const { node, version } of findNodeVersions()) {
-      test(`a terminal and a till of the kits take 12.50 under Node ${version}`, async () => {
-        writeFileSync(join(folder, 'sold.js'), sold);
+      test(`a terminal and a point of sale of the SDKs pay EUR 12.50 under Node ${version}`, async () => {
+        writeFileSync(join(folder, 'sale.js'), saleScript);
         const facts = join(folder, 'platform/demo.json');
-        const { code, output } = await runAsync(node, ['sold.js', facts]);
+        const { code, output } = await runAsync(node, ['sale.js', facts]);
         assert.equal(code, 0, output);
         assert.equal(output, 'Captured 1250 EUR\n');
       });
@@ -523,7 +526,8 @@ describe('installed without a registry', skipWithoutNpm, () => {
 
   for (const { module, moduleResolution, files } of compilations) {
     test(`programs in TypeScript see the types: ${moduleResolution}, ${files.join(' and ')}`, () => {
-      for (const file of files) writeFileSync(join(folder, file), typed + createUseOfEveryValue());
+      for (const file of files)
+        writeFileSync(join(folder, file), typedProgram + createUseOfEveryValue());
       const compilerOptions = {
         module,
         moduleResolution,

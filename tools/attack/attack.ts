@@ -10,7 +10,7 @@ export type Attack = {
 };
 
 export type Attempts = {
-  readonly chance: SeededRandom;
+  readonly random: SeededRandom;
   /** Records one attempt. @param description - names the request; equal responses are counted together, so they name no identifiers */
   record(attempt: { description: string; response: string; isDefended: boolean }): void;
   /** Records a precondition without which the attack would prove nothing. */
@@ -32,7 +32,7 @@ export type Outcome = {
 export async function runAttack(
   { item, name, run }: Attack,
   platforms: Platforms,
-  chance: SeededRandom,
+  random: SeededRandom,
 ): Promise<Outcome> {
   const responses = new Map<string, number>();
   const failures: string[] = [];
@@ -41,7 +41,7 @@ export async function runAttack(
   try {
     await run(
       {
-        chance,
+        random,
         record({ description, response, isDefended }) {
           attempts += 1;
           responses.set(response, (responses.get(response) ?? 0) + 1);

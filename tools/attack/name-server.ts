@@ -8,8 +8,8 @@ export type NameServer = {
   readonly address: string;
   /** From now on the name has these addresses; a name without an entry does not exist. */
   setAddresses(name: string, addresses: readonly string[]): void;
-  /** How many questions about the name were answered. */
-  countQuestions(name: string): number;
+  /** How many queries about the name were answered. */
+  countQueries(name: string): number;
   close(): Promise<void>;
 };
 
@@ -27,7 +27,7 @@ function readName(message: Buffer): { name: string; end: number } {
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }
 
-function bytesOf(address: string): Buffer {
+function encodeAddress(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   const { hostname } = new URL(`http://[${address}]`);
   const [head = '', tail] = hostname.slice(1, -1).split('::');
@@ -44,7 +44,7 @@ function bytesOf(address: string): Buffer {
 }
 
 /** An answer to an A or AAAA question, with a time to live of 0 s. */
-function answerTo(
+function buildAnswer(
   message: Buffer,
   end: number,
   knownAddresses: readonly string[] | undefined,
@@ -63,26 +63,26 @@ function answerTo(
     record.writeUInt16BE(type, 2);
     record.writeUInt16BE(1, 4);
     record.writeUInt16BE(typeBytes[type], 10);
-    return Buffer.concat([record, bytesOf(address)]);
+    return Buffer.concat([record, encodeAddress(address)]);
   });
   return Buffer.concat([header, question, ...records]);
 }
 
 export async function startNameServer(): Promise<NameServer> {
   const names = new Map<string, readonly string[]>();
-  const questions = new Map<string, number>();
+  const queries = new Map<string, number>();
   const socket = createSocket('udp4');
   socket.on('message', (message, { port, address }) => {
     const { name, end } = readName(message);
-    questions.set(name, (questions.get(name) ?? 0) + 1);
-    socket.send(answerTo(message, end, names.get(name)), port, address);
+    queries.set(name, (queries.get(name) ?? 0) + 1);
+    socket.send(buildAnswer(message, end, names.get(name)), port, address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return {
     address: `127.0.0.1:${socket.address().port}`,
     setAddresses: (name, addresses) => void names.set(name, addresses),
-    countQuestions: (name) => questions.get(name) ?? 0,
+    countQueries: (name) => queries.get(name) ?? 0,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
 }

@@ -25,9 +25,9 @@ import {
   type ServerProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import {
-  type Maker,
-  makeMaker,
-} from '../../packages/server/test/support/provisioning/test-device-maker.ts';
+  createManufacturer,
+  type Manufacturer,
+} from '../../packages/server/test/support/provisioning/test-manufacturer.ts';
 import { otpCodeAt } from '../../packages/server/test/support/test-users.ts';
 import { type CloseStack, createCloseStack } from '../bench/close-in-reverse-order.ts';
 import {
@@ -69,7 +69,7 @@ export type Production = {
   readonly privateServers: readonly CountingServer[];
   /** A webhook receiver that the operator has allowed, and that redirects to private services. */
   readonly redirector: CountingServer;
-  readonly manufacturer: Maker;
+  readonly manufacturer: Manufacturer;
   /** @throws Error if the platform refuses */
   create(
     token: string,
@@ -147,7 +147,7 @@ async function openProduction(closers: CloseStack): Promise<Production> {
   );
   const receiverCa = join(directory, 'receiver.pem');
   await writeFile(receiverCa, receiverCertificate.cert);
-  const manufacturer = await makeMaker('Terminals Ltd');
+  const manufacturer = await createManufacturer('Terminals Ltd');
   const manufacturerCa = join(directory, 'manufacturers.pem');
   await writeFile(manufacturerCa, manufacturer.certificate);
   const platform = closeLater(

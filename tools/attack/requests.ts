@@ -8,5 +8,5 @@ export const formBody = (fields: Record<string, string>): RequestOptions => ({
 });
 
 /** The seed of the run determines it. */
-export const newSerial = ({ chance }: { readonly chance: SeededRandom }): string =>
-  String(60_000_000 + chance.below(30_000_000));
+export const newSerial = ({ random }: { readonly random: SeededRandom }): string =>
+  String(60_000_000 + random.below(30_000_000));

@@ -1,5 +1,5 @@
 // Whole run: commands as users start them, each a process of its own.
-// A terminal of the kit at the demo platform: reached through the connector, paying, selling offline, by code.
+// A terminal of the SDK at the demo platform: it connects, pays, sells offline, and claims itself by a code.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

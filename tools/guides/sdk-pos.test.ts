@@ -1,4 +1,4 @@
-// The kit for points of sale with a simulated terminal, and the command that sells with it.
+// The SDK for points of sale with a simulated terminal, and the command that sells with it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -11,7 +11,7 @@ import {
   tlsTransport,
 } from '../../packages/server/test/support/browser/cookie-browser.ts';
 import { createPlatforms, type Production, type User } from '../attack/platforms.ts';
-import { openVisitor } from '../attack/visitor.ts';
+import { openSignInBrowser } from '../attack/sign-in-browser.ts';
 
 /** The libraries spell out the part of `fetch` that they use. */
 type Fetch = (address: string, options: object) => Promise<Response>;
@@ -56,14 +56,22 @@ describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
 
   /** From the link of the application to its callback, by the pages. */
   async function signInByPages(address: string): Promise<URL> {
-    const visitor = openVisitor(production);
+    const signInBrowser = openSignInBrowser(production);
     try {
-      const page = await follow(visitor.browser, await visitor.browser.visit(address), isShop);
-      const callback = await follow(visitor.browser, await visitor.enter(page, user), isShop);
+      const page = await follow(
+        signInBrowser.browser,
+        await signInBrowser.browser.visit(address),
+        isShop,
+      );
+      const callback = await follow(
+        signInBrowser.browser,
+        await signInBrowser.submitCredentials(page, user),
+        isShop,
+      );
       assert.ok(callback.location !== undefined, callback.text);
       return callback.location;
     } finally {
-      visitor.close();
+      signInBrowser.close();
     }
   }
 
@@ -168,10 +176,10 @@ describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
     const discovered = await oauth.discoveryRequest(issuer(), options);
     const server = await oauth.processDiscoveryResponse(issuer(), discovered);
     const client: oauth.Client = { client_id: clientId };
-    const askWith = (authentication: oauth.ClientAuth) =>
+    const requestToken = (authentication: oauth.ClientAuth) =>
       oauth.clientCredentialsGrantRequest(server, client, authentication, {}, options);
     for (const method of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
-      const answer = await askWith(method(clientSecret));
+      const answer = await requestToken(method(clientSecret));
       const { access_token: token } = await oauth.processClientCredentialsResponse(
         server,
         client,
@@ -184,7 +192,7 @@ describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
       assert.equal(claims.client_id, clientId);
       assert.equal((await fetchWithCa(request)).status, 200);
       await assert.rejects(
-        oauth.processClientCredentialsResponse(server, client, await askWith(method('wrong'))),
+        oauth.processClientCredentialsResponse(server, client, await requestToken(method('wrong'))),
         (error) =>
           (error instanceof oauth.ResponseBodyError && error.error === 'invalid_client') ||
           error instanceof oauth.WWWAuthenticateChallengeError,

@@ -6,7 +6,7 @@ import type { BuiltPackage, Source } from './build.ts';
 import { inlinedPackage } from './bundle.ts';
 import type { PackedFile } from './tarball.ts';
 
-/** The packages that are handed to others. */
+/** The packages that are published. */
 export const publishedPackages = [
   'contract',
   'nexo',
@@ -17,7 +17,7 @@ export const publishedPackages = [
 ] as const;
 
 const scope = '@switchyard/';
-/** Of Node 20.3 is the newest function that the packages use, `AbortSignal.any`. */
+/** `AbortSignal.any`, the newest function that the packages use, exists since Node 20.3. */
 const minimumNode = '>=20.3.0';
 
 type Manifest = {
@@ -40,7 +40,7 @@ function readManifest(name: string): Manifest {
   return JSON.parse(readFileSync(join(packageFolder(name), 'package.json'), 'utf8'));
 }
 
-/** Every package that one needs to run, itself left out. */
+/** All packages that a package needs at run time, without itself. */
 export function findDependencies(
   name: string,
   known: ReadonlySet<string> = new Set(),

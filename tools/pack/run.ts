@@ -1,4 +1,4 @@
-// Packs the packages that are handed to others, and prints their files and hashes.
+// Packs the published packages, and prints their files and hashes.
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,18 +1,18 @@
 // Item 5: a developer gets no application that sells, refunds or administers, by API or portal.
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer, isClientError } from '../describe.ts';
+import { describeResponse, isClientError } from '../describe-response.ts';
 import type { Organization, Production } from '../platforms.ts';
 import { formBody } from '../requests.ts';
-import { openVisitor } from '../visitor.ts';
+import { openSignInBrowser } from '../sign-in-browser.ts';
 
-const payingRoles = [
+const paymentRoles = [
   'Merchant',
   'MerchantReadOnly',
   'MerchantDeveloper',
   'PointOfSaleTerminal',
   'Device',
 ];
-const rolesBeyond = ['AcquirerAdministrator', 'Onboarding', 'PlatformOperator'];
+const managementRoles = ['AcquirerAdministrator', 'Onboarding', 'PlatformOperator'];
 
 type Answer = {
   readonly status: number;
@@ -45,21 +45,25 @@ function grantedPermissions(token: string | undefined): readonly string[] {
   return (JSON.parse(payload) as { permissions: readonly string[] }).permissions;
 }
 
-async function register(
+async function registerApplications(
   attempts: Attempts,
   production: Production,
   { realm, organizationId }: Organization,
-  { sendRequest, way, merchantId }: { sendRequest: SendRequest; way: string; merchantId: string },
+  {
+    sendRequest,
+    channel,
+    merchantId,
+  }: { sendRequest: SendRequest; channel: string; merchantId: string },
 ): Promise<void> {
   const applications = `/application-management/v1/user-domains/${realm}/applications`;
   const recordTokenAttempt = async (description: string, made: Answer) => {
     const credentials = made.body as unknown as Credentials;
     const { token, answer } = await tokenOf(production, realm, credentials);
     const isRefused = token === undefined && isClientError(answer.status) && made.status < 500;
-    const response = `${way}: ${describeAnswer(made)}, token: ${describeAnswer(answer)}`;
+    const response = `${channel}: ${describeResponse(made)}, token: ${describeResponse(answer)}`;
     attempts.record({ description, response, isDefended: isRefused });
   };
-  for (const role of [...payingRoles, ...rolesBeyond]) {
+  for (const role of [...paymentRoles, ...managementRoles]) {
     for (const entityId of [merchantId, organizationId]) {
       const applicationDraft = {
         name: 'Till',
@@ -79,7 +83,7 @@ async function register(
     // An application without rights that gets them later.
     const plain = await sendRequest('POST', applications, { name: 'Plain', entityId: merchantId });
     attempts.requireControl(
-      `the developer creates an application without roles (${way}): ${describeAnswer(plain)}`,
+      `the developer creates an application without roles (${channel}): ${describeResponse(plain)}`,
       plain.status === 201,
     );
     const { clientId, clientSecret } = plain.body as unknown as Credentials;
@@ -89,7 +93,7 @@ async function register(
     const { token, answer } = await tokenOf(production, realm, { clientId, clientSecret });
     attempts.record({
       description: `${role} added to an application: [${grantedPermissions(token)}]`,
-      response: `${way}: added role ${describeAnswer(changed)}, token: ${describeAnswer(answer)}`,
+      response: `${channel}: added role ${describeResponse(changed)}, token: ${describeResponse(answer)}`,
       isDefended:
         changed.status < 500 && answer.status < 500 && grantedPermissions(token).length === 0,
     });
@@ -97,27 +101,27 @@ async function register(
       ['POST', `${applicationPath}/approve`],
       ['POST', `${applicationPath}/secret`],
     ] as const) {
-      const tried = await sendRequest(method, path);
+      const response = await sendRequest(method, path);
       const after = await tokenOf(production, realm, {
         clientId,
-        clientSecret: String(tried.body?.['clientSecret'] ?? clientSecret),
+        clientSecret: String(response.body?.['clientSecret'] ?? clientSecret),
       });
       const granted = grantedPermissions(after.token);
       attempts.record({
         description: `${method} ${path} for ${role}: [${granted}]`,
-        response: `${way}: ${path.split('/').at(-1)} ${describeAnswer(tried)}`,
-        isDefended: tried.status < 500 && after.answer.status < 500 && granted.length === 0,
+        response: `${channel}: ${path.split('/').at(-1)} ${describeResponse(response)}`,
+        isDefended: response.status < 500 && after.answer.status < 500 && granted.length === 0,
       });
     }
   }
 }
 
 /** Takes the secret of the application of another user, which has rights to payments. */
-async function takeSecret(
+async function renewSecret(
   attempts: Attempts,
   production: Production,
   sendRequest: SendRequest,
-  way: string,
+  channel: string,
   merchantId: string,
 ) {
   const { victim, create } = production;
@@ -131,7 +135,7 @@ async function takeSecret(
   const answer = await sendRequest('POST', `${applications}/${made.clientId}/secret`);
   attempts.record({
     description: 'a new secret of an application that pays',
-    response: `${way}: secret of an enabled application ${describeAnswer(answer)}`,
+    response: `${channel}: secret of an enabled application ${describeResponse(answer)}`,
     isDefended: answer.status === 403,
   });
   const { token: ownToken } = await tokenOf(production, realm, made);
@@ -153,19 +157,23 @@ export const developerRightsAttack: Attack = {
     const token = await signIn(victim, developer);
     const byApi: SendRequest = (method, path, body) =>
       call(token, method, path, body === undefined ? {} : { body });
-    await register(attempts, production, victim, { sendRequest: byApi, way: 'API', merchantId });
-    await takeSecret(attempts, production, byApi, 'API', merchantId);
-    const visitor = openVisitor(production);
+    await registerApplications(attempts, production, victim, {
+      sendRequest: byApi,
+      channel: 'API',
+      merchantId,
+    });
+    await renewSecret(attempts, production, byApi, 'API', merchantId);
+    const signInBrowser = openSignInBrowser(production);
     try {
-      await visitor.signInAtPortal(victim, developer);
-      await register(attempts, production, victim, {
-        sendRequest: visitor.ask,
-        way: 'portal',
+      await signInBrowser.signInAtPortal(victim, developer);
+      await registerApplications(attempts, production, victim, {
+        sendRequest: signInBrowser.callFromPortal,
+        channel: 'portal',
         merchantId,
       });
-      await takeSecret(attempts, production, visitor.ask, 'portal', merchantId);
+      await renewSecret(attempts, production, signInBrowser.callFromPortal, 'portal', merchantId);
     } finally {
-      visitor.close();
+      signInBrowser.close();
     }
   },
 };

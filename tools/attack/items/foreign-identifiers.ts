@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import { createCertificateRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer, isClientError } from '../describe.ts';
+import { describeResponse, isClientError } from '../describe-response.ts';
 import type { Production } from '../platforms.ts';
 import { newSerial } from '../requests.ts';
 
@@ -17,7 +17,7 @@ type Operation = {
 };
 type Document = { readonly paths: Record<string, Record<string, Operation>> };
 type Bodies = Readonly<Record<string, unknown>>;
-type Trial = {
+type ForeignRequest = {
   readonly method: string;
   readonly path: string;
   readonly name: string;
@@ -92,7 +92,7 @@ async function createResources(
     }),
     headers: { 'content-type': 'application/jsonl' },
   });
-  attempts.requireControl(`the owner imports: ${describeAnswer(bulk)}`, bulk.status === 200);
+  attempts.requireControl(`the owner imports: ${describeResponse(bulk)}`, bulk.status === 200);
   return {
     organizationId,
     userDomainId,
@@ -154,17 +154,17 @@ const parametersOf = (template: string) =>
   [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 
 /** @returns the requests to try, and the number of paths with a parameter that has no identifier here */
-function trialsOf(
+function createRequests(
   { paths }: Document,
   ids: ResourceIds,
   bodies: Bodies,
-): { trials: Trial[]; skipped: number } {
+): { requests: ForeignRequest[]; skipped: number } {
   const values: ResourceIds = { ...ids, ...sharedValues };
   const included = Object.entries(paths).filter(([template]) => !isExcludedPath(template));
   const coveredPaths = included.filter(([template]) =>
     parametersOf(template).every((name) => values[name] !== undefined),
   );
-  const trials = coveredPaths.flatMap(([template, operations]) => {
+  const requests = coveredPaths.flatMap(([template, operations]) => {
     const hasParameters = template.includes('{');
     const path = template.replace(/\{(\w+)\}/g, (_whole, name) => values[name] ?? '');
     return Object.entries(operations)
@@ -176,21 +176,26 @@ function trialsOf(
         return { method: method.toUpperCase(), path, name: operationId, ...defined({ body }) };
       });
   });
-  return { trials, skipped: included.length - coveredPaths.length };
+  return { requests, skipped: included.length - coveredPaths.length };
 }
 
 /** The caller, its permission or its scope is refused. Another client error, such as 422, would not show a check of the owner. */
 const accessRefusals: readonly number[] = [401, 403, 404];
 
 /** A list without an identifier is the caller's own; a request with one must be refused. */
-function isRefused({ method }: Trial, status: number, url: string, foreign: readonly string[]) {
+function isRefused(
+  { method }: ForeignRequest,
+  status: number,
+  url: string,
+  foreign: readonly string[],
+) {
   const isNamed = foreign.some((id) => url.includes(id));
   if (!isNamed) return status < 500;
   // A route without the query parameter `organizationId` refuses it with 422.
   return accessRefusals.includes(status) || (method === 'GET' && isClientError(status));
 }
 
-async function tryEach(
+async function sendRequests(
   attempts: Attempts,
   production: Production,
   ids: ResourceIds,
@@ -198,7 +203,7 @@ async function tryEach(
   const { attacker, call, createUser, signIn, victim } = production;
   const administrator = await signIn(attacker, await createUser(attacker, 'org_admin'));
   const document: Document = (await call(undefined, 'GET', '/openapi.json')).body;
-  const { trials, skipped } = trialsOf(document, ids, await createBodies(ids));
+  const { requests, skipped } = createRequests(document, ids, await createBodies(ids));
   attempts.requireControl(
     `${pathsWithoutIdentifier} paths have no identifier in this attack: ${skipped}`,
     skipped === pathsWithoutIdentifier,
@@ -212,8 +217,8 @@ async function tryEach(
     ['an administrator', administrator],
     ['no caller', undefined],
   ] as const;
-  for (const trial of trials) {
-    const { method, path, name, body } = trial;
+  for (const request of requests) {
+    const { method, path, name, body } = request;
     const ownListPath = `${path}?organizationId=${victim.organizationId}`;
     for (const [caller, token] of callers) {
       for (const url of [path, ownListPath]) {
@@ -224,11 +229,11 @@ async function tryEach(
         );
         attempts.record({
           description: `${caller}, ${method} ${url} (${name})${leaked === undefined ? '' : ` tells ${leaked}`}`,
-          response: `${method}: ${describeAnswer(answer)}`.replace(
+          response: `${method}: ${describeResponse(answer)}`.replace(
             /^GET: 200.*/,
             'GET: 200 own list',
           ),
-          isDefended: isRefused(trial, answer.status, url, foreign) && leaked === undefined,
+          isDefended: isRefused(request, answer.status, url, foreign) && leaked === undefined,
         });
       }
     }
@@ -242,7 +247,7 @@ export const foreignIdentifiersAttack: Attack = {
     const production = await platforms.production();
     const { call, victim } = production;
     const ids = await createResources(attempts, production);
-    await tryEach(attempts, production, ids);
+    await sendRequests(attempts, production, ids);
     const domain = `user-domains/${ids['userDomainId']}`;
     const resourcePaths = [
       `${base}/merchants/${ids['merchantId']}`,

@@ -9,14 +9,14 @@ import {
   createPkce,
 } from '../../../packages/server/test/support/browser/sign-in-without-pages.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer, isClientError } from '../describe.ts';
+import { describeResponse, isClientError } from '../describe-response.ts';
 import type { Production, User } from '../platforms.ts';
 import { recordRefusedStart } from '../refused-start.ts';
 import { formBody } from '../requests.ts';
-import { openVisitor, type Visitor } from '../visitor.ts';
+import { openSignInBrowser, type SignInBrowser } from '../sign-in-browser.ts';
 
 const redirectUri = 'https://shop.example/callback';
-const wrongPasswords = 24;
+const wrongPasswordCount = 24;
 
 const hstsPattern = /^strict-transport-security: max-age=\d{7}/im;
 
@@ -25,7 +25,7 @@ async function retryVerifier(
   attempts: Attempts,
   production: Production,
   user: User,
-  visitor: Visitor,
+  signInBrowser: SignInBrowser,
 ): Promise<void> {
   const { victim, create, call } = production;
   const { realm, token } = victim;
@@ -41,8 +41,8 @@ async function retryVerifier(
     },
   );
   const tokens = `/oauth2/v1/${realm}/token`;
-  const { browser } = visitor;
-  const codeFor = async (challenge: object) => {
+  const { browser } = signInBrowser;
+  const requestCode = async (challenge: object) => {
     const parameters = {
       client_id: clientId,
       redirect_uri: redirectUri,
@@ -53,7 +53,11 @@ async function retryVerifier(
     const address = authorizationUrl(`/oauth2/v1/${realm}/auth`, parameters);
     let page = await follow(browser, await browser.visit(address), isApplication);
     if (page.location === undefined) {
-      page = await follow(browser, await visitor.enter(page, user), isApplication);
+      page = await follow(
+        browser,
+        await signInBrowser.submitCredentials(page, user),
+        isApplication,
+      );
     }
     return String(page.location?.searchParams.get('code'));
   };
@@ -72,14 +76,14 @@ async function retryVerifier(
     );
   const control = createPkce();
   const { verifier: first, ...firstChallenge } = control;
-  const good = await redeem(await codeFor(firstChallenge), first);
+  const good = await redeem(await requestCode(firstChallenge), first);
   attempts.requireControl(
     `a code with its verifier gets tokens: ${good.status}`,
     good.status === 200,
   );
   for (let count = 0; count < 5; count += 1) {
     const { verifier, ...challenge } = createPkce();
-    const code = await codeFor(challenge);
+    const code = await requestCode(challenge);
     const wrong = [
       createPkce().verifier,
       `${verifier.slice(0, -1)}${verifier.endsWith('A') ? 'B' : 'A'}`,
@@ -90,7 +94,7 @@ async function retryVerifier(
     const after = await redeem(code, verifier);
     attempts.record({
       description: `verifier guess ${count}`,
-      response: `wrong verifier ${describeAnswer(guessed)}, then the right one ${describeAnswer(after)}`,
+      response: `wrong verifier ${describeResponse(guessed)}, then the right one ${describeResponse(after)}`,
       isDefended: guessed.status === 400 && after.status === 400,
     });
   }
@@ -142,13 +146,13 @@ async function lockOutKnownUser(
   attempts: Attempts,
   production: Production,
   user: User,
-  [known, unknownBrowser]: readonly [Visitor, Visitor],
+  [knownBrowser, unknownBrowser]: readonly [SignInBrowser, SignInBrowser],
 ): Promise<void> {
   const { call, victim } = production;
   const { realm } = victim;
-  await known.signInAtPortal(victim, user);
-  await known.ask('POST', '/portal/sign-out');
-  for (let count = 0; count < wrongPasswords; count += 1) {
+  await knownBrowser.signInAtPortal(victim, user);
+  await knownBrowser.callFromPortal('POST', '/portal/sign-out');
+  for (let count = 0; count < wrongPasswordCount; count += 1) {
     const answer = await call(
       undefined,
       'POST',
@@ -160,18 +164,18 @@ async function lockOutKnownUser(
         password: `wrong ${count}`,
       }),
     );
-    const response = `wrong password: ${describeAnswer(answer)}`;
+    const response = `wrong password: ${describeResponse(answer)}`;
     const isDefended = isClientError(answer.status);
     attempts.record({ description: `wrong password ${count}`, response, isDefended });
   }
-  const enterPassword = async (visitor: Visitor) => {
-    const { browser } = visitor;
+  const enterPassword = async (signInBrowser: SignInBrowser) => {
+    const { browser } = signInBrowser;
     const page = await follow(browser, await browser.visit(`/portal/sign-in?domain=${realm}`));
-    return visitor.enter(page, user);
+    return signInBrowser.submitCredentials(page, user);
   };
-  const accepted = await enterPassword(known);
+  const accepted = await enterPassword(knownBrowser);
   attempts.record({
-    description: `the user signs in where it is known, after ${wrongPasswords} wrong passwords from elsewhere`,
+    description: `the user signs in where it is known, after ${wrongPasswordCount} wrong passwords from elsewhere`,
     response: `known browser: ${accepted.status}`,
     isDefended: accepted.status === 303,
   });
@@ -189,18 +193,18 @@ export const hardeningAttack: Attack = {
   async run(attempts, platforms) {
     const production = await platforms.production();
     const user = await production.createUser(production.victim, 'org_custcare');
-    const visitors = [
-      openVisitor(production),
-      openVisitor(production),
-      openVisitor(production),
+    const browsers = [
+      openSignInBrowser(production),
+      openSignInBrowser(production),
+      openSignInBrowser(production),
     ] as const;
-    const [guesser, known, unknownBrowser] = visitors;
+    const [guessingBrowser, knownBrowser, unknownBrowser] = browsers;
     try {
       await readHsts(attempts, production);
-      await retryVerifier(attempts, production, user, guesser);
-      await lockOutKnownUser(attempts, production, user, [known, unknownBrowser]);
+      await retryVerifier(attempts, production, user, guessingBrowser);
+      await lockOutKnownUser(attempts, production, user, [knownBrowser, unknownBrowser]);
     } finally {
-      for (const visitor of visitors) visitor.close();
+      for (const signInBrowser of browsers) signInBrowser.close();
     }
   },
 };

@@ -1,7 +1,7 @@
 // Item 1: addresses that a tenant sets must not lead the platform to private services.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Attack, Attempts } from '../attack.ts';
-import { isClientError } from '../describe.ts';
+import { isClientError } from '../describe-response.ts';
 import type { Organization, Production } from '../platforms.ts';
 
 /** Forms in which programs read private, loopback and link-local addresses. */
@@ -107,7 +107,7 @@ async function saveEachForm(attempts: Attempts, production: Production): Promise
   const { attacker, privateServers } = production;
   for (const target of targets) {
     for (const host of privateHosts) {
-      const address = { host, port: attempts.chance.pick(privateServers).port };
+      const address = { host, port: attempts.random.pick(privateServers).port };
       const { status, response } = await target.save(production, attacker, address);
       const description = `${target.name} to ${host}:${address.port}`;
       attempts.record({
@@ -148,7 +148,7 @@ async function saveEachName(attempts: Attempts, production: Production): Promise
   }
   attempts.requireControl(
     'the platform asked the name server of the attack',
-    nameServer.countQuestions('private-0.attacker.example') > 0,
+    nameServer.countQueries('private-0.attacker.example') > 0,
   );
 }
 
@@ -166,14 +166,14 @@ async function rebindNames(attempts: Attempts, production: Production): Promise<
     });
     attempts.requireControl(`${target.name} to a public name is saved: ${response}`, status < 300);
     nameServer.setAddresses(host, ['127.0.0.1']);
-    const questions = nameServer.countQuestions(host);
+    const queries = nameServer.countQueries(host);
     const connections = privateServer.countConnections();
     await target.connect?.(production, attacker, id);
     const endMs = Date.now() + connectLimitMs;
-    while (nameServer.countQuestions(host) < questions + 2 && Date.now() < endMs) await pause(50);
+    while (nameServer.countQueries(host) < queries + 2 && Date.now() < endMs) await pause(50);
     attempts.requireControl(
       `the platform looked the name up again to connect (${target.name})`,
-      nameServer.countQuestions(host) > questions,
+      nameServer.countQueries(host) > queries,
     );
     await pause(500);
     const isDefended = privateServer.countConnections() === connections;
@@ -232,12 +232,12 @@ async function connectWithoutApproval(attempts: Attempts, production: Production
     isDefended: isPending,
   });
   const linkPath = `${links}/${link?.acquirerLinkId}`;
-  const ways: [string, string, object][] = [
+  const approvalRequests: [string, string, object][] = [
     ['POST', `${approvals}/${link?.acquirerLinkId}/approve`, { host: publicAddress, port: 22 }],
     ['PUT', linkPath, { ...body, approval: 'Approved' }],
     ['PUT', linkPath, { ...body, status: 'Enabled' }],
   ];
-  for (const [method, path, sent] of ways) {
+  for (const [method, path, sent] of approvalRequests) {
     const headers = { 'if-match': '*' };
     const answer = await call(attacker.token, method, path, { body: sent, headers });
     const isDefended = answer.status < 500 && answer.body?.approval !== 'Approved';

@@ -13,11 +13,11 @@ import type { Production } from '../platforms.ts';
 
 const halfSentLimitMs = 15_000;
 /** For a busy machine, and for the interval at which the server checks its connections. */
-const slackMs = 6_000;
+const toleranceMs = 6_000;
 
-type Way = { readonly path: string; readonly type: string; readonly hasToken: boolean };
+type RequestTarget = { readonly path: string; readonly type: string; readonly hasToken: boolean };
 
-const waysOf = (realm: string): readonly Way[] => [
+const targetsOf = (realm: string): readonly RequestTarget[] => [
   { path: '/provisioning/v2/bulk?bulkId=attack', type: 'application/jsonl', hasToken: true },
   { path: '/provisioning/v2/bulk?bulkId=attack', type: 'text/csv', hasToken: true },
   { path: '/provisioning/v2/bulk?bulkId=attack', type: 'image/png', hasToken: true },
@@ -34,7 +34,7 @@ const waysOf = (realm: string): readonly Way[] => [
   { path: '/nothing', type: 'application/json', hasToken: false },
 ];
 
-async function dial({ platform }: Production): Promise<TLSSocket> {
+async function openConnection({ platform }: Production): Promise<TLSSocket> {
   const ca = readFileSync(platform.caFile, 'utf8');
   const { hostname, port } = new URL(platform.baseUrl);
   const socket = connect({ host: hostname, port: Number(port), ca, servername: 'localhost' });
@@ -45,7 +45,7 @@ async function dial({ platform }: Production): Promise<TLSSocket> {
 
 function headOf(
   { platform, attacker }: Production,
-  { path, type, hasToken }: Way,
+  { path, type, hasToken }: RequestTarget,
   length: string,
 ): string {
   const lines = [
@@ -58,20 +58,20 @@ function headOf(
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-async function floodAfterResponse(attempts: Attempts, production: Production): Promise<void> {
-  for (const way of waysOf(production.attacker.realm)) {
+async function sendEndlessBodies(attempts: Attempts, production: Production): Promise<void> {
+  for (const target of targetsOf(production.attacker.realm)) {
     for (const length of ['Transfer-Encoding: chunked', `Content-Length: ${2 ** 40}`]) {
-      const socket = await dial(production);
+      const socket = await openConnection(production);
       let text = '';
       socket.on('data', (chunk) => {
         text += chunk;
       });
-      socket.write(headOf(production, way, length));
+      socket.write(headOf(production, target, length));
       if (length.startsWith('Transfer')) socket.write('10000000000\r\n');
       const { acceptedBytes, isClosedByServer } = await sendEndlessBody(socket);
       const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 'no response';
       attempts.record({
-        description: `${way.path} (${way.type}, ${length}): ${acceptedBytes} bytes`,
+        description: `${target.path} (${target.type}, ${length}): ${acceptedBytes} bytes`,
         response: `endless body: ${status}, then ${isClosedByServer ? 'closed' : 'still open'}`,
         isDefended: isClosedByServer && acceptedBytes < maxAcceptedBytes,
       });
@@ -80,36 +80,54 @@ async function floodAfterResponse(attempts: Attempts, production: Production): P
 }
 
 /** Each client stops in the header, in the body or before the request, or sends one byte each second. */
-async function sendHalf(attempts: Attempts, production: Production): Promise<void> {
-  const ways = waysOf(production.attacker.realm);
-  const whole = ways.map((way) => headOf(production, way, 'Content-Length: 1000'));
+async function sendHalfRequests(attempts: Attempts, production: Production): Promise<void> {
+  const targets = targetsOf(production.attacker.realm);
+  const completeHeaders = targets.map((target) =>
+    headOf(production, target, 'Content-Length: 1000'),
+  );
   const starts = [
-    ...whole.map((head) => ({
+    ...completeHeaders.map((head) => ({
       kind: 'half a header',
       bytes: head.slice(0, -10),
-      isDripping: false,
+      sendsByteByByte: false,
     })),
-    ...whole.map((head) => ({ kind: 'half a body', bytes: `${head}{"name":`, isDripping: false })),
-    ...whole.map((head) => ({ kind: 'a body byte by byte', bytes: head, isDripping: true })),
-    { kind: 'a header byte by byte', bytes: 'GET / HTTP/1.1\r\nHost: local', isDripping: true },
-    { kind: 'nothing', bytes: '', isDripping: false },
+    ...completeHeaders.map((head) => ({
+      kind: 'half a body',
+      bytes: `${head}{"name":`,
+      sendsByteByByte: false,
+    })),
+    ...completeHeaders.map((head) => ({
+      kind: 'a body byte by byte',
+      bytes: head,
+      sendsByteByByte: true,
+    })),
+    {
+      kind: 'a header byte by byte',
+      bytes: 'GET / HTTP/1.1\r\nHost: local',
+      sendsByteByByte: true,
+    },
+    { kind: 'nothing', bytes: '', sendsByteByByte: false },
   ];
   await Promise.all(
-    starts.map(async ({ kind, bytes, isDripping }) => {
-      const socket = await dial(production);
+    starts.map(async ({ kind, bytes, sendsByteByByte }) => {
+      const socket = await openConnection(production);
       const beganMs = performance.now();
       let isOpen = true;
       const end = waitForSocketClose(socket.resume()).then(() => {
         isOpen = false;
       });
       socket.write(bytes);
-      while (isDripping && isOpen && performance.now() - beganMs < halfSentLimitMs + slackMs) {
+      while (
+        sendsByteByByte &&
+        isOpen &&
+        performance.now() - beganMs < halfSentLimitMs + toleranceMs
+      ) {
         socket.write('x');
         await Promise.race([pause(1_000), end]);
       }
-      await Promise.race([pause(halfSentLimitMs + slackMs), end]);
+      await Promise.race([pause(halfSentLimitMs + toleranceMs), end]);
       const seconds = Math.round((performance.now() - beganMs) / 1000);
-      const isDefended = !isOpen && seconds * 1000 <= halfSentLimitMs + slackMs;
+      const isDefended = !isOpen && seconds * 1000 <= halfSentLimitMs + toleranceMs;
       socket.destroy();
       const response = `${kind}: ${isOpen ? 'still open' : 'closed'}`;
       attempts.record({
@@ -126,7 +144,7 @@ export const requestBodiesAttack: Attack = {
   name: 'bodies after the response, half-sent requests',
   async run(attempts, platforms) {
     const production = await platforms.production();
-    await floodAfterResponse(attempts, production);
-    await sendHalf(attempts, production);
+    await sendEndlessBodies(attempts, production);
+    await sendHalfRequests(attempts, production);
   },
 };

@@ -1,17 +1,17 @@
 // Item 2: serial numbers of other organisations can be neither blocked, nor learned, nor claimed.
 
 import { formatTsn } from '@switchyard/contract';
-import { makeMaker } from '../../../packages/server/test/support/provisioning/test-device-maker.ts';
 import { createCertificateRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
+import { createManufacturer } from '../../../packages/server/test/support/provisioning/test-manufacturer.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { comparable, describeAnswer, isClientError } from '../describe.ts';
+import { describeResponse, isClientError, toComparableText } from '../describe-response.ts';
 import type { Organization, Production } from '../platforms.ts';
 import { newSerial } from '../requests.ts';
 
 const devices = '/provisioning/v2/physical-devices';
 const model = { make: 'AXIUM', model: 'DX8000', family: 'axium' };
-const serialsOfRollOut = 20;
-const guesses = 60;
+const serialCount = 20;
+const guessCount = 60;
 const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 const displayedCode = 'K7QM-2F9X';
 
@@ -49,8 +49,8 @@ async function certify(
   return { cert, key };
 }
 
-function guessedCode({ chance }: Attempts): string {
-  const letters = Array.from({ length: 8 }, () => chance.pick([...codeAlphabet]));
+function guessedCode({ random }: Attempts): string {
+  const letters = Array.from({ length: 8 }, () => random.pick([...codeAlphabet]));
   return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`;
 }
 
@@ -58,18 +58,18 @@ function guessedCode({ chance }: Attempts): string {
 async function registerSerialsOfOthers(attempts: Attempts, production: Production): Promise<void> {
   const { attacker, victim } = production;
   const first = Number(newSerial(attempts));
-  for (let index = 0; index < serialsOfRollOut; index += 1) {
+  for (let index = 0; index < serialCount; index += 1) {
     const serialNumber = String(first + index);
     const isFirst = index % 2 === 0;
     const [one, two] = isFirst ? [attacker, victim] : [victim, attacker];
     await register(production, one, serialNumber);
     const answer = await register(production, two, serialNumber);
-    const response = `registering a serial of another organisation: ${describeAnswer(answer)}`;
+    const response = `registering a serial of another organisation: ${describeResponse(answer)}`;
     attempts.record({ description: serialNumber, response, isDefended: answer.status === 201 });
     if (isFirst) continue;
     const free = newSerial(attempts);
     const other = await register(production, attacker, free);
-    const isSame = comparable(answer, serialNumber) === comparable(other, free);
+    const isSame = toComparableText(answer, serialNumber) === toComparableText(other, free);
     attempts.record({
       description: `${serialNumber} and the free ${free}`,
       response: `taken and free serial: ${isSame ? 'same response' : 'different responses'}`,
@@ -78,7 +78,7 @@ async function registerSerialsOfOthers(attempts: Attempts, production: Productio
   }
 }
 
-async function readTaken(attempts: Attempts, production: Production): Promise<void> {
+async function readForeignSerial(attempts: Attempts, production: Production): Promise<void> {
   const { attacker, victim, call, create } = production;
   const serialNumber = newSerial(attempts);
   const { body } = await register(production, victim, serialNumber);
@@ -92,7 +92,7 @@ async function readTaken(attempts: Attempts, production: Production): Promise<vo
   for (const path of paths) {
     const answer = await call(attacker.token, 'GET', path);
     const isDefended = !answer.text.includes(serialNumber);
-    const response = `reading serials of others: ${describeAnswer(answer)}`;
+    const response = `reading serials of others: ${describeResponse(answer)}`;
     attempts.record({ description: path, response, isDefended });
   }
   const { items } = await create(victim.token, `${devices}?limit=200`, undefined, 'GET');
@@ -102,7 +102,7 @@ async function readTaken(attempts: Attempts, production: Production): Promise<vo
   attempts.requireControl('the victim reads its own serial', isSeen);
 }
 
-async function importTaken(attempts: Attempts, production: Production): Promise<void> {
+async function importForeignSerial(attempts: Attempts, production: Production): Promise<void> {
   const { attacker, victim, call } = production;
   const [taken, free] = [newSerial(attempts), newSerial(attempts)];
   await register(production, victim, taken);
@@ -114,7 +114,7 @@ async function importTaken(attempts: Attempts, production: Production): Promise<
       raw: JSON.stringify(line),
       headers: { 'content-type': 'application/jsonl' },
     });
-    answers.push(comparable(answer, serialNumber, bulkId));
+    answers.push(toComparableText(answer, serialNumber, bulkId));
   }
   const isSame = answers[0] === answers[1];
   const response = `importing a taken and a free serial: ${isSame ? 'same' : 'different'} responses`;
@@ -135,23 +135,23 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
   const foreign = await enterCode(production, attacker, own.physicalDeviceId, displayedCode);
   attempts.record({
     description: 'the right code at the device of the victim',
-    response: `code at a foreign device: ${describeAnswer(foreign)}`,
+    response: `code at a foreign device: ${describeResponse(foreign)}`,
     isDefended: foreign.status === 404,
   });
   const copied = await enterCode(production, attacker, copy.physicalDeviceId, displayedCode);
   attempts.record({
     description: 'the right code, read from the display, at a copy of the device',
-    response: `copied code: ${describeAnswer(copied)}`,
+    response: `copied code: ${describeResponse(copied)}`,
     isDefended: copied.status === 422,
   });
-  for (let count = 0; count < guesses; count += 1) {
+  for (let count = 0; count < guessCount; count += 1) {
     const answer = await enterCode(
       production,
       attacker,
       copy.physicalDeviceId,
       guessedCode(attempts),
     );
-    const response = `guessed code: ${describeAnswer(answer)}`;
+    const response = `guessed code: ${describeResponse(answer)}`;
     attempts.record({
       description: `guess ${count}`,
       response,
@@ -169,12 +169,12 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
   const claimStatus = await statusOf(attacker, copy.physicalDeviceId);
   attempts.record({
     description: 'the certificate of the victim, registered by the attacker',
-    response: `replayed certificate: ${describeAnswer(made)}, then ${claimStatus}`,
+    response: `replayed certificate: ${describeResponse(made)}, then ${claimStatus}`,
     isDefended: claimStatus === 'Unclaimed',
   });
   const entered = await enterCode(production, victim, own.physicalDeviceId, displayedCode);
   attempts.requireControl(
-    `the victim claims its terminal after the attack: ${describeAnswer(entered)}`,
+    `the victim claims its terminal after the attack: ${describeResponse(entered)}`,
     entered.body?.claimStatus === 'Claimed',
   );
 }
@@ -191,7 +191,7 @@ async function exhaustCode(attempts: Attempts, production: Production): Promise<
   const answer = await enterCode(production, attacker, body.physicalDeviceId, displayedCode);
   attempts.record({
     description: 'the right code after five wrong ones',
-    response: `code after five wrong ones: ${describeAnswer(answer)}`,
+    response: `code after five wrong ones: ${describeResponse(answer)}`,
     isDefended: answer.status === 422,
   });
 }
@@ -205,16 +205,16 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
   const imitation = await certify(production, attacker, copy.physicalDeviceId);
   await sendClaim(production, imitation, { claimCode: displayedCode });
   await enterCode(production, attacker, copy.physicalDeviceId, displayedCode);
-  const forger = await makeMaker('Terminals Ltd');
-  const forged = await sendClaim(production, await forger.terminal(subject), {
+  const forger = await createManufacturer('Terminals Ltd');
+  const forged = await sendClaim(production, await forger.issueCertificate(subject), {
     userDomain: attacker.realm,
   });
   attempts.record({
     description: 'a certificate of an authority that only has the name of the manufacturer',
-    response: `forged manufacturer: ${describeAnswer(forged)}`,
+    response: `forged manufacturer: ${describeResponse(forged)}`,
     isDefended: forged.status === 401,
   });
-  const terminal = await manufacturer.terminal(subject);
+  const terminal = await manufacturer.issueCertificate(subject);
   const copied = await production.call(
     attacker.token,
     'POST',
@@ -223,7 +223,7 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
   );
   const real = await sendClaim(production, terminal, { userDomain: victim.realm });
   attempts.requireControl(
-    `the terminal proves itself by the certificate of its manufacturer: ${describeAnswer(real)}`,
+    `the terminal proves itself by the certificate of its manufacturer: ${describeResponse(real)}`,
     real.body?.claimStatus === 'Claimed',
   );
   const status = async ({ token }: Organization, id: string) =>
@@ -234,7 +234,7 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
   ];
   attempts.record({
     description: 'the certificate of the manufacturer, registered by the attacker first',
-    response: `copied certificate of the manufacturer: ${describeAnswer(copied)}, then ${after[1]}`,
+    response: `copied certificate of the manufacturer: ${describeResponse(copied)}, then ${after[1]}`,
     isDefended: after[1] === 'Unclaimed',
   });
   attempts.record({
@@ -248,7 +248,7 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
   api.close();
   attempts.record({
     description: 'a connection of the imitation in production',
-    response: `imitated terminal: ${describeAnswer(lookup)}`,
+    response: `imitated terminal: ${describeResponse(lookup)}`,
     isDefended: lookup.status === 403,
   });
 }
@@ -259,8 +259,8 @@ export const serialNumbersAttack: Attack = {
   async run(attempts, platforms) {
     const production = await platforms.production();
     await registerSerialsOfOthers(attempts, production);
-    await readTaken(attempts, production);
-    await importTaken(attempts, production);
+    await readForeignSerial(attempts, production);
+    await importForeignSerial(attempts, production);
     await claimForeignTerminal(attempts, production);
     await exhaustCode(attempts, production);
     await useCertificates(attempts, production);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { until } from '../../../packages/server/test/support/wait-for-result.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer } from '../describe.ts';
+import { describeResponse } from '../describe-response.ts';
 import type { Production } from '../platforms.ts';
 
 const signUps = '/onboarding/v1/sign-ups';
@@ -66,7 +66,7 @@ async function sendLinks(
       const { status, body } = await client.call('POST', signUps, {
         body: inputOf({ email, [field]: name }),
       });
-      const answer = describeAnswer({ status, body });
+      const answer = describeResponse({ status, body });
       if (status >= 400) {
         const isDefended = status === 422;
         attempts.record({
@@ -103,7 +103,7 @@ async function sendManySignUps(
   for (let count = 0; count < 12; count += 1) {
     const email = forms[count % forms.length];
     const { status, body } = await oneRecipient.call('POST', signUps, { body: inputOf({ email }) });
-    const response = `one recipient: ${describeAnswer({ status, body })}`;
+    const response = `one recipient: ${describeResponse({ status, body })}`;
     attempts.record({
       description: `sign-up ${count}`,
       response,
@@ -118,7 +118,7 @@ async function sendManySignUps(
     const headers = { 'x-forwarded-for': `198.51.100.${count % 250}` };
     const { status, body } = await oneAddress.call('POST', signUps, { headers, body: inputOf({}) });
     accepted += status === 202 ? 1 : 0;
-    const response = `one address: ${describeAnswer({ status, body })}`;
+    const response = `one address: ${describeResponse({ status, body })}`;
     attempts.record({
       description: `sign-up ${count}`,
       response,

@@ -1,7 +1,7 @@
 // Item 8: no card number in names, labels and addresses, and no SVG under another type.
 import { createPan } from '../../../packages/server/test/support/card-data/card-data-encodings.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer } from '../describe.ts';
+import { describeResponse } from '../describe-response.ts';
 import type { Production } from '../platforms.ts';
 
 const base = '/provisioning/v2';
@@ -95,7 +95,7 @@ async function storeCardNumbers(attempts: Attempts, { attacker, call, create }: 
         const isRefused = answer.status === 422 && answer.body?.code === 'field_invalid';
         attempts.record({
           description: `${description} ${text.replace(/\d(?=\d{4})/g, '*')}`,
-          response: `card number: ${describeAnswer(answer)}`,
+          response: `card number: ${describeResponse(answer)}`,
           isDefended: isRefused && !containsPan(answer.text, pan),
         });
       }
@@ -139,7 +139,7 @@ async function declareLogos(attempts: Attempts, { attacker, call }: Production):
       const logo = { mediaType, data: bytes.toString('base64') };
       const body = { name: 'Logo', domain: 'Printing', logo };
       const answer = await call(attacker.token, 'POST', '/service-catalog/v1/services', { body });
-      const response = `logo: ${describeAnswer(answer)}`;
+      const response = `logo: ${describeResponse(answer)}`;
       attempts.record({
         description: `${name} as ${mediaType}`,
         response,

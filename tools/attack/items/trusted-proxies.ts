@@ -4,25 +4,25 @@ import { request } from 'node:http';
 import { text as readAll } from 'node:stream/consumers';
 import { createCertificateRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
-import { describeAnswer } from '../describe.ts';
+import { describeResponse } from '../describe-response.ts';
 import type { Production } from '../platforms.ts';
 import { recordRefusedStart } from '../refused-start.ts';
 import { newSerial } from '../requests.ts';
 
 const credentials = '/oauth2-mtls/v1/merchants-credentials';
 const proxy = '127.0.0.5';
-/** Each accepted form; the proxy of the attack, 127.0.0.5, belongs to some of them. */
-const acceptedForms = [
-  { form: proxy, trusts: true },
-  { form: `${proxy}/32`, trusts: true },
-  { form: '127.0.0.4/31', trusts: true },
-  { form: `10.0.0.0/8, ${proxy} ::1`, trusts: true },
-  { form: '10.0.0.0/8', trusts: false },
-  { form: '203.0.113.7', trusts: false },
-  { form: 'fd00::/8', trusts: false },
-  { form: '2001:db8::7/128', trusts: false },
+/** Each accepted range; the proxy of the attack, 127.0.0.5, belongs to some of them. */
+const acceptedRanges = [
+  { range: proxy, includesProxy: true },
+  { range: `${proxy}/32`, includesProxy: true },
+  { range: '127.0.0.4/31', includesProxy: true },
+  { range: `10.0.0.0/8, ${proxy} ::1`, includesProxy: true },
+  { range: '10.0.0.0/8', includesProxy: false },
+  { range: '203.0.113.7', includesProxy: false },
+  { range: 'fd00::/8', includesProxy: false },
+  { range: '2001:db8::7/128', includesProxy: false },
 ];
-const outsiders = ['127.0.0.1', '127.0.0.3', '127.0.0.6', '127.0.1.5'];
+const untrustedAddresses = ['127.0.0.1', '127.0.0.3', '127.0.0.6', '127.0.1.5'];
 const wideRanges = [
   '0.0.0.0/0',
   '0.0.0.0/1,128.0.0.0/1',
@@ -86,17 +86,17 @@ async function victimCertificate(
   return new X509Certificate(cert).raw.toString('base64');
 }
 
-async function forgeBehindEachForm(attempts: Attempts, production: Production, cert: string) {
+async function forgeHeaderForEachRange(attempts: Attempts, production: Production, cert: string) {
   const forged = { 'client-cert': `:${cert}:` };
-  for (const { form, trusts } of acceptedForms) {
+  for (const { range, includesProxy } of acceptedRanges) {
     const node = await production.platform.startProcess({
       SWITCHYARD_TLS: 'off',
-      SWITCHYARD_TRUST_PROXY: form,
+      SWITCHYARD_TRUST_PROXY: range,
     });
     try {
-      if (node.ended !== undefined) throw new Error(`${form}: ${node.ended.stderr}`);
+      if (node.ended !== undefined) throw new Error(`${range}: ${node.ended.stderr}`);
       const port = node.devicePort;
-      for (const from of outsiders) {
+      for (const from of untrustedAddresses) {
         const spoofed = [
           {},
           { 'x-forwarded-for': proxy },
@@ -107,15 +107,15 @@ async function forgeBehindEachForm(attempts: Attempts, production: Production, c
         ];
         for (const headers of spoofed) {
           const answer = await sendRequest({ port, from, headers: { ...forged, ...headers } });
-          const response = `forged Client-Cert: ${describeAnswer(answer)}`;
-          const description = `${form} from ${from} with ${Object.keys(headers)}`;
+          const response = `forged Client-Cert: ${describeResponse(answer)}`;
+          const description = `${range} from ${from} with ${Object.keys(headers)}`;
           attempts.record({ description, response, isDefended: answer.status === 401 });
         }
       }
-      if (!trusts) continue;
+      if (!includesProxy) continue;
       const answer = await sendRequest({ port, from: proxy, headers: forged });
       attempts.requireControl(
-        `the proxy of ${form} may set Client-Cert: ${describeAnswer(answer)}`,
+        `the proxy of ${range} may set Client-Cert: ${describeResponse(answer)}`,
         answer.status !== 401 && answer.status < 500,
       );
     } finally {
@@ -125,14 +125,14 @@ async function forgeBehindEachForm(attempts: Attempts, production: Production, c
 }
 
 /** The listener with TLS and without a proxy. */
-async function forgeAtTls(attempts: Attempts, { platform }: Production, cert: string) {
+async function forgeHeaderOverTls(attempts: Attempts, { platform }: Production, cert: string) {
   const { security, api } = platform.asDevice({ cert: '', key: '' });
   for (const headers of [
     { 'client-cert': `:${cert}:` },
     { 'client-cert': `:${cert}:`, 'x-forwarded-for': '127.0.0.1' },
   ]) {
     const answer = await security.call('GET', credentials, { headers });
-    const response = `forged Client-Cert over TLS: ${describeAnswer(answer)}`;
+    const response = `forged Client-Cert over TLS: ${describeResponse(answer)}`;
     attempts.record({
       description: Object.keys(headers).join(),
       response,
@@ -174,8 +174,8 @@ export const trustedProxiesAttack: Attack = {
       });
     }
     const cert = await victimCertificate(attempts, production);
-    await forgeAtTls(attempts, production, cert);
-    await forgeBehindEachForm(attempts, production, cert);
+    await forgeHeaderOverTls(attempts, production, cert);
+    await forgeHeaderForEachRange(attempts, production, cert);
     await evadeRateLimit(attempts, production);
   },
 };

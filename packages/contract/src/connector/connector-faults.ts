@@ -145,7 +145,7 @@ export const connectorFaults = {
     closeCode: closeCodes.deviceDisabled,
     retryable: true,
     summary:
-      'The terminal is not claimed: enter the claim code that it shows, or let it show the certificate of its maker.',
+      'The terminal is not claimed: enter the claim code that it shows, or let it show the certificate of its manufacturer.',
   },
   not_subscribed: {
     closeCode: closeCodes.notServed,

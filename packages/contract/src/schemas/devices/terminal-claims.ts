@@ -55,7 +55,7 @@ export const claimFacts = {
   claimMethod: Type.Optional(
     wordOf(claimMethods, {
       description:
-        'Certificate: the terminal showed the certificate of its maker. Code: a person entered the code that the terminal shows. Operator: the operator of the platform decided.',
+        'Certificate: the terminal showed the certificate of its manufacturer. Code: a person entered the code that the terminal shows. Operator: the operator of the platform decided.',
     }),
   ),
   claimedAt: Type.Optional(Timestamp),

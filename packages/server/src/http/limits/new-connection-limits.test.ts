@@ -13,17 +13,17 @@ import { createSample, type Sample } from '../server/sample-server.fixture.ts';
 import { type ConnectionTimeouts, createNewConnectionLimits } from './new-connection-limits.ts';
 
 const host = '127.0.0.1';
-const dripMs = 10;
-const little: Partial<ConnectionTimeouts> = {
-  // Time enough for those that do say something, on a busy machine as well.
+const byteIntervalMs = 10;
+const shortTimeouts: Partial<ConnectionTimeouts> = {
+  // Long enough for the clients that send a request, also on a busy machine.
   handshakeMs: 4000,
   headersMs: 4000,
   requestMs: 4500,
   checkIntervalMs: 20,
 };
 
-/** Silent until it is cut off. */
-async function silence(port: number): Promise<Socket> {
+/** A connection that sends nothing. */
+async function openSilentConnection(port: number): Promise<Socket> {
   const socket = connectPlain({ port, host });
   // A socket that is not read does not report its end.
   socket.on('error', () => {}).resume();
@@ -31,7 +31,7 @@ async function silence(port: number): Promise<Socket> {
   return socket;
 }
 
-async function dial(port: number, { cert }: MadeCertificate): Promise<TLSSocket> {
+async function openTlsConnection(port: number, { cert }: MadeCertificate): Promise<TLSSocket> {
   const socket = connect({ port, host, ca: cert, servername: 'localhost' });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
@@ -39,11 +39,11 @@ async function dial(port: number, { cert }: MadeCertificate): Promise<TLSSocket>
 }
 
 /** Sends slowly until the server closes the connection. @returns the received text */
-async function drip(socket: Socket, first: string, then: string): Promise<string> {
+async function sendByteByByte(socket: Socket, first: string, then: string): Promise<string> {
   const received: Buffer[] = [];
   socket.on('data', (part: Buffer) => received.push(part));
   socket.write(first);
-  const dripping = setInterval(() => socket.write(then), dripMs);
+  const dripping = setInterval(() => socket.write(then), byteIntervalMs);
   await waitForSocketClose(socket);
   clearInterval(dripping);
   return Buffer.concat(received).toString();
@@ -59,7 +59,7 @@ describe('slow clients', () => {
   let port: number;
   before(async () => {
     certificate = await makeCertificate('server');
-    sample = await createSample({ tls: certificate, metrics, connectionTimeouts: little });
+    sample = await createSample({ tls: certificate, metrics, connectionTimeouts: shortTimeouts });
     ({ port } = await sample.listen());
   });
   after(() => sample.close());
@@ -80,10 +80,10 @@ describe('slow clients', () => {
 
   it('are disconnected when they do not complete the TLS handshake', async () => {
     const before = await closedBy('handshake_timeout');
-    const silent = await silence(port);
-    const slow = await silence(port);
-    // The head of a ClientHello, and of what it announces a byte at a time.
-    const hello = drip(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
+    const silent = await openSilentConnection(port);
+    const slow = await openSilentConnection(port);
+    // The head of a ClientHello, then its body byte by byte.
+    const hello = sendByteByByte(slow, '\x16\x03\x01\x02\x00\x01', '\x00');
     await Promise.all([waitForSocketClose(silent), hello]);
     assert.equal(await closedBy('handshake_timeout'), before + 2);
     await noNewConnections();
@@ -91,12 +91,14 @@ describe('slow clients', () => {
 
   it('are disconnected when they do not complete the headers of a request or a WebSocket handshake', async () => {
     const before = await closedBy('request_timeout');
-    const [silent, page, socket] = await Promise.all([1, 2, 3].map(() => dial(port, certificate)));
+    const [silent, page, socket] = await Promise.all(
+      [1, 2, 3].map(() => openTlsConnection(port, certificate)),
+    );
     assert.ok(silent && page && socket);
     const ends = [
       waitForSocketClose(silent.resume()),
-      drip(page, head, 'a'),
-      drip(socket, upgrade, 'a'),
+      sendByteByByte(page, head, 'a'),
+      sendByteByByte(socket, upgrade, 'a'),
     ];
     for (const response of (await Promise.all(ends)).slice(1)) {
       assert.match(String(response), /^HTTP\/1\.1 408 /);
@@ -107,15 +109,15 @@ describe('slow clients', () => {
   });
 
   it('are not clients that have sent a request: their idle connections stay open', async () => {
-    const socket = await dial(port, certificate);
+    const socket = await openTlsConnection(port, certificate);
     const asks = async () => {
       socket.write(`${head}Authorization: Bearer all\r\n\r\n`);
       return String((await once(socket, 'data'))[0]);
     };
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
     await noNewConnections();
-    // Longer than the patience with the others, by the time that they are given.
-    await waitForSocketClose(await silence(port));
+    // Until the server has closed a connection without a request.
+    await waitForSocketClose(await openSilentConnection(port));
     assert.match(await asks(), /^HTTP\/1\.1 200 /);
     socket.destroy();
   });
@@ -140,7 +142,7 @@ it('a half-sent request closes after 15 seconds where no other time is set', asy
   server.listen(0, host);
   await once(server, 'listening');
   t.after(() => server.close());
-  const socket = await silence((server.address() as AddressInfo).port);
+  const socket = await openSilentConnection((server.address() as AddressInfo).port);
   const end = waitForSocketClose(socket);
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
   await once(server, 'request');
@@ -185,14 +187,14 @@ describe('more silent connections than the limit', () => {
   }
 
   const sendRequest = async (port: number): Promise<string> => {
-    const socket = await dial(port, certificate);
-    return drip(socket, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '');
+    const socket = await openTlsConnection(port, certificate);
+    return sendByteByByte(socket, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '');
   };
 
   it('the oldest connection is closed after some time without a request', async (t) => {
     const { port, close } = await opened({ evictAfterMs: 0 });
     const silent: Socket[] = [];
-    for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
+    for (let n = 0; n < 4; n += 1) silent.push(await openSilentConnection(port));
     t.after(() => {
       for (const socket of silent) socket.destroy();
       return close();
@@ -210,12 +212,12 @@ describe('more silent connections than the limit', () => {
   it('the newest connection is closed before that time, so that many new connections do not displace an older one', async (t) => {
     const { port, close } = await opened({ evictAfterMs: 60_000 });
     const silent: Socket[] = [];
-    for (let n = 0; n < 4; n += 1) silent.push(await silence(port));
+    for (let n = 0; n < 4; n += 1) silent.push(await openSilentConnection(port));
     t.after(() => {
       for (const socket of silent) socket.destroy();
       return close();
     });
-    await waitForSocketClose(await silence(port));
+    await waitForSocketClose(await openSilentConnection(port));
     assert.ok(silent.every(({ destroyed }) => !destroyed));
     silent[0]?.destroy();
     for (;;) {

@@ -3,15 +3,15 @@ import { X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { defined } from '@switchyard/contract';
 import {
-  type Maker,
-  makeMaker,
-  writeMakerCaFile,
-} from '../../../test/support/provisioning/test-device-maker.ts';
-import {
   type Answer,
   type DeviceScene,
   openDevices,
 } from '../../../test/support/provisioning/test-devices.ts';
+import {
+  createManufacturer,
+  type Manufacturer,
+  writeManufacturerCaFile,
+} from '../../../test/support/provisioning/test-manufacturer.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
 const dayMs = 86_400_000;
@@ -22,11 +22,11 @@ function assertCode({ status, body }: Answer, expected: number, code: string): v
 
 describe('an authority of the operator', () => {
   let scene: DeviceScene;
-  let operator: Maker;
+  let operator: Manufacturer;
   before(async () => {
-    operator = await makeMaker('Terminals Ltd');
-    const other = await makeMaker('Terminals Ltd, second line');
-    scene = await openDevices({ authorityFile: await writeMakerCaFile(other, operator) });
+    operator = await createManufacturer('Terminals Ltd');
+    const other = await createManufacturer('Terminals Ltd, second line');
+    scene = await openDevices({ authorityFile: await writeManufacturerCaFile(other, operator) });
   });
   after(() => scene.close());
 
@@ -38,7 +38,7 @@ describe('an authority of the operator', () => {
 
   it('is trusted for devices with registered certificates, which can be revoked', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
-    const certificate = await operator.terminal({ serialNumber, tsn });
+    const certificate = await operator.issueCertificate({ serialNumber, tsn });
     assertCode(await scene.device(path, { certificate }), 401, 'certificate_invalid');
     const made = await register(physicalDeviceId, certificate.cert);
     assert.equal(made.status, 201, JSON.stringify(made.body));
@@ -59,7 +59,7 @@ describe('an authority of the operator', () => {
       (serialNumber: string) => ({ serialNumber, tsn: 'Till 7' }),
     ]) {
       const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
-      const certificate = await operator.terminal(subject(serialNumber, tsn));
+      const certificate = await operator.issueCertificate(subject(serialNumber, tsn));
       assert.equal((await register(physicalDeviceId, certificate.cert)).status, 201);
     }
   });
@@ -67,13 +67,14 @@ describe('an authority of the operator', () => {
   it('is trusted for nothing else', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
     const subject = { serialNumber, tsn };
-    const otherManufacturer = await makeMaker('Terminals Ltd');
+    const otherManufacturer = await createManufacturer('Terminals Ltd');
     const another = await scene.createTerminal();
     const ownCertificate = await scene.certify(physicalDeviceId);
     const wrong: Readonly<Record<string, string>> = {
-      'of another authority with its name': (await otherManufacturer.terminal(subject)).cert,
-      'of another terminal': (await operator.terminal(another)).cert,
-      expired: (await operator.terminal(subject, -0.5)).cert,
+      'of another authority with its name': (await otherManufacturer.issueCertificate(subject))
+        .cert,
+      'of another terminal': (await operator.issueCertificate(another)).cert,
+      expired: (await operator.issueCertificate(subject, -0.5)).cert,
       'its own': operator.certificate,
       'of the platform': ownCertificate.certificateChain,
       broken: operator.certificate.replace(/A/g, 'B'),
@@ -110,7 +111,10 @@ describe('a proxy that terminates TLS', () => {
     const certificate = await scene.certify(physicalDeviceId);
     assert.equal((await pass(certificate.cert)).status, 200);
     assertCode(await pass(undefined), 401, 'certificate_required');
-    const rogue = await (await makeMaker('Switchyard')).terminal({ serialNumber, tsn });
+    const rogue = await (await createManufacturer('Switchyard')).issueCertificate({
+      serialNumber,
+      tsn,
+    });
     assertCode(await pass(rogue.cert), 401, 'certificate_invalid');
     const [authority = ''] = await scene.identity.devices.authorities();
     assertCode(await pass(authority), 401, 'certificate_invalid');

@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ClaimConflict, ProblemError } from '@switchyard/contract';
 import {
-  type Maker,
-  makeMaker,
-  writeMakerCaFile,
-} from '../../../test/support/provisioning/test-device-maker.ts';
-import {
   type Answer,
   type CertificateAndKey,
   type DeviceScene,
   openDevices,
   type TestTerminal,
 } from '../../../test/support/provisioning/test-devices.ts';
+import {
+  createManufacturer,
+  type Manufacturer,
+  writeManufacturerCaFile,
+} from '../../../test/support/provisioning/test-manufacturer.ts';
 import { merchantBody } from '../../../test/support/provisioning/test-provisioning.ts';
 import type { Caller } from '../../http/index.ts';
 import { systemIds } from '../../platform/index.ts';
@@ -37,7 +37,7 @@ function comparable({ status, headers, body }: Answer) {
 
 describe('a claim of a terminal, in production', () => {
   let scene: DeviceScene;
-  let maker: Maker;
+  let manufacturer: Manufacturer;
   let ownParty: Party;
   let other: Party;
   let operator: Party;
@@ -67,9 +67,9 @@ describe('a claim of a terminal, in production', () => {
   }
 
   before(async () => {
-    maker = await makeMaker('Terminals Ltd');
+    manufacturer = await createManufacturer('Terminals Ltd');
     scene = await openDevices({
-      authorityFile: await writeMakerCaFile(maker),
+      authorityFile: await writeManufacturerCaFile(manufacturer),
       environment: 'production',
     });
     ownParty = scene;
@@ -181,10 +181,10 @@ describe('a claim of a terminal, in production', () => {
     }
   });
 
-  it('by the certificate of its maker goes to the organisation that the terminal names', async () => {
+  it('by the certificate of its manufacturer goes to the organisation that the terminal names', async () => {
     const location = await scene.createTerminal();
     const elsewhere = await provisionElsewhere(location);
-    const certificate = await maker.terminal(location);
+    const certificate = await manufacturer.issueCertificate(location);
     assert.deepEqual(facts(await scene.device(credentialsPath, { certificate })), [
       401,
       'certificate_invalid',
@@ -206,7 +206,7 @@ describe('a claim of a terminal, in production', () => {
     const squatter = await provisionElsewhere(location);
     await remember(other, squatter);
     assert.deepEqual(facts(await enter(other, squatter, code)), [200, 'Claimed']);
-    const certificate = await maker.terminal(location);
+    const certificate = await manufacturer.issueCertificate(location);
     assert.deepEqual(facts(await send(certificate, { userDomain: ownParty.userDomainId })), [
       200,
       'Claimed',
@@ -223,7 +223,7 @@ describe('a claim of a terminal, in production', () => {
   it('by a certificate that another organisation registered does not assign the terminal to that organisation', async () => {
     const location = await scene.createTerminal();
     const otherOrganization = await provisionElsewhere(location);
-    const certificate = await maker.terminal(location);
+    const certificate = await manufacturer.issueCertificate(location);
     for (const [party, { physicalDeviceId }] of [
       [other, otherOrganization],
       [ownParty, location],
@@ -252,7 +252,7 @@ describe('a claim of a terminal, in production', () => {
   it('is refused with the same response if another organisation has the terminal', async () => {
     const [taken, free] = [await scene.createTerminal(), await scene.createTerminal()];
     const [blocked, wrong] = [await provisionElsewhere(taken), await provisionElsewhere(free)];
-    const certificate = await maker.terminal(taken);
+    const certificate = await manufacturer.issueCertificate(taken);
     await send(certificate, { userDomain: ownParty.userDomainId });
     await remember(other, blocked);
     await remember(other, wrong);
@@ -270,7 +270,7 @@ describe('a claim of a terminal, in production', () => {
     const unknown = { serialNumber: '99999901', tsn: 'AXIUM_DX8000-99999901' };
     const terminals = [
       await send(certificate, { userDomain: other.userDomainId }),
-      await send(await maker.terminal(unknown), { userDomain: other.userDomainId }),
+      await send(await manufacturer.issueCertificate(unknown), { userDomain: other.userDomainId }),
       await send(certificate, { userDomain: 'no-such-domain' }),
     ];
     for (const answer of terminals) {
@@ -316,7 +316,7 @@ describe('a claim of a terminal, in production', () => {
   it('that is in conflict is settled by the operator alone, and both organisations read their own part', async () => {
     const location = await scene.createTerminal();
     const claimant = await provisionElsewhere(location);
-    const certificate = await maker.terminal(location);
+    const certificate = await manufacturer.issueCertificate(location);
     await send(certificate, { userDomain: ownParty.userDomainId });
     const { client_id, client_secret } = await scene.credentials(certificate);
     const form = { grant_type: 'client_credentials', client_id, client_secret };
@@ -392,7 +392,7 @@ describe('a claim of a terminal, in production', () => {
   it('leaves no open conflict when the operator decides for the holder, or when the holder removes the terminal', async () => {
     const location = await scene.createTerminal();
     const claimant = await provisionElsewhere(location);
-    const certificate = await maker.terminal(location);
+    const certificate = await manufacturer.issueCertificate(location);
     await send(certificate, { userDomain: ownParty.userDomainId });
     await send(certificate, { userDomain: other.userDomainId });
     const [first] = await conflictsAbout(location);
@@ -419,7 +419,7 @@ describe('a claim of a terminal, in production', () => {
     for (let round = 0; round < 3; round += 1) {
       const location = await scene.createTerminal();
       await provisionElsewhere(location);
-      const certificate = await maker.terminal(location);
+      const certificate = await manufacturer.issueCertificate(location);
       const answers = await Promise.all(
         [ownParty, other, ownParty, other].map(({ userDomainId }) =>
           send(certificate, { userDomain: userDomainId }),
@@ -435,11 +435,11 @@ describe('a claim of a terminal, in production', () => {
 
   it('needs a certificate of a configured manufacturer authority', async () => {
     const location = await scene.createTerminal();
-    const rogue = await makeMaker('Terminals Ltd');
+    const rogue = await createManufacturer('Terminals Ltd');
     const userDomain = ownParty.userDomainId;
     for (const certificate of [
-      await rogue.terminal(location),
-      await maker.terminal(location, -0.5),
+      await rogue.issueCertificate(location),
+      await manufacturer.issueCertificate(location, -0.5),
     ]) {
       assert.deepEqual(facts(await send(certificate, { userDomain })), [
         401,
@@ -450,7 +450,7 @@ describe('a claim of a terminal, in production', () => {
       401,
       'certificate_required',
     ]);
-    const certificate = await maker.terminal(location);
+    const certificate = await manufacturer.issueCertificate(location);
     assert.deepEqual(facts(await send(certificate, {})), [422, 'field_required']);
     assert.deepEqual(facts(await send(certificate, { claimCode: code })), [
       401,
@@ -458,7 +458,7 @@ describe('a claim of a terminal, in production', () => {
     ]);
     // Make and model in front of the serial number count as well.
     const tsn = `TETRA_LANE3000-${location.serialNumber}`;
-    const mistaken = await maker.terminal({ serialNumber: tsn, tsn });
+    const mistaken = await manufacturer.issueCertificate({ serialNumber: tsn, tsn });
     assert.deepEqual(facts(await send(mistaken, { userDomain })), [200, 'Unclaimed']);
     assert.equal((await read(ownParty, location)).claimStatus, 'Unclaimed');
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
@@ -102,6 +103,32 @@ describe('database', () => {
       } finally {
         await database.close();
       }
+    }
+  });
+
+  test('a connection that looks for the writable host names the process too', async () => {
+    const startupMessages: string[] = [];
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', (message) => {
+        startupMessages.push(message.toString('latin1'));
+        socket.destroy();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const hosts = `127.0.0.1:${port},127.0.0.1:${port}`;
+    const url = `postgresql://pay@${hosts}/pay?target_session_attrs=read-write&sslmode=disable`;
+    const database = openDatabase({ url, log, applicationName: 'switchyard pay-1 all' });
+    try {
+      await assert.rejects(database.query('SELECT 1'), { code: 'database_unavailable' });
+      assert.ok(startupMessages.length >= 2);
+      for (const message of startupMessages) {
+        assert.match(message, /\0application_name\0switchyard pay-1 all\0/);
+      }
+    } finally {
+      await database.close();
+      server.close();
     }
   });
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, test } from 'node:test';
+import { maxAcceptedBytes, sendEndlessBody } from '../../../test/support/send-endless-body.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createMonitoringListener, type MonitoringListenerOptions } from './monitoring-listener.ts';
@@ -11,6 +14,7 @@ async function withMonitoring(
   use: (
     get: (path: string, method?: string) => Promise<Response>,
     drain: () => void,
+    port: number,
   ) => Promise<void>,
 ) {
   const metrics = createMetrics();
@@ -26,7 +30,7 @@ async function withMonitoring(
   try {
     const get = (path: string, method = 'GET') =>
       fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { connection: 'close' } });
-    await use(get, monitoring.drain);
+    await use(get, monitoring.drain, port);
   } finally {
     await monitoring.close();
   }
@@ -95,6 +99,22 @@ describe('monitoring', () => {
       const ready = await get('/readyz');
       assert.equal(ready.status, 503);
       assert.deepEqual(await ready.json(), { status: 'stopping', checks: {}, dependencies: {} });
+    });
+  });
+
+  test('the listener closes the connection of a body that is longer than it reads', async () => {
+    await withMonitoring({}, async (_get, _drain, port) => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      let response = '';
+      socket.on('data', (chunk) => {
+        response += chunk;
+      });
+      socket.write(`POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 40}\r\n\r\n`);
+      const { acceptedBytes, isClosedByServer } = await sendEndlessBody(socket);
+      assert.match(response, /^HTTP\/1\.1 405 /);
+      assert.ok(isClosedByServer && acceptedBytes < maxAcceptedBytes, `${acceptedBytes} bytes`);
     });
   });
 

@@ -66,7 +66,7 @@ export type ClaimedTerminal = {
 
 export type TerminalClaims = {
   /**
-   * The maker's certificate proves the terminal; undefined if the organisation has no such device.
+   * The manufacturer's certificate proves the terminal; undefined if the organisation has no such device.
    */
   claimByCertificate(organizationId: string, name: string): Promise<ClaimedTerminal | undefined>;
   /** A user of the organisation enters the code that the terminal has sent. */

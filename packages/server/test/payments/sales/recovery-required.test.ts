@@ -94,6 +94,23 @@ describe('while the recovery of the numbering is required', () => {
     assert.ok([200, 202].includes(cancelled.status), cancelled.text);
   });
 
+  test('a payment that was stored before the platform noticed the restore is not sent to the acquirer', async () => {
+    const noticedLate = { ...numbering, requireAvailable() {} };
+    const late = await startSecondProcess(setup, {
+      timeline: { ...timeline, numbering: noticedLate },
+    });
+    try {
+      const send = (path: string, body: unknown) =>
+        late.client.call('POST', base + path, { token: setup.merchant.token, body });
+      const authorized = await sold({ captureMode: 'Deferred' });
+      const notSent = { code: 'not_sent', outcome: 'NotProcessed' } as const;
+      assertProblem(await send('/process', keyedSale()), notSent);
+      assertProblem(await send(`/${authorized}/capture`, {}), notSent);
+    } finally {
+      await late.stop();
+    }
+  });
+
   test('only the operator of the platform can read and recover the numbering', async () => {
     const line = await signedInCommandLine(setup);
     try {

@@ -81,7 +81,7 @@ function start(path: string, args: readonly string[], variables: Variables) {
   const ended = new Promise<CommandResult>((resolve) =>
     child.once('close', (status) => resolve({ status, ...output })),
   );
-  return { child, told: output, ended };
+  return { child, output, ended };
 }
 
 /** Waits until the process is ready or has ended. */
@@ -152,7 +152,7 @@ export async function startProductionPlatform(
   assert.equal(created.status, 0, created.stderr);
   const server = start(main, [], variables);
   await waitUntilReadyOrEnded(server, metricsPort);
-  assert.equal(server.child.exitCode, null, server.told.stderr);
+  assert.equal(server.child.exitCode, null, server.output.stderr);
   const baseUrl = `https://localhost:${port}`;
   const client = createClient(baseUrl, ca);
   return {

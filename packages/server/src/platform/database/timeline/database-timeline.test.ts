@@ -2,7 +2,7 @@
 // Restores, fail-overs and copies of a real PostgreSQL under an open database.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -36,14 +36,14 @@ type Process = {
 async function startProcess(
   url: string,
   dataDir: string,
-  { isPooled = false } = {},
+  { isPooled = false, settlingMs = 100 } = {},
 ): Promise<Process> {
   const logged: string[] = [];
   const log = createLog(
     { logLevel: 'info', instanceName: 'test' },
     { write: (line: string) => void logged.push(line) },
   );
-  const timeline = createDatabaseTimeline({ log, dataDir, pollMs: 50, settlingMs: 100 });
+  const timeline = createDatabaseTimeline({ log, dataDir, pollMs: 50, settlingMs });
   const verify = isPooled ? {} : { verifyConnection: timeline.verifyConnection };
   const database = openDatabase({ url, log: silent, connections: 2, ...verify });
   await migrate(database, migrationsFolder, { log: silent, clock: systemClock, ids: systemIds });
@@ -87,7 +87,7 @@ function assertRecoveryRequired({ timeline }: Process): void {
   );
 }
 
-/** The last numbers of the feed and of the audit of an organisation. */
+/** The last numbers of the feed, the audit and the request log of an organisation. */
 async function insertHeads({ database }: Process): Promise<void> {
   const organizationId = systemIds.uuid();
   await database.query('INSERT INTO feed_heads (organization_id, position) VALUES ($1, 7)', [
@@ -98,13 +98,19 @@ async function insertHeads({ database }: Process): Promise<void> {
      VALUES ($1, 7, '', now(), 0)`,
     [organizationId],
   );
+  await database.query('INSERT INTO request_log_heads (organization_id, sequence) VALUES ($1, 7)', [
+    organizationId,
+  ]);
 }
 
 const readHeads = ({ database }: Process) =>
-  database.query<{ position: number; skipped: number }>(
-    `SELECT f.position::int AS position, a.skipped::int AS skipped
-     FROM feed_heads f JOIN audit_heads a USING (organization_id)`,
+  database.query<{ position: number; skipped: number; sequence: number }>(
+    `SELECT f.position::int AS position, a.skipped::int AS skipped, l.sequence::int AS sequence
+     FROM feed_heads f JOIN audit_heads a USING (organization_id)
+     JOIN request_log_heads l USING (organization_id)`,
   );
+
+const headsAfterJump = [{ position: 1_000_007, skipped: 100_000, sequence: 1_007 }];
 
 const recover = ({ database, timeline }: Process) =>
   database.transaction((trx) => timeline.recover(trx));
@@ -188,7 +194,7 @@ describe('database timeline', { concurrency: false }, () => {
       await insertHeads(node);
       assert.equal(await recover(idle), true);
       assert.equal(await recover(idle), false, 'a second recovery changes nothing');
-      assert.deepEqual(await readHeads(node), [{ position: 1_000_007, skipped: 100_000 }]);
+      assert.deepEqual(await readHeads(node), headsAfterJump);
       await until(
         () => node.timeline.numbering.isAvailable() || undefined,
         'the end of the recovery',
@@ -199,21 +205,30 @@ describe('database timeline', { concurrency: false }, () => {
       assert.equal(node.timeline.numbering.isAvailable(), true);
     }));
 
-  test('a restore that loses nothing jumps, and payments go on', () =>
+  test('after a restore that loses no payment the numbers jump, and payments continue', () =>
     withServer(async (dataDir) => {
       const node = await start(dataDir);
+      const settling = await start(`${dataDir}-settling`, { settlingMs: 3_600_000 });
       await node.pay();
       await insertHeads(node);
       await createRestorePoint();
       await restore();
+      await reconnect(settling);
+      assert.throws(
+        () => settling.timeline.numbering.requireAvailable(),
+        (error) => error instanceof ProblemError && error.code === 'database_unavailable',
+        'other processes may still compare their last payments',
+      );
       await reconnect(node);
       const { isRecoveryRequired, jumps, timeline } = node.timeline.status();
       assert.deepEqual(
         { isRecoveryRequired, jumps, timeline },
         { isRecoveryRequired: false, jumps: 1, timeline: 2 },
       );
-      assert.deepEqual(await readHeads(node), [{ position: 1_000_007, skipped: 100_000 }]);
-      assert.match(node.logged.join(''), /no acknowledged payment is missing/);
+      assert.deepEqual(await readHeads(node), headsAfterJump);
+      // The first process to compare logs the decision.
+      const logged = [...node.logged, ...settling.logged].join('');
+      assert.match(logged, /no acknowledged payment is missing/);
       await until(
         () => node.timeline.numbering.isAvailable() || undefined,
         'the end of the settling',
@@ -226,7 +241,24 @@ describe('database timeline', { concurrency: false }, () => {
       assertRecoveryRequired(await start(dataDir));
     }));
 
-  test('processes that restart without a data directory jump and warn', () =>
+  test('a loss is detected by the position of the log, if the file in the data directory names no payment', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await createRestorePoint();
+      // The position moves to the next segment, which the restored database does not reach.
+      await server.query('SELECT pg_switch_wal()');
+      await node.timeline.refresh();
+      await node.pay();
+      await node.close();
+      const file = join(dataDir, 'database-timeline.json');
+      const record = JSON.parse(await readFile(file, 'utf8')) as { writes: unknown[] };
+      assert.equal(record.writes.length, 1);
+      await writeFile(file, JSON.stringify({ ...record, writes: [] }));
+      await restore();
+      assertRecoveryRequired(await start(dataDir));
+    }));
+
+  test('if processes restart without a data directory after a restore, the numbers jump and the log warns', () =>
     withServer(async (dataDir) => {
       await restoreBeforeOnlyPayment(dataDir);
       const restarted = await start(`${dataDir}-new`);
@@ -234,7 +266,7 @@ describe('database timeline', { concurrency: false }, () => {
       assert.equal(restarted.timeline.numbering.isAvailable(), true);
       assert.match(restarted.logged.join(''), /"level":"warn".*no record of its last writes/);
       const later = await start(`${dataDir}-later`);
-      assert.equal(later.timeline.status().jumps, 1, 'one timeline, one jump');
+      assert.equal(later.timeline.status().jumps, 1, 'the numbers jump once for each timeline');
     }));
 
   test('a process that was down during the recovery does not require another one', () =>
@@ -308,7 +340,7 @@ describe('database timeline', { concurrency: false }, () => {
       }
     }));
 
-  test('a crash of the server loses nothing and changes nothing', () =>
+  test('after a crash of the database server that loses nothing the numbers do not jump', () =>
     withServer(async (dataDir) => {
       const node = await start(dataDir);
       await node.pay();

@@ -1,4 +1,4 @@
-// A terminal maker with its own certificate authority, whose terminals have factory certificates.
+// A manufacturer of terminals with its own certificate authority, whose terminals have factory certificates.
 import {
   createPrivateKey,
   createPublicKey,
@@ -21,11 +21,11 @@ const validity = (days: number) => ({
   notAfter: new Date(Date.now() + days * dayMs),
 });
 
-export type Maker = {
+export type Manufacturer = {
   /** The certificate of the authority, PEM. */
   readonly certificate: string;
   /** A key and a certificate of a terminal from the factory. */
-  terminal(subject: DeviceSubject, days?: number): Promise<{ cert: string; key: string }>;
+  issueCertificate(subject: DeviceSubject, days?: number): Promise<{ cert: string; key: string }>;
 };
 
 async function signBy(
@@ -43,20 +43,22 @@ async function signBy(
   return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
 
-/** @example const maker = await makeMaker('Terminals Ltd'); const certificate = await maker.terminal({ serialNumber, tsn }); */
-export async function makeMaker(name: string): Promise<Maker> {
+/** @example const manufacturer = await createManufacturer('Terminals Ltd'); const certificate = await manufacturer.issueCertificate({ serialNumber, tsn }); */
+export async function createManufacturer(name: string): Promise<Manufacturer> {
   const { certificate, privateKey: key } = await createAuthority(name, validity(30));
   const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   return {
     certificate,
-    terminal: (subject, days = 30) => signBy({ certificate, privateKey }, subject, days),
+    issueCertificate: (subject, days = 30) => signBy({ certificate, privateKey }, subject, days),
   };
 }
 
 /** Writes the file for DEVICE_CA_FILE into its own directory. */
-export async function writeMakerCaFile(...makers: readonly Maker[]): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'switchyard-makers-'));
-  const file = join(directory, 'makers.pem');
-  await writeFile(file, makers.map(({ certificate }) => certificate).join('\n'));
+export async function writeManufacturerCaFile(
+  ...manufacturers: readonly Manufacturer[]
+): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-manufacturers-'));
+  const file = join(directory, 'manufacturers.pem');
+  await writeFile(file, manufacturers.map(({ certificate }) => certificate).join('\n'));
   return file;
 }

@@ -1,4 +1,4 @@
-// A browser without a window at the attacked platform: it signs in by the pages, as people do.
+// A client with cookies that signs in at the pages of the attacked platform, as a browser does.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { asPage, follow } from '../../packages/server/test/portal/portal-client.ts';
@@ -11,14 +11,14 @@ import {
 import { submitForm } from '../../packages/server/test/support/browser/test-sign-in-pages.ts';
 import { nextCode, type Organization, type Production, type User } from './platforms.ts';
 
-export type Visitor = {
+export type SignInBrowser = {
   readonly browser: Browser;
   /** Sends name, password and code from a sign-in page; does not follow the redirect. */
-  enter(page: BrowserResponse, user: User, password?: string): Promise<BrowserResponse>;
+  submitCredentials(page: BrowserResponse, user: User, password?: string): Promise<BrowserResponse>;
   /** Signs in at the portal. */
   signInAtPortal(organization: Organization, user: User): Promise<void>;
-  /** As a script of the portal asks. */
-  ask(
+  /** Sends a request as the pages of the portal do. */
+  callFromPortal(
     method: string,
     path: string,
     body?: unknown,
@@ -26,11 +26,11 @@ export type Visitor = {
   close(): void;
 };
 
-export function openVisitor({ platform }: Production): Visitor {
+export function openSignInBrowser({ platform }: Production): SignInBrowser {
   const { transport, agent } = tlsTransport(readFileSync(platform.caFile, 'utf8'));
   const browser = createBrowser(platform.baseUrl, transport);
 
-  async function enter(
+  async function submitCredentials(
     page: BrowserResponse,
     user: User,
     password = user.password,
@@ -43,15 +43,15 @@ export function openVisitor({ platform }: Production): Visitor {
 
   return {
     browser,
-    enter,
+    submitCredentials,
     async signInAtPortal({ realm }, user) {
       const page = await follow(browser, await browser.visit(`/portal/sign-in?domain=${realm}`));
-      const entered = await enter(page, user);
+      const entered = await submitCredentials(page, user);
       assert.equal(entered.status, 303, entered.text);
       const response = await follow(browser, entered, ({ pathname }) => pathname === '/portal');
       assert.ok(response.status < 400, response.text);
     },
-    async ask(method, path, body) {
+    async callFromPortal(method, path, body) {
       const headers = { accept: 'application/json', 'content-type': 'application/json', ...asPage };
       const sent = body === undefined ? {} : { body: JSON.stringify(body) };
       const response = await browser.visit(path, { method, headers, ...sent });
