@@ -4,11 +4,11 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
-import type { Clock } from '../platform/index.ts';
+import { type Clock, dayMs } from '../platform/index.ts';
 import { formatTsn } from '../provisioning/index.ts';
 import { demoMerchants, organizationId } from './demo-data.ts';
 
-const renewBeforeMs = 30 * 86_400_000;
+const renewBeforeMs = 30 * dayMs;
 
 type Certificates = Identity['devices']['certificates'];
 type Deps = { readonly certificates: Certificates; readonly clock: Clock };

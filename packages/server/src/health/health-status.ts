@@ -1,5 +1,6 @@
 // Decides whether the platform is degraded: a component is down, or work has waited too long.
 import type { PlatformHealth } from '@switchyard/contract';
+import { isoTime } from '../platform/index.ts';
 
 /** Normally work waits for a few seconds. */
 const degradedAfterSeconds = 60;
@@ -30,7 +31,7 @@ export function healthOf(
   );
   const isDown = components.some(({ isUp }) => !isUp);
   return {
-    at: new Date(now).toISOString(),
+    at: isoTime(now),
     status: isLate || isDown ? 'Degraded' : 'Up',
     components: components.map(({ name, isUp }) => ({ name, status: isUp ? 'Up' : 'Down' })),
     queues,

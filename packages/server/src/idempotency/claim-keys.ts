@@ -11,6 +11,7 @@ import type {
 } from '../http/index.ts';
 import {
   type Clock,
+  dayMs,
   decryptBytes,
   deriveKey,
   encryptBytes,
@@ -20,7 +21,7 @@ import {
 import type { KeyRow, KeyStore } from './idempotency-keys-sql.ts';
 
 /** Clients may retry for this time. */
-export const retentionMs = 86_400_000;
+export const retentionMs = dayMs;
 /** A key can be released between the claim and the query; after so many attempts it counts as running. */
 const maxClaimAttempts = 3;
 

@@ -1,8 +1,17 @@
 // The public interface of logs: the request log of an organisation's applications.
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams, OnResponse } from '../http/index.ts';
-import type { ChangeNotifier, Clock, Database, Log, Metrics, Settings } from '../platform/index.ts';
-import { createOldLineDeletion } from './delete-old-lines.ts';
+import {
+  type ChangeNotifier,
+  type CleanupJob,
+  type Clock,
+  type Database,
+  dayMs,
+  isoTime,
+  type Log,
+  type Metrics,
+  type Settings,
+} from '../platform/index.ts';
 import { createRequestFinder } from './find-requests.ts';
 import { logTopic, logTopicKind } from './log-topic.ts';
 import { createRequestLogStore, type Head, type PortalClient } from './request-log-sql.ts';
@@ -22,17 +31,19 @@ export type Logs = {
   /** Undefined when the request log is off, so that requests cost nothing. */
   readonly record: OnResponse | undefined;
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** `deletes`: whether this process deletes expired lines. */
-  start(options: { deletes: boolean }): void;
+  readonly cleanupJob: CleanupJob;
+  start(): void;
   stop(): Promise<void>;
 };
 
+const deleteEveryMs = 60_000;
+const linesAtOnce = 2000;
+
 /** @example const logs = createLogs({ database, clock, log, metrics, live, settings }); */
 export function createLogs(deps: LogsDeps): Logs {
-  const { settings, live } = deps;
+  const { settings, live, clock } = deps;
   const { requestLog: recorded, requestLogRows: maxRows, requestLogRetentionDays: days } = settings;
   const store = createRequestLogStore(deps.database, deps);
-  const retention = createOldLineDeletion({ ...deps, store, days });
   const onAppended = (heads: readonly Head[]) => {
     for (const { organizationId, sequence } of heads)
       live.publish(logTopic(organizationId), sequence);
@@ -49,13 +60,15 @@ export function createLogs(deps: LogsDeps): Logs {
     record: recorder?.record,
     register: (app, streams) =>
       registerLogRoutes(app, { finder: createRequestFinder(store), streams }),
-    start({ deletes }) {
-      recorder?.start();
-      if (deletes) retention.start();
+    cleanupJob: {
+      data: 'lines of the request log',
+      intervalMs: deleteEveryMs,
+      async deleteBatch() {
+        const before = isoTime(clock.now() - days * dayMs);
+        return (await store.deleteBefore(before, linesAtOnce)) === linesAtOnce;
+      },
     },
-    async stop() {
-      await recorder?.stop();
-      await retention.stop();
-    },
+    start: () => recorder?.start(),
+    stop: async () => recorder?.stop(),
   };
 }

@@ -2,12 +2,15 @@
 
 export { createFileCache } from './caching/file-cache.ts';
 export { lruCacheOptions } from './caching/lru-cache-options.ts';
-export { createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
+export { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/concurrency-limit.ts';
+export { createKeyedQueue, createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
 export {
   createMemoryReleasingMap,
   type MemoryReleasingMap,
 } from './concurrency/memory-releasing-map.ts';
 export { createPoller, type Poller } from './concurrency/poller.ts';
+export { createRateCounter, type RateStatus } from './concurrency/rate-counter.ts';
+export { createRunningCounts, type RunningCounts } from './concurrency/running-counts.ts';
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
 export {
@@ -87,6 +90,16 @@ export {
 } from './events/outbox.ts';
 export type { OutboxEventData, OutboxEventMapper } from './events/outbox-event-mapper.ts';
 export { type Ids, systemIds, withJitter } from './identifiers/ids.ts';
+export {
+  bytesToUuid,
+  isLowerCaseUuid,
+  isUuid,
+  isUuidV7,
+  nilUuid,
+  smallestUuidAt,
+  uuidToBytes,
+} from './identifiers/uuid.ts';
+export { type CleanupJob, createCleanup } from './jobs/clean-up.ts';
 export { createDueClock, type DueClock } from './jobs/due-clock.ts';
 export {
   createJobs,
@@ -104,7 +117,7 @@ export { mailDirectory } from './mail/mail-files.ts';
 export { sanitizeMailName } from './mail/sanitize-name.ts';
 export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
 export { fillTemplate } from './mail/text-template.ts';
-export { isLoopbackHost } from './net/address-classes.ts';
+export { isLoopbackHost, subscriberNetwork } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {
   type AwsCredentials,
@@ -163,5 +176,14 @@ export {
   settingPrefix,
   settingsTable,
 } from './settings/settings-table.ts';
-export { type Clock, isoTime, pause, systemClock } from './time/clock.ts';
+export {
+  type Clock,
+  dayMs,
+  hourMs,
+  isoDay,
+  isoTime,
+  minuteMs,
+  pause,
+  systemClock,
+} from './time/clock.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
 import {
+  type CleanupJob,
   type Clock,
   createFailPoints,
   type Database,
@@ -59,6 +60,7 @@ export type Deliveries = DeliveryPlanner & {
   readonly operations: WebhookOperations;
   /** The facts of `endpoint.` events. */
   readonly events: OutboxEventMapper;
+  readonly cleanupJob: CleanupJob;
   /** Starts sending, in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
@@ -102,7 +104,6 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   });
   const replays = createReplays({ database, clock, jobs, wake });
   const operations = { endpoints, deliveries, replays };
-  const retention = createDeliveryRetention({ ...deps, days: deps.retentionDays });
   /** Endpoints with planned deliveries that may not be committed yet. */
   const plannedEndpoints = new Map<string, EndpointKey>();
   return {
@@ -114,16 +115,13 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       plannedEndpoints.clear();
     },
     operations,
+    cleanupJob: createDeliveryRetention({ ...deps, days: deps.retentionDays }),
     events: endpointEventMapper,
     register: (app) => registerWebhookRoutes(app, operations),
     start() {
       isSending = true;
       dispatcher.start();
-      retention.start();
     },
-    async stop() {
-      await retention.stop();
-      await dispatcher.stop();
-    },
+    stop: dispatcher.stop,
   };
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../http/index.ts';
 import type {
   ChangeNotifier,
+  CleanupJob,
   Clock,
   Database,
   Jobs,
@@ -40,7 +41,8 @@ export type WebhooksDeps = {
 
 export type Webhooks = {
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** Starts retention and deliveries, in processes with the role `jobs`. */
+  readonly cleanupJobs: readonly CleanupJob[];
+  /** Starts deliveries, in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
 };
@@ -49,7 +51,6 @@ export type Webhooks = {
 export function createWebhooks({ outbox, changeNotifier, jobs, ...deps }: WebhooksDeps): Webhooks {
   const { deliveries } = deps;
   const reader = createFeedReader(deps.database);
-  const retention = createFeedRetention({ ...deps, days: deps.retentionDays });
   changeNotifier.addSource(feedTopic, reader.findEnds);
   const publish = createEventPublisher({
     ...deps,
@@ -65,13 +66,11 @@ export function createWebhooks({ outbox, changeNotifier, jobs, ...deps }: Webhoo
       registerFeedRoutes(app, reader, streams);
       deliveries.register(app);
     },
-    start() {
-      retention.start();
-      deliveries.start();
-    },
-    async stop() {
-      await retention.stop();
-      await deliveries.stop();
-    },
+    cleanupJobs: [
+      createFeedRetention({ ...deps, days: deps.retentionDays }),
+      deliveries.cleanupJob,
+    ],
+    start: deliveries.start,
+    stop: deliveries.stop,
   };
 }

@@ -1,15 +1,13 @@
 // Shows a provider the activations of its services and the calls to its server.
 import { type ServiceCalls, type ServiceUse, throwProblem } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import { type Clock, type Database, hourMs, isoTime, isUuid } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
-import { isUuid, requireOrganizationScope } from '../infrastructure/request-checks.ts';
+import { requireOrganizationScope } from '../infrastructure/request-checks.ts';
 import { readCallCounts } from '../provider-calls/call-count-sql.ts';
 import { summarizeCalls } from '../provider-calls/call-statistics.ts';
 import { findService } from '../services/service-sql.ts';
 import { listServiceUses, type ServiceUseQuery, type ServiceUseRow } from './service-use-sql.ts';
-
-const hourMs = 3_600_000;
 
 export type ProviderDashboard = {
   listUses(

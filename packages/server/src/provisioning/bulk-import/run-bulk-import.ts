@@ -1,5 +1,6 @@
 // Runs an import: starts or continues it, processes chunk by chunk, and writes a summary.
 import { ProblemError, throwProblem } from '@switchyard/contract';
+import { dayMs } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { createHashedBody, type HashedBody, type ImportFormat } from './body/import-body.ts';
 import { toImportError } from './body/parse-line.ts';
@@ -27,7 +28,7 @@ import {
 
 const renewalsPerLease = 3;
 /** The retention time of the results after the last line. */
-export const resultRetentionMs = 30 * 86_400_000;
+export const resultRetentionMs = 30 * dayMs;
 const deletionJobKind = 'bulk-sweep';
 
 type ImportRequest = {

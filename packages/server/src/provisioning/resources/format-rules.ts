@@ -33,13 +33,6 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Other texts are treated as unknown identifiers; PostgreSQL would report an error. */
-export function isUuid(text: string): boolean {
-  return uuidPattern.test(text);
-}
-
 /** The terminal serial number (TSN), in the form that devices and tills use. */
 export function formatTsn(device: { make: string; model: string; serialNumber: string }): string {
   return `${device.make}_${device.model}-${device.serialNumber}`;
