@@ -114,9 +114,9 @@ export { deleteJobSql } from './jobs/job-sql.ts';
 export { createMail } from './mail/create-mail.ts';
 export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';
+export { type RenderedMail, renderMail } from './mail/render-mail.ts';
 export { sanitizeMailName } from './mail/sanitize-name.ts';
 export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
-export { fillTemplate } from './mail/text-template.ts';
 export { isLoopbackHost, subscriberNetwork } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {
@@ -176,6 +176,14 @@ export {
   settingPrefix,
   settingsTable,
 } from './settings/settings-table.ts';
+export { escapeHtml } from './texts/escape-html.ts';
+export { fillTemplate } from './texts/fill-template.ts';
+export {
+  chooseLanguage,
+  isLanguage,
+  type Language,
+  type Translations,
+} from './texts/languages.ts';
 export {
   type Clock,
   dayMs,

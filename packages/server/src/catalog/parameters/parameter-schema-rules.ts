@@ -1,5 +1,5 @@
-import { isObject } from '@switchyard/contract';
 // Defines the allowed part of JSON Schema for parameters, which is cheap to check for any value.
+import { isObject } from '@switchyard/contract';
 
 export const schemaLimitBytes = 32_768;
 const schemaDepthMax = 8;

@@ -1,6 +1,6 @@
 // HTML of the steps of a sign-up, with the current step.
 import { type Html, html } from '../../../http/index.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 
 const progressSteps = ['request', 'decision', 'password', 'portal'] as const;
 
