@@ -69,7 +69,7 @@ export { formatAddressLine, type PostalAddress } from './merchants/format-addres
 export type { CachedOrganization } from './organizations/organization-tree.ts';
 export type { UserDomains } from './organizations/user-domain-port.ts';
 export type { CallerScope } from './resources/caller-scope.ts';
-export { formatTsn, posClientId } from './resources/format-rules.ts';
+export { formatTsn } from './resources/format-rules.ts';
 export type { ResourceOperations, Versioned } from './resources/resource-operations.ts';
 export type {
   AcquirerContract,
