@@ -31,10 +31,10 @@ describe('the data files of the sources', () => {
   });
 
   for (const { file, $schema } of files) {
-    test(`${file.replaceAll('\\', '/')} matches its schema`, () => {
+    test(`${file.replaceAll('\\', '/')} matches its schema`, async () => {
       const path = join(packages, file);
       const validate = compileSchema(resolve(dirname(path), String($schema)));
-      validate(readJson(path));
+      await validate(readJson(path));
       assert.deepEqual(validate.errors ?? [], []);
     });
   }
