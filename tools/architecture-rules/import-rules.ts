@@ -64,7 +64,7 @@ export const layerTable: Record<string, string[][]> = {
     ['http'],
   ],
   platform: [
-    ['time', 'caching'],
+    ['time', 'caching', 'texts'],
     ['identifiers'],
     ['concurrency', 'net'],
     ['observability', 'crypto'],

@@ -14,6 +14,7 @@ export * from './data-directory.ts';
 export * from './defined.ts';
 export * from './errors.ts';
 export * from './events/index.ts';
+export * from './json-objects.ts';
 export * from './permissions.ts';
 export * from './problem-error.ts';
 export * from './provider-spi/activation-messages.ts';

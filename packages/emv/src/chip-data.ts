@@ -1,5 +1,6 @@
 /** The chip data of a sale: the card, the data for the acquirer, the data for the receipt. */
 
+import { isCalendarDay } from './calendar-day.ts';
 import {
   type ChipObjects,
   checkLength,
@@ -116,9 +117,7 @@ function dateIn(leaves: ChipObjects): string | undefined {
   const digits = digitsIn(leaves, '9A');
   if (digits === undefined) return undefined;
   const text = `20${digits.slice(0, 2)}-${digits.slice(2, 4)}-${digits.slice(4)}`;
-  const time = Date.parse(`${text}T00:00:00Z`);
-  const isDay = !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
-  if (!isDay) throw new EmvError('object_invalid', { tag: '9A' });
+  if (!isCalendarDay(text)) throw new EmvError('object_invalid', { tag: '9A' });
   return digits;
 }
 

@@ -1,33 +1,28 @@
 /** Currencies: which ones payments are made in, their numeric codes and their exponents. */
-import { currencyTable } from './currency-table.ts';
+import currencies from './currencies.json' with { type: 'json' };
 
-/**
- * Currencies that were withdrawn and that an older transaction can still be in: the first day on
- * which a sale in them is refused, and their facts for what is left to do with that transaction.
- */
-const withdrawn: Readonly<
-  Record<string, readonly [numeric: string, exponent: number, day: string]>
-> = {
-  ANG: ['532', 2, '2025-07-01'], // Netherlands Antillean guilder, became XCG with the same number
-  BGN: ['975', 2, '2026-01-01'], // Bulgarian lev, became EUR
-};
+type CurrencyFacts = { readonly numeric: string; readonly exponent: number };
 
-const alphaByNumeric: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(withdrawn).map(([alpha, [numeric]]) => [numeric, alpha] as const),
-  ...Object.entries(currencyTable).map(([alpha, [numeric]]) => [numeric, alpha] as const),
+const active: Readonly<Record<string, CurrencyFacts>> = currencies.active;
+
+/** An older transaction can still be in a withdrawn currency; a sale in it is refused from a day on. */
+const withdrawn: Readonly<Record<string, CurrencyFacts & { readonly refusedFrom: string }>> =
+  currencies.withdrawn;
+
+/** The active currency comes last, so that it wins where two share a number. */
+const factsByAlpha = new Map<string, CurrencyFacts>([
+  ...Object.entries(withdrawn),
+  ...Object.entries(active),
 ]);
+const alphaByNumeric = new Map(
+  [...factsByAlpha].map(([alpha, { numeric }]) => [numeric, alpha] as const),
+);
 
 /** The facts of a currency that is or was active. */
-function factsOf(alpha: string): readonly [numeric: string, exponent: number, ...rest: unknown[]] {
-  if (Object.hasOwn(currencyTable, alpha)) {
-    const facts = currencyTable[alpha];
-    if (facts !== undefined) return facts;
-  }
-  if (Object.hasOwn(withdrawn, alpha)) {
-    const facts = withdrawn[alpha];
-    if (facts !== undefined) return facts;
-  }
-  throw new RangeError('Unknown currency code');
+function factsOf(alpha: string): CurrencyFacts {
+  const facts = factsByAlpha.get(alpha);
+  if (facts === undefined) throw new RangeError('Unknown currency code');
+  return facts;
 }
 
 /**
@@ -47,9 +42,9 @@ function factsOf(alpha: string): readonly [numeric: string, exponent: number, ..
  * isActiveCurrency('XAU'); // false
  */
 export function isActiveCurrency(alpha: string, atMs?: number): boolean {
-  if (Object.hasOwn(currencyTable, alpha)) return true;
+  if (Object.hasOwn(active, alpha)) return true;
   if (atMs === undefined || !Object.hasOwn(withdrawn, alpha)) return false;
-  const day = withdrawn[alpha]?.[2];
+  const day = withdrawn[alpha]?.refusedFrom;
   return day !== undefined && atMs < Date.parse(day);
 }
 
@@ -61,7 +56,7 @@ export function isActiveCurrency(alpha: string, atMs?: number): boolean {
  * activeCurrencies().length; // 155
  */
 export function activeCurrencies(): string[] {
-  return Object.keys(currencyTable);
+  return Object.keys(active);
 }
 
 /**
@@ -77,7 +72,7 @@ export function activeCurrencies(): string[] {
  * exponentOf('JPY'); // 0
  */
 export function exponentOf(alpha: string): number {
-  return factsOf(alpha)[1];
+  return factsOf(alpha).exponent;
 }
 
 /**
@@ -90,7 +85,7 @@ export function exponentOf(alpha: string): number {
  * numericOf('EUR'); // '978'
  */
 export function numericOf(alpha: string): string {
-  return factsOf(alpha)[0];
+  return factsOf(alpha).numeric;
 }
 
 /**

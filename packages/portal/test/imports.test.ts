@@ -70,8 +70,8 @@ describe('a file for an import', () => {
     const column = header?.indexOf('serialNumber') ?? -1;
     const serials = rows.map((cells) => cells[column] ?? '').filter((serial) => serial !== '');
     assert.equal(serials.length, 1);
-    const catalogue = new URL('../../server/src/demo/demo-data.ts', import.meta.url);
-    const matches = (await readFile(catalogue, 'utf8')).matchAll(/serialNumber: '(\w+)'/g);
+    const estate = new URL('../../server/src/demo/demo-estate.json', import.meta.url);
+    const matches = (await readFile(estate, 'utf8')).matchAll(/"serialNumber": "(\w+)"/g);
     const seeded = new Set([...matches].map(([, serial]) => serial));
     assert.ok(seeded.size >= 4, 'the demo has devices');
     for (const serial of serials) assert.ok(!seeded.has(serial), serial);

@@ -4,16 +4,12 @@ import { describe, test } from 'node:test';
 import {
   type GroupName,
   groupPermissions,
+  parseJsonObject,
   type Service,
   type ServiceActivation,
   type ServiceCalls,
 } from '@switchyard/contract';
-import {
-  formDraft,
-  isComplete,
-  parseJsonObject,
-  requestBody,
-} from '../src/components/forms/form-fields.ts';
+import { formDraft, isComplete, requestBody } from '../src/components/forms/form-fields.ts';
 import {
   fieldKindOf,
   fieldLabel,

@@ -38,6 +38,7 @@ import {
   type Clock,
   createAddressGuard,
   createChangeNotifier,
+  createCleanup,
   createDueClock,
   createFailPoints,
   createJobs,
@@ -478,6 +479,16 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
   connector?.registerDeviceRoutes(http.app);
   retail?.register(http.app, http.streams);
   const runsJobs = settings.roles.has('jobs');
+  const cleanup = createCleanup(
+    [
+      ...(runsJobs ? [idempotency.cleanupJob, logs.cleanupJob, ...webhooks.cleanupJobs] : []),
+      ...(settings.roles.has('identity') ? identity.cleanupJobs : []),
+      ...(servesPortal ? [portal.cleanupJob] : []),
+      ...(cards === undefined ? [] : [cards.cleanupJob]),
+      catalog.providerCallCounter.cleanupJob,
+    ],
+    log,
+  );
   return {
     http,
     identity,
@@ -500,10 +511,9 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
         outbox.start();
         webhooks.start();
         reporting.start();
-        idempotency.start();
       }
-      if (servesPortal) portal.start();
-      logs.start({ deletes: runsJobs });
+      logs.start();
+      cleanup.start();
     },
     stopLimitMs: settings.acquirerTimeoutMs + stopMarginMs,
     async stop() {
@@ -519,7 +529,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
       await outbox.stop();
       await webhooks.stop();
       await reporting.stop();
-      await idempotency.stop();
+      await cleanup.stop();
       modules.calls.close();
       await catalog.providerCallCounter.stop();
       await logs.stop();

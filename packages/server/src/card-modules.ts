@@ -20,6 +20,7 @@ import {
 import {
   type AddressGuard,
   type ChangeNotifier,
+  type CleanupJob,
   type Clock,
   createFailPoints,
   type Database,
@@ -59,6 +60,7 @@ type Deps = {
 export type CardModules = {
   /** Recently committed sales, when this process also runs the jobs that publish them. */
   readonly recent: RecentTransactions | undefined;
+  readonly cleanupJob: CleanupJob;
   register(app: FastifyInstance, streams: EventStreams): void;
   /** The fill level of the write queues, 0 to 1. */
   pressure(): number;
@@ -145,6 +147,7 @@ export function createCardModules(deps: Deps): CardModules {
   const qr = createQrModule(deps);
   return {
     recent,
+    cleanupJob: payments.cleanupJob,
     register(app, streams) {
       payments.register(app);
       qr.register(app, streams);

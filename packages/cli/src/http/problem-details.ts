@@ -1,13 +1,13 @@
 /** Turns an error response into a CommandError with a message and an exit code. */
 
+import { isObject } from '@switchyard/contract';
 import { CommandError } from '../runtime/command-error.ts';
 import type { ExitName } from '../runtime/exit-codes.ts';
 import type { HttpResponse } from './https-transport.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-export const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+export const membersOf = (value: unknown): Members => (isObject(value) ? value : {});
 
 /** The objects of a list; empty if the value is not a list. */
 export const listOf = (value: unknown): Members[] =>

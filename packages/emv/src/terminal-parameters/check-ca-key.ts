@@ -1,5 +1,6 @@
 /** The check sum of a public key of a certification authority, and what is wrong with such a key. */
 import { createHash } from 'node:crypto';
+import { isCalendarDay } from '../calendar-day.ts';
 import { testCaKeys } from './test-ca-keys.ts';
 
 /**
@@ -24,12 +25,6 @@ export function caKeyCheckSum(key: {
 
 const testModuli: ReadonlySet<string> = new Set(testCaKeys.map(({ modulus }) => modulus));
 
-/** A day of the calendar, and not merely digits in the places of one. */
-function isDay(text: string): boolean {
-  const time = Date.parse(`${text}T00:00:00Z`);
-  return Number.isFinite(time) && new Date(time).toISOString().startsWith(text);
-}
-
 const bitsOfDigit = 4;
 
 /** Faults of a key that a schema cannot express; `name` is RID and index, joined by a hyphen. */
@@ -51,7 +46,7 @@ export function caKeyFaults(
   demand(isRsa, 'modulus', 'is no modulus of RSA: whole bytes, the first bit and the last one set');
   const sum = caKeyCheckSum({ rid, index, modulus, exponent });
   demand(sum === sha1, 'sha1', 'is not the check sum of RID, index, modulus and exponent');
-  demand(isDay(String(expiresOn)), 'expiresOn', 'is no day of the calendar');
+  demand(isCalendarDay(String(expiresOn)), 'expiresOn', 'is no day of the calendar');
   const isTaken = allowsTestKeys || !testModuli.has(modulus);
   demand(isTaken, 'modulus', 'is a test key, which production does not take');
   return faults;

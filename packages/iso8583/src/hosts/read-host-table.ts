@@ -1,5 +1,6 @@
 // Reads a host table from JSON: missing members come from the base table, and every fault has a pointer.
 
+import { isObject } from '@switchyard/contract';
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
 import { builtInHosts } from './built-in.ts';
@@ -30,9 +31,6 @@ type Document = { readonly [member: string]: unknown };
 const fault = (at: string, problem: string): never => {
   throw new HostTableError(at, problem);
 };
-
-const isObject = (value: unknown): value is Document =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const matching =
   (pattern: RegExp, problem: string): Check =>

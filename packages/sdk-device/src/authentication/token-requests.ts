@@ -1,5 +1,10 @@
 /** Sends the token requests and reads their answers, without retries. */
-import { type MerchantCredentials, problemText, readProblemBody } from '@switchyard/contract';
+import {
+  type MerchantCredentials,
+  parseJsonObject,
+  problemText,
+  readProblemBody,
+} from '@switchyard/contract';
 import type { HttpClient, HttpResponse } from '@switchyard/sdk-core';
 import { DeviceError } from '../support/device-error.ts';
 
@@ -18,14 +23,7 @@ export type IssuedToken = {
 
 type Members = Readonly<Record<string, unknown>>;
 
-function parseMembers(body: string): Members {
-  try {
-    const read: unknown = JSON.parse(body);
-    return typeof read === 'object' && read !== null ? (read as Members) : {};
-  } catch {
-    return {};
-  }
-}
+const parseMembers = (body: string): Members => parseJsonObject(body) ?? {};
 
 const statusFirstOfServer = 500;
 const tooMany = 429;

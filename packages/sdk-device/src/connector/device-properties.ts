@@ -1,7 +1,7 @@
 /** The configuration properties of a device payment application, with the specification's names. */
 
 import { readFileSync } from 'node:fs';
-import { defined } from '@switchyard/contract';
+import { defined, parseJsonObject } from '@switchyard/contract';
 import { errorText, requireSecureUrl } from '@switchyard/sdk-core';
 import type { DeviceTls } from '../network/http-client.ts';
 import { createDeviceError, DeviceError } from '../support/device-error.ts';
@@ -97,14 +97,8 @@ export function parseDeviceProperties(text: string): DeviceProperties {
 
 /** Reports a fault without the value, because the value can be a secret. */
 function parseRegistrationData(text: string, faults: string[]): RegistrationData | undefined {
-  try {
-    const data: unknown = JSON.parse(text);
-    if (typeof data === 'object' && data !== null && !Array.isArray(data)) {
-      return data as RegistrationData;
-    }
-  } catch {
-    // The message of the JSON error could quote the value.
-  }
+  const data = parseJsonObject(text);
+  if (data !== undefined) return data as RegistrationData;
   faults.push('custom_registration_data is not a JSON object');
   return undefined;
 }

@@ -1,6 +1,13 @@
 // Adds audit records to the chain of their organisation, in the transaction of the change.
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Clock, type Ids, type Jobs, type Queries, systemIds } from '../platform/index.ts';
+import {
+  type Clock,
+  hourMs,
+  type Ids,
+  type Jobs,
+  type Queries,
+  systemIds,
+} from '../platform/index.ts';
 import type { AuditEntry, AuditRecorder } from './audit-entry.ts';
 import { outboxRows } from './audit-events.ts';
 import { appendRecords, lockHead } from './audit-sql.ts';
@@ -12,7 +19,7 @@ const maxEntries = 10_000;
 const recordsPerCheckpoint = 1_000;
 /** After so many records, other tasks of the event loop may run. */
 const recordsPerTurn = 100;
-const checkpointAfterMs = 3_600_000;
+const checkpointAfterMs = hourMs;
 export const checkpointJobKind = 'audit-checkpoint';
 
 export type AuditRecorderDeps = {

@@ -4,10 +4,10 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatTsn, ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
-import type { Clock } from '../platform/index.ts';
+import { type Clock, dayMs } from '../platform/index.ts';
 import { demoMerchants, organizationId } from './demo-data.ts';
 
-const renewBeforeMs = 30 * 86_400_000;
+const renewBeforeMs = 30 * dayMs;
 
 type Certificates = Identity['devices']['certificates'];
 type Deps = { readonly certificates: Certificates; readonly clock: Clock };

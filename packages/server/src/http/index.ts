@@ -26,7 +26,7 @@ export {
 export type { EventStreams, StreamSource } from './event-streams/event-streams.ts';
 export type { ReadPage, StreamPage, StreamTimings } from './event-streams/open-stream.ts';
 export { defaultLoadLimits, type LoadLimits, type LoadShedding } from './limits/load-shedding.ts';
-export { addressKey, type RatePolicies, type RatePolicy } from './limits/rate-limits.ts';
+export type { RatePolicies, RatePolicy } from './limits/rate-limits.ts';
 export {
   entityTag,
   matchesIfNoneMatch,

@@ -11,21 +11,20 @@ import type {
   StoredResponse,
 } from '../http/index.ts';
 import {
+  type CleanupJob,
   type Clock,
-  createPoller,
+  dayMs,
   decryptBytes,
   deriveKey,
   encryptBytes,
   type Ids,
   isoTime,
-  type Log,
-  type Poller,
   type Queries,
 } from '../platform/index.ts';
 import { createKeyStore, type KeyRow, type KeyStore } from './idempotency-keys-sql.ts';
 
 /** Clients may retry for this time. */
-const retentionMs = 86_400_000;
+const retentionMs = dayMs;
 /** A key can be released between the claim and the query; after so many attempts it counts as running. */
 const maxClaimAttempts = 3;
 
@@ -130,32 +129,34 @@ export function createIdempotencyKeys({
   };
 }
 
-const sweepEveryMs = 300_000;
+const deleteEveryMs = 300_000;
 const keysAtOnce = 1_000;
 
 type IdempotencyDeps = {
   readonly database: Queries;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
-  readonly log: Log;
   readonly masterKey: Buffer;
 };
 
 type Idempotency = {
   readonly keys: IdempotencyKeys;
-} & Pick<Poller, 'start' | 'stop'>;
+  readonly cleanupJob: CleanupJob;
+};
 
-/** @example const { keys } = createIdempotency({ database, clock, ids, log, masterKey }); */
+/** @example const { keys } = createIdempotency({ database, clock, ids, masterKey }); */
 export function createIdempotency(deps: IdempotencyDeps): Idempotency {
-  const { database, clock, log } = deps;
+  const { database, clock } = deps;
   const store = createKeyStore(database);
-  const { start, stop } = createPoller({
-    pollMs: sweepEveryMs,
-    async poll() {
-      const deletedCount = await store.sweep(isoTime(clock.now() - retentionMs), keysAtOnce);
-      return deletedCount === keysAtOnce;
+  return {
+    keys: createIdempotencyKeys({ ...deps, store }),
+    cleanupJob: {
+      data: 'idempotency keys',
+      intervalMs: deleteEveryMs,
+      async deleteBatch() {
+        const before = isoTime(clock.now() - retentionMs);
+        return (await store.sweep(before, keysAtOnce)) === keysAtOnce;
+      },
     },
-    onError: (error) => log.warn({ err: error }, 'old idempotency keys were not deleted'),
-  });
-  return { keys: createIdempotencyKeys({ ...deps, store }), start, stop };
+  };
 }

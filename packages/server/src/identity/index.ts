@@ -1,7 +1,16 @@
 // The interface of the module identity: user domains, users, applications, devices, tokens.
 import { throwProblem } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock, Database, Environment, Ids, Jobs, Log, Mail } from '../platform/index.ts';
+import type {
+  CleanupJob,
+  Clock,
+  Database,
+  Environment,
+  Ids,
+  Jobs,
+  Log,
+  Mail,
+} from '../platform/index.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
 import type { PasswordStrength } from './accounts/passwords/password-strength.ts';
 import type { AttemptLimits } from './accounts/sign-in-attempts/attempts-per-ip-address.ts';
@@ -66,7 +75,6 @@ import { createRealmStore } from './realms-and-keys/realm-sql.ts';
 import { createRealms } from './realms-and-keys/realms.ts';
 import { createKeyRing, type GeneratePrivateKey } from './realms-and-keys/signing-keys.ts';
 import { createUserDomains, type NewUserDomain } from './realms-and-keys/user-domains.ts';
-import { createExpiredDataCleanup } from './sessions/delete-expired.ts';
 import type { LoginInteractions } from './sessions/login-interactions.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import { createRevokedTokens } from './tokens/revoked-tokens.ts';
@@ -205,10 +213,13 @@ export type Identity = {
   /** Replaces the one callback of an application on this machine where only the port has changed. */
   updateCallbackPort(organizationId: string, clientId: string, uri: string): Promise<void>;
   readonly setApplicationStatus: Applications['setStatus'];
-  /** Deletes expired rows in bounded batches; answers how many it found. */
-  deleteExpired(): Promise<number>;
+  /** Delete expired codes, sessions, refresh tokens, links and login records. */
+  readonly cleanupJobs: readonly CleanupJob[];
   close(): Promise<void>;
 };
+
+const deleteEveryMs = 300_000;
+const rowsAtOnce = 500;
 
 export function createIdentity(deps: IdentityDeps): Identity {
   const { database, settings, clock, ids, log, masterKey, terminalClaims } = deps;
@@ -331,7 +342,14 @@ export function createIdentity(deps: IdentityDeps): Identity {
     frame,
     findRealm: realms.find,
   });
-  const cleanup = createExpiredDataCleanup({ entities, families, accounts, clock, log });
+  const cleanupJob = (
+    data: string,
+    deleteRows: (limit: number) => Promise<number>,
+  ): CleanupJob => ({
+    data,
+    intervalMs: deleteEveryMs,
+    deleteBatch: async () => (await deleteRows(rowsAtOnce)) === rowsAtOnce,
+  });
 
   async function requireUserDomain(userDomainId: string, organizationId: string): Promise<void> {
     const realm = await realms.find(userDomainId);
@@ -384,7 +402,6 @@ export function createIdentity(deps: IdentityDeps): Identity {
         });
       }
       pages.register(app);
-      cleanup.start();
     },
     registerSignUpPages: pages.registerPublicPages,
     async registerDevices(app) {
@@ -425,9 +442,13 @@ export function createIdentity(deps: IdentityDeps): Identity {
     rotateSecret: applications.rotateSecret,
     updateCallbackPort: applications.updateCallbackPort,
     setApplicationStatus: applications.setStatus,
-    deleteExpired: cleanup.run,
+    cleanupJobs: [
+      cleanupJob('codes and sessions', (limit) => entities.deleteExpired(clock.now(), limit)),
+      cleanupJob('refresh tokens', families.deleteExpired),
+      cleanupJob('links and sign-ins', (limit) => accounts.deleteExpired(clock.now(), limit)),
+    ],
     async close() {
-      await Promise.all([cleanup.stop(), lastUsed.close()]);
+      await lastUsed.close();
       await accounts.close();
     },
   };

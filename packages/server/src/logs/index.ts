@@ -15,23 +15,18 @@ import {
 } from '../http/index.ts';
 import {
   type ChangeNotifier,
+  type CleanupJob,
   type Clock,
-  createPoller,
   type Database,
+  dayMs,
   isoTime,
   type Log,
   type Metrics,
-  type Poller,
   type Settings,
   type Topic,
 } from '../platform/index.ts';
 import { createRequestFinder, type RequestFinder, sequencePattern } from './find-requests.ts';
-import {
-  createRequestLogStore,
-  type Head,
-  type PortalClient,
-  type RequestLogStore,
-} from './request-log-sql.ts';
+import { createRequestLogStore, type Head, type PortalClient } from './request-log-sql.ts';
 import { createRequestRecorder } from './request-recorder.ts';
 
 type LogsDeps = PortalClient & {
@@ -47,8 +42,8 @@ export type Logs = {
   /** Undefined when the request log is off, so that requests cost nothing. */
   readonly record: OnResponse | undefined;
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** `deletes`: whether this process deletes expired lines. */
-  start(options: { deletes: boolean }): void;
+  readonly cleanupJob: CleanupJob;
+  start(): void;
   stop(): Promise<void>;
 };
 
@@ -61,14 +56,12 @@ const logTopic = (organizationId: string): Topic => ({
 
 const deleteEveryMs = 60_000;
 const linesAtOnce = 2000;
-const dayMs = 86_400_000;
 
 /** @example const logs = createLogs({ database, clock, log, metrics, live, settings }); */
 export function createLogs(deps: LogsDeps): Logs {
-  const { settings, live } = deps;
+  const { settings, live, clock } = deps;
   const { requestLog: recorded, requestLogRows: maxRows, requestLogRetentionDays: days } = settings;
   const store = createRequestLogStore(deps.database, deps);
-  const retention = createOldLineDeletion(store, deps, days);
   const onAppended = (heads: readonly Head[]) => {
     for (const { organizationId, sequence } of heads)
       live.publish(logTopic(organizationId), sequence);
@@ -84,31 +77,17 @@ export function createLogs(deps: LogsDeps): Logs {
   return {
     record: recorder?.record,
     register: (app, streams) => registerLogRoutes(app, createRequestFinder(store), streams),
-    start({ deletes }) {
-      recorder?.start();
-      if (deletes) retention.start();
+    cleanupJob: {
+      data: 'lines of the request log',
+      intervalMs: deleteEveryMs,
+      async deleteBatch() {
+        const before = isoTime(clock.now() - days * dayMs);
+        return (await store.deleteBefore(before, linesAtOnce)) === linesAtOnce;
+      },
     },
-    async stop() {
-      await recorder?.stop();
-      await retention.stop();
-    },
+    start: () => recorder?.start(),
+    stop: async () => recorder?.stop(),
   };
-}
-
-/** Deletes expired lines in batches. */
-export function createOldLineDeletion(
-  store: Pick<RequestLogStore, 'deleteBefore'>,
-  { clock, log }: Pick<LogsDeps, 'clock' | 'log'>,
-  days: number,
-): Poller {
-  return createPoller({
-    pollMs: deleteEveryMs,
-    async poll() {
-      const before = isoTime(clock.now() - days * dayMs);
-      return (await store.deleteBefore(before, linesAtOnce)) === linesAtOnce;
-    },
-    onError: (error) => log.warn({ err: error }, 'old lines of the request log were not deleted'),
-  });
 }
 
 const operationId = 'listLoggedRequests';

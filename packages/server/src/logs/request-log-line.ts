@@ -1,7 +1,7 @@
 // Creates the log line of a request without any text that a client could misuse to store card data.
 import type { FieldError } from '@switchyard/contract';
 import type { ResponseLogEntry } from '../http/index.ts';
-import { redactText } from '../platform/index.ts';
+import { isUuid, redactText } from '../platform/index.ts';
 
 /** The columns of the SQL statement. */
 export type RequestLogLine = {
@@ -25,13 +25,12 @@ export type RequestLogLine = {
 
 const maxErrors = 10;
 const maxPointerLength = 128;
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Path parameters that are UUIDs are shown; other values are replaced by their names. */
 export function pathOf(route: string, params: Readonly<Record<string, string>>): string {
   return route.replace(/:(\w+)/g, (name: string, parameter: string) => {
     const value = params[parameter] ?? '';
-    return uuidPattern.test(value) ? value : name;
+    return isUuid(value) ? value : name;
   });
 }
 

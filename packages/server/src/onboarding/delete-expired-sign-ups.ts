@@ -1,10 +1,19 @@
 // Deletes pending and rejected sign-ups after their retention: each sign-up enqueues a job for its deletion.
-import type { Clock, Database, Ids, Job, Jobs, Queries, Reschedule } from '../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  dayMs,
+  type Ids,
+  type Job,
+  type Jobs,
+  type Queries,
+  type Reschedule,
+} from '../platform/index.ts';
 import { createSignUpStore } from './sign-up-sql.ts';
 
 const deletionJobKind = 'onboarding.delete_sign_up';
 /** Applies to rejected sign-ups and to sign-ups without a decision. */
-const retentionMs = 90 * 86_400_000;
+const retentionMs = 90 * dayMs;
 
 export type SignUpDeletion = ReturnType<typeof createSignUpDeletion>;
 

@@ -2,7 +2,7 @@
 import { defined, type SignUp, type SignUpInput, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import { type Caller, type FoundPage, type PageRequest, readPage } from '../http/index.ts';
-import { isoTime, type Log } from '../platform/index.ts';
+import { dayMs, isLowerCaseUuid, isoTime, type Log } from '../platform/index.ts';
 import type { ConfirmationEmails } from './confirmation-email.ts';
 import type { DecisionJobDependencies, DecisionJobs } from './decision-jobs.ts';
 import type { SignUpDeletion } from './delete-expired-sign-ups.ts';
@@ -10,10 +10,9 @@ import { createSignUpStore, type SignUpRecord, type SignUpStatus } from './sign-
 
 /** Sign-ups per recipient that are pending or younger than the period: each one sends an email. */
 const maxPerRecipient = 3;
-const recipientPeriodMs = 86_400_000;
+const recipientPeriodMs = dayMs;
 /** Of all recipients: limits the size of the table if an attacker sends sign-ups. */
 const maxPendingSignUps = 10_000;
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type SignUps = ReturnType<typeof createSignUps>;
 
@@ -111,7 +110,7 @@ export function createSignUps(deps: SignUpsDependencies) {
     },
 
     async get(caller: Caller, signUpId: string): Promise<SignUp> {
-      const canRead = uuidPattern.test(signUpId) && (await isOperator(caller));
+      const canRead = isLowerCaseUuid(signUpId) && (await isOperator(caller));
       const signUp = canRead ? await store.find(signUpId) : undefined;
       return signUp === undefined ? throwSignUpNotFound() : toSignUpView(signUp);
     },
@@ -122,7 +121,7 @@ export function createSignUps(deps: SignUpsDependencies) {
       signUpId: string,
       decision: Decision,
     ): Promise<SignUp> {
-      if (!uuidPattern.test(signUpId) || !(await isOperator(caller))) throwSignUpNotFound();
+      if (!isLowerCaseUuid(signUpId) || !(await isOperator(caller))) throwSignUpNotFound();
       const after = await database.transaction(async (trx) => {
         const before = (await store.lock(trx, signUpId)) ?? throwSignUpNotFound();
         if (isAlreadyDecided(before, decision)) return before;

@@ -151,13 +151,13 @@ export function createPayments(ports: Ports) {
   jobs.handle(batchCaptureLinkJob, batchWorker.captureLinkItems, { maxConcurrent: maxLinkJobs });
   jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(parts));
   registerClearingGauges(parts);
-  const periodicTasks = [
+  const pollers = [
     createCrashRecovery(parts),
     createAuthorizationExpiry(parts),
     createClearingTask(parts),
-    createKsnCleanup(parts),
   ];
   return {
+    cleanupJob: createKsnCleanup(parts.ksnStore),
     register(app: FastifyInstance): void {
       registerSaleRoute(app, parts);
       registerOperationRoutes(app, parts);
@@ -171,7 +171,7 @@ export function createPayments(ports: Ports) {
       registerClearingRoutes(app, createClearingFiles(parts));
     },
     start(): void {
-      for (const task of periodicTasks) task.start();
+      for (const poller of pollers) poller.start();
     },
     queueUtilization: parts.transactions.queueUtilization,
     /** Acquirer links of any status with an unfinished sale or operation. */
@@ -182,7 +182,7 @@ export function createPayments(ports: Ports) {
     stopWaitingReaders: parts.inFlightTransactions.stop,
     /** Waits for work in progress, so that outcomes are stored before the links close. */
     async stop(): Promise<void> {
-      await Promise.all(periodicTasks.map((task) => task.stop()));
+      await Promise.all(pollers.map((poller) => poller.stop()));
       await parts.inFlightTransactions.waitForIdle();
       await parts.transactions.flush();
     },

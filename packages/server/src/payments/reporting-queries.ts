@@ -1,14 +1,13 @@
 // Queries of the reporting module. They also run in processes without vault keys.
 import type { ClearingFile } from '@switchyard/contract';
 import { referenceClearingFormat } from '../acquiring/index.ts';
-import { encodeSimpleArray, type Queries } from '../platform/index.ts';
+import { encodeSimpleArray, isUuid, type Queries } from '../platform/index.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import {
   type TransactionResultRow,
   toTransactionRecord,
   transactionSelectList,
 } from './repository/transaction-sql.ts';
-import { isUuid } from './runtime/find-transaction.ts';
 import type { TransactionRecord } from './transaction/transaction.ts';
 
 export { viewWithEvents as viewTransactionWithEvents } from './http/transaction-view.ts';

@@ -2,12 +2,15 @@
 
 export { createFileCache } from './caching/file-cache.ts';
 export { lruCacheOptions } from './caching/lru-cache-options.ts';
-export { createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
+export { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/concurrency-limit.ts';
+export { createKeyedQueue, createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
 export {
   createMemoryReleasingMap,
   type MemoryReleasingMap,
 } from './concurrency/memory-releasing-map.ts';
 export { createPoller, type Poller } from './concurrency/poller.ts';
+export { createRateCounter, type RateStatus } from './concurrency/rate-counter.ts';
+export { createRunningCounts, type RunningCounts } from './concurrency/running-counts.ts';
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
 export {
@@ -87,6 +90,16 @@ export {
   type OutboxSubscriber,
 } from './events/outbox.ts';
 export { type Ids, systemIds, withJitter } from './identifiers/ids.ts';
+export {
+  bytesToUuid,
+  isLowerCaseUuid,
+  isUuid,
+  isUuidV7,
+  nilUuid,
+  smallestUuidAt,
+  uuidToBytes,
+} from './identifiers/uuid.ts';
+export { type CleanupJob, createCleanup } from './jobs/clean-up.ts';
 export { createDueClock, type DueClock } from './jobs/due-clock.ts';
 export {
   createJobs,
@@ -101,9 +114,10 @@ export { deleteJobSql } from './jobs/job-sql.ts';
 export { createMail } from './mail/create-mail.ts';
 export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';
-export { fillTemplate, sanitizeMailName } from './mail/mail-message.ts';
+export { sanitizeMailName } from './mail/mail-message.ts';
+export { type RenderedMail, renderMail } from './mail/render-mail.ts';
 export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
-export { isLoopbackHost } from './net/address-classes.ts';
+export { isLoopbackHost, subscriberNetwork } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {
   type AwsCredentials,
@@ -162,5 +176,22 @@ export {
   settingPrefix,
   settingsTable,
 } from './settings/settings-table.ts';
-export { type Clock, isoTime, pause, systemClock } from './time/clock.ts';
+export { escapeHtml } from './texts/escape-html.ts';
+export { fillTemplate } from './texts/fill-template.ts';
+export {
+  chooseLanguage,
+  isLanguage,
+  type Language,
+  type Translations,
+} from './texts/languages.ts';
+export {
+  type Clock,
+  dayMs,
+  hourMs,
+  isoDay,
+  isoTime,
+  minuteMs,
+  pause,
+  systemClock,
+} from './time/clock.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';

@@ -9,9 +9,16 @@ import {
   isBuilding,
 } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
-import type { ChangeNotifier, Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
+import type {
+  ChangeNotifier,
+  CleanupJob,
+  Clock,
+  Database,
+  Ids,
+  Log,
+  Settings,
+} from '../platform/index.ts';
 import { registerPortalRoutes } from './routes.ts';
-import { createSessionCleanup } from './sessions/delete-expired-sessions.ts';
 import { createSessionCaller } from './sessions/session-caller.ts';
 import { createSessionView, type SessionViewDeps } from './sessions/session-view.ts';
 import { createSessions } from './sessions/sessions.ts';
@@ -53,10 +60,12 @@ export type Portal = {
   /** Returns the caller of a request from a portal page; undefined for every other request. */
   readonly callerOf: FindSessionCaller;
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** Regularly deletes the sessions that have reached their end. */
-  start(): void;
+  readonly cleanupJob: CleanupJob;
   stop(): Promise<void>;
 };
+
+const deleteEveryMs = 300_000;
+const sessionsAtOnce = 500;
 
 export function createPortal(deps: PortalDeps): Portal {
   const { identity, settings, clock, ids, provisioning, startTerminal } = deps;
@@ -66,7 +75,6 @@ export function createPortal(deps: PortalDeps): Portal {
   const findDevice = settings.environment === 'demo' ? provisioning.findDevice : undefined;
   const callers = createSessionCaller({ sessions, portalUrls, verifyToken, findDevice });
   const terminals = startTerminal && createPortalTerminals(startTerminal, { ...deps, callers });
-  const sessionCleanup = createSessionCleanup({ ...deps, sweep: sessions.sweep });
   return {
     callerOf: callers.findCaller,
     register(app, streams) {
@@ -83,9 +91,11 @@ export function createPortal(deps: PortalDeps): Portal {
       });
       terminals?.register(app, streams);
     },
-    start: sessionCleanup.start,
-    async stop() {
-      await Promise.all([sessionCleanup.stop(), terminals?.stop()]);
+    cleanupJob: {
+      data: 'portal sessions',
+      intervalMs: deleteEveryMs,
+      deleteBatch: async () => (await sessions.deleteEnded(sessionsAtOnce)) === sessionsAtOnce,
     },
+    stop: async () => terminals?.stop(),
   };
 }

@@ -69,7 +69,6 @@ export { formatAddressLine, type PostalAddress } from './merchants/format-addres
 export type { CachedOrganization } from './organizations/organization-tree.ts';
 export type { UserDomains } from './organizations/user-domain-port.ts';
 export type { CallerScope } from './resources/caller-scope.ts';
-export { posClientId } from './resources/format-rules.ts';
 export type { ResourceOperations } from './resources/resource-operations.ts';
 export type {
   AcquirerContract,

@@ -1,8 +1,7 @@
 // Compares the reports of an organisation with its payments, event by event.
 import { readTransactions } from '../payments/index.ts';
-import type { Database, Queries } from '../platform/index.ts';
+import { type Database, nilUuid, type Queries } from '../platform/index.ts';
 import { readQrPayments } from '../qr/index.ts';
-import { nilUuid } from './infrastructure/nil-uuid.ts';
 import { type StoredAggregate, toStoredAggregate } from './projection/daily-aggregate-sql.ts';
 import {
   addSumEntry,

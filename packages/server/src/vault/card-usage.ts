@@ -3,12 +3,12 @@ import {
   type Clock,
   createGroupCommit,
   type Database,
+  dayMs,
   isoTime,
   type Log,
 } from '../platform/index.ts';
 import { markCardsUsed } from './card-sql.ts';
 
-const dayMs = 86_400_000;
 /** A card in daily use is updated once in this time. */
 const recordAfterMs = 7 * dayMs;
 /** Close to its deletion, the vault must store the use of a card before the card is used. */

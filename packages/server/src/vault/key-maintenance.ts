@@ -1,5 +1,5 @@
 // Replaces old keys, and re-encrypts the cards of each organisation every day.
-import type { Job, Jobs, Reschedule } from '../platform/index.ts';
+import { dayMs, hourMs, type Job, type Jobs, type Reschedule } from '../platform/index.ts';
 import type { createCardStore } from './card-sql.ts';
 import { unwrapKey } from './data-keys.ts';
 import type { OpenedVault } from './open-vault.ts';
@@ -14,8 +14,6 @@ import {
   type VaultKeyStore,
 } from './vault-key-sql.ts';
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 /**
  * After this time no process encrypts under a replaced key, because keys are cached for five
  * minutes.

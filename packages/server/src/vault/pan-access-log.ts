@@ -9,6 +9,7 @@ import {
   type Metrics,
   type PreparedStatement,
   type Queries,
+  smallestUuidAt,
 } from '../platform/index.ts';
 
 /**
@@ -109,7 +110,7 @@ export function createPanAccessLog({ database, clock, ids, log, metrics }: Deps)
           `DELETE FROM vault_accesses WHERE organization_id = $1 AND access_id IN (
             SELECT access_id FROM vault_accesses WHERE organization_id = $1 AND access_id < $2
             ORDER BY access_id LIMIT $3) RETURNING access_id`,
-          [organizationId, smallestIdAt(before), deletedPerStatement],
+          [organizationId, smallestUuidAt(before), deletedPerStatement],
         );
         deletedCount += rows.length;
         if (rows.length < deletedPerStatement) return deletedCount;
@@ -139,7 +140,7 @@ export async function listPanAccesses(
   }>(
     `SELECT token, purpose, actor, subject_id, result, at FROM vault_accesses
     WHERE organization_id = $1 AND access_id >= $2 AND access_id < $3 ORDER BY access_id LIMIT $4`,
-    [organizationId, smallestIdAt(from), smallestIdAt(to), limit],
+    [organizationId, smallestUuidAt(from), smallestUuidAt(to), limit],
   );
   return rows.map((row) => ({
     token: row.token,
@@ -149,10 +150,4 @@ export async function listPanAccesses(
     ...(row.subject_id === null ? {} : { subjectId: row.subject_id }),
     at: isoTime(row.at.getTime()),
   }));
-}
-
-/** The smallest UUID version 7 of a millisecond; identifiers are in order of time. */
-function smallestIdAt(time: number): string {
-  const hex = Math.max(0, time).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }

@@ -1,6 +1,13 @@
 // Deletes unused cards of an organisation, and encrypts cards under an old key again.
 import { ProblemError } from '@switchyard/contract';
-import { type Clock, type Database, isoTime, type Log, type Queries } from '../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  dayMs,
+  isoTime,
+  type Log,
+  type Queries,
+} from '../platform/index.ts';
 import {
   type createCardStore,
   deleteCards,
@@ -15,7 +22,6 @@ import {
 } from './re-encryption-progress-sql.ts';
 import { encryptRecord } from './record-encryption.ts';
 
-const dayMs = 86_400_000;
 const cardsPerPart = 500;
 
 /** Writes the audit record with the platform as the author. */

@@ -5,6 +5,7 @@ import {
   createGroupCommit,
   type Database,
   decryptBytes,
+  isLowerCaseUuid,
   isoTime,
   lruCacheOptions,
 } from '../platform/index.ts';
@@ -94,7 +95,6 @@ const cachedTokensMax = 20_000;
 /** A key may be retired between encryption and insert; this cannot happen twice in a row. */
 const tokenizeAttempts = 2;
 /** Tokens are UUIDs; the vault treats other text as unknown without a query. */
-const tokenPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const cardRecordName = (token: string) => `card|${token}`;
 
@@ -203,7 +203,7 @@ export function createVault(deps: VaultDeps): Vault {
       return storeCard(organizationId, card, fingerprint);
     },
     async detokenizeCard(organizationId, token, access) {
-      if (!tokenPattern.test(token)) return undefined;
+      if (!isLowerCaseUuid(token)) return undefined;
       const row = await cardReader.submit({ organizationId, token });
       if (row === undefined) {
         await panAccessLog.record(organizationId, token, access, 'Unknown');

@@ -4,6 +4,7 @@ import type { AuditRecorder } from '../audit/index.ts';
 import type { EventStreams } from '../http/index.ts';
 import {
   type ChangeNotifier,
+  type CleanupJob,
   type Clock,
   createFailPoints,
   type Database,
@@ -69,6 +70,7 @@ type Deliveries = DeliveryPlanner & {
   readonly operations: WebhookOperations;
   /** The facts of `endpoint.` events. */
   readonly events: OutboxEventMapper;
+  readonly cleanupJob: CleanupJob;
   /** Starts sending, in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
@@ -112,7 +114,6 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   });
   const replays = createReplays({ database, clock, jobs, wake });
   const operations = { endpoints, deliveries, replays };
-  const retention = createDeliveryRetention({ ...deps, days: deps.retentionDays });
   /** Endpoints with planned deliveries that may not be committed yet. */
   const plannedEndpoints = new Map<string, EndpointKey>();
   return {
@@ -124,17 +125,14 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       plannedEndpoints.clear();
     },
     operations,
+    cleanupJob: createDeliveryRetention({ ...deps, days: deps.retentionDays }),
     events: endpointEventMapper,
     register: (app) => registerWebhookRoutes(app, operations),
     start() {
       isSending = true;
       dispatcher.start();
-      retention.start();
     },
-    async stop() {
-      await retention.stop();
-      await dispatcher.stop();
-    },
+    stop: dispatcher.stop,
   };
 }
 
@@ -154,7 +152,8 @@ export type WebhooksDeps = {
 
 export type Webhooks = {
   register(app: FastifyInstance, streams: EventStreams): void;
-  /** Starts retention and deliveries, in processes with the role `jobs`. */
+  readonly cleanupJobs: readonly CleanupJob[];
+  /** Starts deliveries, in processes with the role `jobs`. */
   start(): void;
   stop(): Promise<void>;
 };
@@ -163,7 +162,6 @@ export type Webhooks = {
 export function createWebhooks({ outbox, changeNotifier, jobs, ...deps }: WebhooksDeps): Webhooks {
   const { deliveries } = deps;
   const reader = createFeedReader(deps.database);
-  const retention = createFeedRetention({ ...deps, days: deps.retentionDays });
   changeNotifier.addSource(feedTopic, reader.findEnds);
   const publish = createEventPublisher({
     ...deps,
@@ -179,13 +177,11 @@ export function createWebhooks({ outbox, changeNotifier, jobs, ...deps }: Webhoo
       registerFeedRoutes(app, reader, streams);
       deliveries.register(app);
     },
-    start() {
-      retention.start();
-      deliveries.start();
-    },
-    async stop() {
-      await retention.stop();
-      await deliveries.stop();
-    },
+    cleanupJobs: [
+      createFeedRetention({ ...deps, days: deps.retentionDays }),
+      deliveries.cleanupJob,
+    ],
+    start: deliveries.start,
+    stop: deliveries.stop,
   };
 }

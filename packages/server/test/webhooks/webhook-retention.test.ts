@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';
+import { smallestUuidAt } from '../../src/platform/index.ts';
 import {
   deleteDeliveriesOfEndpoint,
   deleteOldDeliveries,
-  lowestDeliveryIdAt,
 } from '../../src/webhooks/delivery/delivery-log-sql.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { startTestWebhooks, type TestWebhooks } from './test-webhooks.ts';
@@ -35,9 +35,7 @@ describe('old deliveries', () => {
       [
         organizationId,
         endpointId,
-        ages.map(
-          (age) => lowestDeliveryIdAt(Date.now() - age).slice(0, 14) + randomUUID().slice(14),
-        ),
+        ages.map((age) => smallestUuidAt(Date.now() - age).slice(0, 14) + randomUUID().slice(14)),
       ],
     );
 

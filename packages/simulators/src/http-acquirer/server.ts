@@ -1,7 +1,7 @@
 // The HTTP server of the reference acquirer: it verifies signatures, decides messages and signs answers.
 import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
+import { parseJsonObject, type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
 import { Compile } from 'typebox/compile';
 import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger/ledger.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -65,15 +65,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-function parseObject(body: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const parseObject = (body: Buffer): Record<string, unknown> | undefined =>
+  parseJsonObject(body.toString('utf8'));
 
 function notProcessed(status: number, message: unknown, detail: string): HttpReply {
   const givenMessageId = (message as { messageId?: unknown } | undefined)?.messageId;

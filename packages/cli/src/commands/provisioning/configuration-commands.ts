@@ -1,4 +1,5 @@
 /** `switchyard config`: the configuration of services at four levels, and its versions. */
+import { isObject } from '@switchyard/contract';
 import type { CommandGroup } from '../../command-line/command-definition.ts';
 import { type OptionValues, option } from '../../command-line/command-option.ts';
 import type { CommandContext } from '../../command-line/command-runner.ts';
@@ -44,8 +45,7 @@ async function setConfiguration(
   options: OptionValues,
 ): Promise<void> {
   const values = parseJsonOption(text, 'The values');
-  if (typeof values !== 'object' || values === null || Array.isArray(values))
-    fail('usage', 'The values must be a JSON object, such as {"points":3}.');
+  if (!isObject(values)) fail('usage', 'The values must be a JSON object, such as {"points":3}.');
   const { path } = await resolvePath(context, configurationPath, [service], options);
   const { etag } = await context.api().call('GET', path);
   const { body } = await context.api().call<Row>('POST', path, { body: { values }, etag });

@@ -2,6 +2,7 @@
  * Describes forms as data: the fields of a request body, their inputs, and the conversion in both
  * directions.
  */
+import { isObject, parseJsonObject } from '@switchyard/contract';
 import type { Option } from '../../filters/filter-options.ts';
 
 export type FieldKind =
@@ -92,24 +93,11 @@ export const labelsSection: Section = { labelKey: 'labels', fields: [labelsField
 export const sectionFields = (sections: readonly Section[]): Field[] =>
   sections.flatMap(({ fields }) => [...fields]);
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const draftText = (value: DraftValue | undefined): string =>
   typeof value === 'string' ? value : '';
 
 export const draftList = (value: DraftValue | undefined): string[] =>
   Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
-
-/** Returns undefined if the text is not a JSON object. */
-export function parseJsonObject(text: string): Body | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 function valueAt(body: Body, path: string): unknown {
   let at: unknown = body;

@@ -1,4 +1,5 @@
 /** Derives form fields from a JSON Schema, for the subset that the catalogue allows. */
+import { isObject } from '@switchyard/contract';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 export type FormValues = Readonly<Record<string, unknown>>;
@@ -13,9 +14,6 @@ export type FieldKind =
   | 'texts'
   | 'group'
   | 'json';
-
-const isObject = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function fieldKindOf(part: JsonSchema): FieldKind {
   const { type } = part;

@@ -1,4 +1,5 @@
 /** Displays JSON Pointers (RFC 6901) and reads the values they point to. */
+import { isObject } from '@switchyard/contract';
 
 const stepsOf = (pointer: string): string[] =>
   pointer === ''
@@ -29,31 +30,26 @@ export function shortValue(value: unknown): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-type Part = Readonly<Record<string, unknown>>;
-
-const isPart = (value: unknown): value is Part =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /**
  * The schema for a lower level: nothing is required, and descriptions show the inherited values.
  */
 export function withInheritedValues(
-  schema: Part,
+  schema: Readonly<Record<string, unknown>>,
   inherited: unknown,
   describe: (value: string) => string,
-): Part {
+): Readonly<Record<string, unknown>> {
   const { required: _required, ...rest } = schema;
-  const properties = isPart(rest['properties']) ? rest['properties'] : undefined;
+  const properties = isObject(rest['properties']) ? rest['properties'] : undefined;
   if (properties !== undefined) {
     const members = Object.entries(properties).map(([name, part]) => [
       name,
-      isPart(part)
-        ? withInheritedValues(part, isPart(inherited) ? inherited[name] : undefined, describe)
+      isObject(part)
+        ? withInheritedValues(part, isObject(inherited) ? inherited[name] : undefined, describe)
         : part,
     ]);
     return { ...rest, properties: Object.fromEntries(members) };
   }
-  if (inherited === undefined || isPart(inherited) || Array.isArray(inherited)) return rest;
+  if (inherited === undefined || isObject(inherited) || Array.isArray(inherited)) return rest;
   const { description } = rest;
   const inheritedText = describe(shortValue(inherited));
   return {

@@ -1,6 +1,6 @@
 /** Edits the values of this level, as a form or as JSON. */
 import { Anchor, Button, SegmentedControl, Textarea } from '@mantine/core';
-import type { ServiceConfiguration } from '@switchyard/contract';
+import { parseJsonObject, type ServiceConfiguration } from '@switchyard/contract';
 import { useState } from 'react';
 import { errorsByField, isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
@@ -57,16 +57,6 @@ export function LevelValues({ loaded, schema, isEditable, onReload }: Props) {
   );
 }
 
-function parsed(text: string): FormValues | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as FormValues) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 type EditMode = 'form' | 'json';
 
 /** The edited values in form or JSON mode; `sent` is undefined if the text is not a JSON object. */
@@ -88,11 +78,11 @@ function useDraft(storedValues: FormValues, hasSchema: boolean) {
       setText(typed);
       setManner('json');
     },
-    sent: isForm ? values : parsed(text),
+    sent: isForm ? values : parseJsonObject(text),
     changeManner(next: EditMode): void {
       // The other mode continues with the edited values.
       if (next === 'json') setText(JSON.stringify(values, undefined, 2));
-      else setValues(parsed(text) ?? values);
+      else setValues(parseJsonObject(text) ?? values);
       setManner(next);
     },
     reset(): void {

@@ -1,4 +1,5 @@
 /** Parses an import file before it is sent. */
+import { parseJsonObject } from '@switchyard/contract';
 import { type CsvRow, readCsv, separatorOf, writeCsv } from './csv.ts';
 
 /** The limits of the platform for one request: lines and bytes. */
@@ -23,18 +24,6 @@ export type ImportFile = {
 };
 
 export type FileFault = 'empty' | 'tooLarge' | 'tooManyLines' | 'noType' | 'notUtf8';
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
 
 function countTypes(names: Iterable<string>): Record<string, number> {
   const counts: Record<string, number> = {};
@@ -77,7 +66,7 @@ function readLines(name: string, text: string): ImportFile {
     .split('\n')
     .map((row, at) => ({ line: at + 1, text: row.trim() }))
     .filter((row) => row.text !== '');
-  const values = rows.map((row) => parsed(row.text));
+  const values = rows.map((row) => parseJsonObject(row.text) ?? {});
   return {
     name,
     format: 'JsonLines',

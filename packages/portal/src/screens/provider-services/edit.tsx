@@ -2,7 +2,12 @@
 import '../services/services.css';
 import './provider-services.css';
 import { Button, FileInput } from '@mantine/core';
-import { defined, type Service, type ServiceWithSecret } from '@switchyard/contract';
+import {
+  defined,
+  parseJsonObject,
+  type Service,
+  type ServiceWithSecret,
+} from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { api } from '../../api/client.ts';
@@ -16,7 +21,7 @@ import {
   FormInputs,
   useForm,
 } from '../../components/forms/form.tsx';
-import { draftText, parseJsonObject } from '../../components/forms/form-fields.ts';
+import { draftText } from '../../components/forms/form-fields.ts';
 import { PageForm } from '../../components/forms/page-form.tsx';
 import { SchemaForm } from '../../components/forms/schema-form.tsx';
 import { Page, Panel } from '../../components/layout/page.tsx';

@@ -2,7 +2,7 @@
 import { defined } from '@switchyard/contract';
 import {
   type Clock,
-  createKeyedTasks,
+  createKeyedQueue,
   type Database,
   isoTime,
   type Log,
@@ -60,7 +60,7 @@ export function createZoneKeys(ports: {
 }) {
   const { database, clock, log, hsm } = ports;
   let keysByLink = new Map<string, StoredZoneKey[]>();
-  const tasks = createKeyedTasks<void>();
+  const queue = createKeyedQueue();
 
   /** Keys of one usage, newest first. The list is empty after an operator configures another key. */
   function listReceivedKeys(link: Iso8583HostLink, usage: ZoneKeyUpdate['usage']): StoredZoneKey[] {
@@ -74,7 +74,7 @@ export function createZoneKeys(ports: {
 
   /** Reloads run one at a time: an older read must not overwrite a newer one. */
   const reload = (): Promise<void> =>
-    tasks.runExclusive('reload', async () => {
+    queue.run('reload', async () => {
       const keys = await database.query<StoredZoneKey>(selectKeysSql);
       keysByLink = Map.groupBy(keys, ({ linkId }) => linkId);
     });
@@ -152,8 +152,8 @@ export function createZoneKeys(ports: {
         async importKey(update: ZoneKeyUpdate): Promise<boolean> {
           if (waitingImports >= maxWaitingImports) return false;
           waitingImports += 1;
-          return tasks
-            .runExclusive(link.linkId, () => importUpdate(link, update))
+          return queue
+            .run(link.linkId, () => importUpdate(link, update))
             .finally(() => {
               waitingImports -= 1;
             });

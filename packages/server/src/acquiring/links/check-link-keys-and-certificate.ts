@@ -1,6 +1,6 @@
 // Checks the keys and certificates that a link's settings reference, also periodically in the background.
 import { defined } from '@switchyard/contract';
-import { createKeyedTasks, type Log } from '../../platform/index.ts';
+import { createKeyedQueue, type Log } from '../../platform/index.ts';
 import { type Hsm, HsmError, type KeyFacts } from '../../vault/index.ts';
 import type { HostTables } from '../iso8583-host/load-dialect-tables.ts';
 import type { ClientCertificates } from '../keys/load-client-certificates.ts';
@@ -159,7 +159,7 @@ export function createConfigurationChecker(
   ports: LinkCheckPorts & { log: Log },
 ): (entry: CheckedLink, fingerprint: string) => void {
   const { clock, log } = ports;
-  const tasks = createKeyedTasks<void>();
+  const checks = createKeyedQueue();
 
   async function runCheck(entry: CheckedLink, scheduled: CheckedLink['check']): Promise<void> {
     // The settings changed or the link was removed after the check was scheduled.
@@ -185,6 +185,6 @@ export function createConfigurationChecker(
     const errors = previous?.errors ?? [];
     const scheduled = { fingerprint, errors, nextCheckAt: Number.POSITIVE_INFINITY };
     entry.check = scheduled;
-    void tasks.runExclusive('check', () => runCheck(entry, scheduled));
+    void checks.run('check', () => runCheck(entry, scheduled));
   };
 }

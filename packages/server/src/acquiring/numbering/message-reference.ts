@@ -1,4 +1,5 @@
 // The reference of a message: message type, terminal id (DE41), STAN (DE11), RRN (DE37) and times for ISO 8583.
+import { dayMs, isoTime } from '../../platform/index.ts';
 import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
 
 const mtiByKind: Readonly<Record<AcquirerRequestKind, string>> = {
@@ -41,11 +42,11 @@ function oncePerSecond<Value>(compute: (epochMs: number) => Value): (now: number
   };
 }
 
-const msPerDay = 86_400_000;
+const msPerDay = dayMs;
 
 /** MMDDhhmmss in UTC (DE7), and YDDDhh for the RRN (DE37). */
 const formatUtcFields = oncePerSecond((epochMs) => {
-  const iso = new Date(epochMs).toISOString();
+  const iso = isoTime(epochMs);
   const day = Math.floor((epochMs - Date.UTC(Number(iso.slice(0, 4)), 0, 1)) / msPerDay) + 1;
   return {
     transmittedAt: iso.slice(5, 19).replace(/\D/g, ''),

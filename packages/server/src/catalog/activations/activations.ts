@@ -7,11 +7,10 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
-import { isoTime, type Queries } from '../../platform/index.ts';
+import { isoTime, isUuid, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
-  isUuid,
   requireNoDevice,
   requireOrganizationScope,
   throwMemberProblem,

@@ -1,10 +1,9 @@
 // Determines whether a service is active at a device, with a bounded cache of a few seconds.
 import { type DeviceServiceList, defined, throwProblem } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
-import { createPreparedQueries, lruCacheOptions } from '../../platform/index.ts';
+import { createPreparedQueries, isUuid, lruCacheOptions } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { isUuid } from '../infrastructure/request-checks.ts';
 import {
   type DeviceActivationRecord,
   type DeviceServiceRecord,

@@ -6,10 +6,10 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
-import type { Queries } from '../../platform/index.ts';
+import { isUuid, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { isUuid, requireNoDevice } from '../infrastructure/request-checks.ts';
+import { requireNoDevice } from '../infrastructure/request-checks.ts';
 import { findService } from '../services/service-sql.ts';
 import {
   type ChildLevel,

@@ -3,9 +3,12 @@
 import { defined } from '@switchyard/contract';
 import { type Author, platformAuthor } from '../../audit/index.ts';
 import {
+  createRunningCounts,
   createWebhookHeaders,
+  hourMs,
   isoTime,
   type Job,
+  minuteMs,
   type Queries,
   type Reschedule,
 } from '../../platform/index.ts';
@@ -23,8 +26,6 @@ import { type ActivationStep, nextState } from './state-machine.ts';
 
 const requestJobKind = 'catalog-activation';
 const deactivationJobKind = 'catalog-deactivation';
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 /** About one day in total; after that, the activation counts as refused. */
 const defaultRetryDelaysMs = [
   5_000,
@@ -72,24 +73,6 @@ const auditActions = {
   refuse: 'activation.refused',
   deactivate: 'activation.deactivated',
 } as const satisfies Record<ActivationStep, string>;
-
-/** Counts the calls in progress for each service. */
-function createCallLimiter() {
-  const activeCalls = new Map<string, number>();
-  return {
-    take(serviceId: string): boolean {
-      const count = activeCalls.get(serviceId) ?? 0;
-      if (count >= callsPerServiceMax) return false;
-      activeCalls.set(serviceId, count + 1);
-      return true;
-    },
-    free(serviceId: string): void {
-      const count = (activeCalls.get(serviceId) ?? 1) - 1;
-      if (count === 0) activeCalls.delete(serviceId);
-      else activeCalls.set(serviceId, count);
-    },
-  };
-}
 
 /** The name of each call in the provider's portal. */
 const callNames = {
@@ -151,7 +134,7 @@ export function createProviderHandshake(
 ): ProviderHandshake {
   const { database, clock, jobs, log, audit, calls, baseUrl } = deps;
   const retryDelays = deps.retryDelaysMs ?? defaultRetryDelaysMs;
-  const callLimiter = createCallLimiter();
+  const runningCalls = createRunningCounts({ perKey: callsPerServiceMax });
 
   async function send(
     row: ActivationRecord,
@@ -231,13 +214,14 @@ export function createProviderHandshake(
   ): Promise<Reschedule | undefined> {
     const row = await findCurrentActivation(job, status);
     if (row === undefined) return undefined;
-    if (!callLimiter.take(row.serviceId)) {
+    const endCall = runningCalls.tryBegin(row.serviceId);
+    if (typeof endCall === 'string') {
       return { retryAt: clock.now() + limitedRetryMs, countAttempt: false };
     }
     try {
       return await work(row);
     } finally {
-      callLimiter.free(row.serviceId);
+      endCall();
     }
   }
 

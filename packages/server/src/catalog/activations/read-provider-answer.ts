@@ -1,4 +1,5 @@
 // Reads a provider's answer within limits, and never takes an unclear answer as an approval.
+import { isObject, parseJsonObject } from '@switchyard/contract';
 import { hideCardNumbers } from '@switchyard/emv';
 import { type CallResult, redactText } from '../../platform/index.ts';
 import { parametersMaxBytes } from '../parameters/parameter-validator.ts';
@@ -21,10 +22,10 @@ const unstorable = /\\u(?:0000|d[89a-f])/i;
 
 /** Returns undefined for a value that is no object, is too long or cannot be stored. */
 export function readParameters(value: unknown): ParameterValues | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const text = JSON.stringify(value);
   if (Buffer.byteLength(text) > parametersMaxBytes || unstorable.test(text)) return undefined;
-  return value as ParameterValues;
+  return value;
 }
 
 export function readReason(value: unknown): string {
@@ -39,20 +40,11 @@ export function readReason(value: unknown): string {
   return text === '' ? noReason : hideCardNumbers(redactText(text));
 }
 
-function parseObject(body: string): ParameterValues | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? (value as ParameterValues) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 export function readProviderAnswer(result: CallResult): ProviderAnswer {
   if (result.fault !== undefined) return { step: 'repeat', fault: result.fault };
   if (result.status === httpAccepted) return { step: 'postpone' };
   if (result.status !== httpOk) return { step: 'repeat', fault: `status ${result.status}` };
-  const answer = parseObject(result.body);
+  const answer = parseJsonObject(result.body);
   if (answer?.['status'] === 'Refused') {
     return { step: 'refuse', reason: readReason(answer['reason']) };
   }

@@ -1,5 +1,5 @@
 // Computes the effective values of an entity, the missing members, and the values that do not fit.
-import type { FieldError } from '@switchyard/contract';
+import { type FieldError, isObject } from '@switchyard/contract';
 import {
   findLevelFaults,
   findMissingMembers,
@@ -11,7 +11,6 @@ import {
   encodePointerStep,
   findSource,
   getValueAt,
-  isObject,
   type LevelWithSecrets,
   listLeaves,
   mergeLevels,

@@ -1,11 +1,11 @@
 // Finds the entity to configure in the caller's scope, and the release in force there.
 import { type ActivationLevel, throwProblem } from '@switchyard/contract';
-import type { Queries } from '../../platform/index.ts';
+import { isUuid, type Queries } from '../../platform/index.ts';
 import type { EntityPath } from '../activations/activation-sql.ts';
 import { findEntity } from '../activations/find-entity.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { isUuid, requireNoDevice } from '../infrastructure/request-checks.ts';
+import { requireNoDevice } from '../infrastructure/request-checks.ts';
 import type { ReleaseParameters } from '../parameters/types.ts';
 import { findReleaseInForce } from './configuration-sql.ts';
 import type { ReadReleases } from './release-cache.ts';

@@ -18,13 +18,14 @@ import {
   createSigningKey,
   type Database,
   isoTime,
+  isUuid,
   lruCacheOptions,
   redactText,
 } from '../../platform/index.ts';
 import type { FoundDevice, Provisioning } from '../../provisioning/index.ts';
 import type { DeviceConfigurations } from '../configuration/device-configuration.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
-import { isUuid, requireNoDevice, throwMemberProblem } from '../infrastructure/request-checks.ts';
+import { requireNoDevice, throwMemberProblem } from '../infrastructure/request-checks.ts';
 import {
   type DeliveryQuery,
   type DeliveryRecord,

@@ -28,11 +28,6 @@ export function throwMemberProblem(
   });
 }
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** PostgreSQL fails on a text that is no UUID when it searches a column of identifiers. */
-export const isUuid = (text: string): boolean => uuid.test(text);
-
 /** A client may send read-only members back unchanged; the server refuses changed ones. */
 export function requireUnchangedMembers(
   input: Readonly<Record<string, unknown>>,

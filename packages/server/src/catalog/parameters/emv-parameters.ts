@@ -1,12 +1,9 @@
 // Checks the values of EMV terminal parameters, and adds the merchant category code.
 
-import type { FieldError } from '@switchyard/contract';
+import { type FieldError, isObject } from '@switchyard/contract';
 import { terminalParameterDomain, terminalParameterFaults } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
 import type { ParameterValues } from './types.ts';
-
-const isObject = (value: unknown): value is ParameterValues =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function findCurrencyFaults({ currency }: ParameterValues): FieldError[] {
   if (typeof currency !== 'string' || isActiveCurrency(currency)) return [];

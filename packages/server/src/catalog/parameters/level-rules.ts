@@ -1,7 +1,7 @@
 // Checks the members that a level may set: known ones that are allowed at this level.
-import { type ActivationLevel, defined } from '@switchyard/contract';
+import { type ActivationLevel, defined, isObject } from '@switchyard/contract';
 import { nearestName } from '../../platform/index.ts';
-import { encodePointerStep, isObject } from './merge-levels.ts';
+import { encodePointerStep } from './merge-levels.ts';
 import type { ConfigurationLevel, ParameterValues, ValueFault } from './types.ts';
 
 /** More faults do not help a client to correct its request. */

@@ -1,13 +1,11 @@
 // Merges the values of levels from the top down, and finds the level that each leaf comes from.
+import { isObject } from '@switchyard/contract';
 import type { LevelReference, ParameterValues, SecretsByPointer } from './types.ts';
 
 export type ValueSource = LevelReference & { readonly pointer: string };
 
 /** A level whose values include its secrets. */
 export type LevelWithSecrets = LevelReference & { readonly allValues: ParameterValues };
-
-export const isObject = (value: unknown): value is ParameterValues =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Encodes a member name as a step of a JSON Pointer (RFC 6901). */
 export const encodePointerStep = (name: string) =>

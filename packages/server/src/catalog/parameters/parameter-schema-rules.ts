@@ -1,4 +1,5 @@
 // Defines the allowed part of JSON Schema for parameters, which is cheap to check for any value.
+import { isObject } from '@switchyard/contract';
 
 export const schemaLimitBytes = 32_768;
 const schemaDepthMax = 8;
@@ -59,8 +60,6 @@ const isCount = (value: unknown) =>
 const isNumber = (value: unknown) => typeof value === 'number';
 const isBoolean = (value: unknown) => typeof value === 'boolean';
 const isAnything = () => true;
-const isSchemaObject = (value: unknown): value is Subschema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Checks by keyword. Other keywords are not allowed, such as references and schema combinations.
@@ -74,12 +73,12 @@ const keywords: Readonly<Record<string, (value: unknown) => boolean>> = {
   examples: Array.isArray,
   const: isAnything,
   enum: (value) => Array.isArray(value) && value.length > 0 && value.length <= enumValuesMax,
-  properties: (value) => isSchemaObject(value) && Object.keys(value).every(isMemberName),
+  properties: (value) => isObject(value) && Object.keys(value).every(isMemberName),
   required: (value) => Array.isArray(value) && value.every((name) => isMemberName(String(name))),
-  additionalProperties: (value) => isBoolean(value) || isSchemaObject(value),
-  propertyNames: isSchemaObject,
+  additionalProperties: (value) => isBoolean(value) || isObject(value),
+  propertyNames: isObject,
   maxProperties: isCount,
-  items: isSchemaObject,
+  items: isObject,
   minItems: isCount,
   maxItems: isCount,
   uniqueItems: isBoolean,
@@ -125,8 +124,8 @@ function findSubschemaFault(subschema: Subschema): SchemaFault | undefined {
 /** A map has members of one schema, under names that match a pattern. */
 function findMapFault(subschema: Subschema): SchemaFault | undefined {
   const { additionalProperties, propertyNames, maxProperties } = subschema;
-  if (!isSchemaObject(additionalProperties) && propertyNames === undefined) return undefined;
-  const names = isSchemaObject(propertyNames) ? propertyNames : {};
+  if (!isObject(additionalProperties) && propertyNames === undefined) return undefined;
+  const names = isObject(propertyNames) ? propertyNames : {};
   if (names['type'] !== 'string' || names['pattern'] === undefined) {
     const detail = 'must be a string schema with a pattern if additionalProperties is a schema';
     return { pointer: '/propertyNames', detail };
@@ -145,12 +144,12 @@ function listSubschemas(subschema: Subschema): [string, Subschema][] {
   const { additionalProperties: others } = subschema;
   const single = [
     ...['items', 'propertyNames'].filter((name) => subschema[name] !== undefined),
-    ...(isSchemaObject(others) ? ['additionalProperties'] : []),
+    ...(isObject(others) ? ['additionalProperties'] : []),
   ].map((name): [string, unknown] => [`/${name}`, subschema[name]]);
   return [...properties, ...single].map(([pointer, below]) => [
     pointer,
     // A part that is no object becomes an empty one, which fails because it names no type.
-    isSchemaObject(below) ? below : {},
+    isObject(below) ? below : {},
   ]);
 }
 

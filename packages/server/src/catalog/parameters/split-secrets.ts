@@ -1,6 +1,7 @@
 // Splits submitted values into values and secrets.
+import { isObject } from '@switchyard/contract';
 import { findSecrets } from './level-rules.ts';
-import { getValueAt, isObject, withoutPointers } from './merge-levels.ts';
+import { getValueAt, withoutPointers } from './merge-levels.ts';
 import { throwFieldProblems } from './parameter-validator.ts';
 import type { LevelValues, ParameterValues, SecretsByPointer } from './types.ts';
 

@@ -1,5 +1,13 @@
 // Counts the calls to the servers of providers, so that a provider sees the health of its server.
-import { type Clock, createPoller, type Database, type Log } from '../../platform/index.ts';
+import {
+  type CleanupJob,
+  type Clock,
+  createPoller,
+  type Database,
+  dayMs,
+  hourMs,
+  type Log,
+} from '../../platform/index.ts';
 import {
   addCallCounts,
   type CallCount,
@@ -10,9 +18,9 @@ import {
 /** The length of the time steps in which calls are counted. */
 export const countIntervalMs = 300_000;
 /** The retention time of the counts. */
-export const countRetentionMs = 7 * 86_400_000;
+export const countRetentionMs = 7 * dayMs;
 const writeEveryMs = 2_000;
-const deleteEveryMs = 3_600_000;
+const deleteEveryMs = hourMs;
 const deletedCountsMax = 10_000;
 /**
  * With this many counts waiting, the server drops new ones until the next write, to limit memory.
@@ -33,6 +41,7 @@ export type CompletedProviderCall = {
 
 export type ProviderCallCounter = {
   record(call: CompletedProviderCall): void;
+  readonly cleanupJob: CleanupJob;
   start(): void;
   /** Stops the poller and writes the remaining counts. */
   stop(): Promise<void>;
@@ -88,7 +97,6 @@ export function addCall(count: CallCount, call: CompletedProviderCall, now: numb
 /** @example const counter = createProviderCallCounter({ database, clock, log }); counter.record({ serviceId, call, isAnswered, ms }); */
 export function createProviderCallCounter({ database, clock, log }: Deps): ProviderCallCounter {
   let pending = new Map<string, CallCount>();
-  let lastDeletedAt = 0;
 
   /** Adds counts that the server could not write to the counts that arrived since then. */
   function returnToPending(counts: readonly CallCount[]): void {
@@ -112,21 +120,11 @@ export function createProviderCallCounter({ database, clock, log }: Deps): Provi
     }
   }
 
-  /** Deletes old counts in bounded batches; returns true while more may remain. */
-  async function deleteOldCounts(): Promise<boolean> {
-    const now = clock.now();
-    if (now - lastDeletedAt < deleteEveryMs) return false;
-    const deleted = await deleteOldCallCounts(database, now - countRetentionMs, deletedCountsMax);
-    if (deleted >= deletedCountsMax) return true;
-    lastDeletedAt = now;
-    return false;
-  }
-
   const poller = createPoller({
     pollMs: writeEveryMs,
     async poll() {
       await writePending();
-      return deleteOldCounts();
+      return false;
     },
     onError: (error) =>
       log.warn({ err: error }, 'counts of calls to providers could not be written'),
@@ -140,6 +138,15 @@ export function createProviderCallCounter({ database, clock, log }: Deps): Provi
       const existing = pending.get(key);
       if (existing === undefined && pending.size >= pendingCountsMax) return;
       pending.set(key, addCall(existing ?? emptyCount(call, at), call, now));
+    },
+    cleanupJob: {
+      data: 'counts of calls to providers',
+      intervalMs: deleteEveryMs,
+      async deleteBatch() {
+        const before = clock.now() - countRetentionMs;
+        const deleted = await deleteOldCallCounts(database, before, deletedCountsMax);
+        return deleted >= deletedCountsMax;
+      },
     },
     start: poller.start,
     async stop() {

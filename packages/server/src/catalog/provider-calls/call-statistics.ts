@@ -1,8 +1,8 @@
 // Derives the status of a provider's server from counted calls, and sums them by call and by hour.
 import type { ServiceCalls } from '@switchyard/contract';
+import { hourMs, isoTime } from '../../platform/index.ts';
 import type { CallCount } from './call-count-sql.ts';
 
-const hourMs = 3_600_000;
 /** The status depends only on this number of latest steps that contain calls. */
 const statusIntervals = 3;
 const downFailuresMin = 5;
@@ -37,9 +37,7 @@ function sumByCall(counts: readonly CallCount[]): ServiceCalls['calls'] {
       ...sums,
       meanMs: Math.round(totalMs / Math.max(1, sums.answered + sums.failed)),
       longestMs: Math.max(...callCounts.map(({ longestMs }) => longestMs)),
-      ...(hasFault
-        ? { lastFault: { at: new Date(Number(last.faultAt)).toISOString(), reason: last.fault } }
-        : {}),
+      ...(hasFault ? { lastFault: { at: isoTime(Number(last.faultAt)), reason: last.fault } } : {}),
     };
   });
 }
@@ -47,7 +45,7 @@ function sumByCall(counts: readonly CallCount[]): ServiceCalls['calls'] {
 function sumByHour(counts: readonly CallCount[]): ServiceCalls['hours'] {
   const hours = Map.groupBy(counts, ({ at }) => Math.floor(at / hourMs) * hourMs);
   return [...hours].map(([at, hourCounts]) => ({
-    at: new Date(at).toISOString(),
+    at: isoTime(at),
     ...hourCounts.reduce(addSums, zeroSums()),
   }));
 }
@@ -61,8 +59,8 @@ export function summarizeCalls(
   return {
     serviceId,
     status: computeStatus(counts),
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
+    from: isoTime(from),
+    to: isoTime(to),
     calls: sumByCall(counts).sort((one, other) => (one.call < other.call ? -1 : 1)),
     hours: sumByHour(counts),
   };

@@ -4,17 +4,17 @@ import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts'
 import {
   type Clock,
   type Database,
+  hourMs,
   isoTime,
+  isUuid,
   type Queries,
   toRecords,
 } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
-import { isUuid, requireOrganizationScope } from '../infrastructure/request-checks.ts';
+import { requireOrganizationScope } from '../infrastructure/request-checks.ts';
 import { readCallCounts } from '../provider-calls/call-count-sql.ts';
 import { summarizeCalls } from '../provider-calls/call-statistics.ts';
 import { findService } from '../services/service-sql.ts';
-
-const hourMs = 3_600_000;
 
 type ServiceUseQuery = { readonly level?: string; readonly status?: string };
 

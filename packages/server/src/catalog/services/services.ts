@@ -12,11 +12,10 @@ import {
   requireVersion,
   type Versioned,
 } from '../../http/index.ts';
-import { isoTime, listOlderKeysAfterRotation, type Queries } from '../../platform/index.ts';
+import { isoTime, isUuid, listOlderKeysAfterRotation, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
-  isUuid,
   requireOrganizationScope,
   requireUnchangedMembers,
   throwMemberProblem,

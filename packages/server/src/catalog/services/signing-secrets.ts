@@ -3,6 +3,7 @@ import { createHmac, type KeyObject } from 'node:crypto';
 import {
   type Clock,
   createWebhookKeyPair,
+  dayMs,
   decryptBytes,
   deriveKey,
   encryptBytes,
@@ -14,7 +15,7 @@ import type { SigningSecretRecord } from './service-sql.ts';
 
 const keyBytes = 32;
 /** For this time, calls carry the signature of the old key too. */
-export const secretOverlapMs = 86_400_000;
+export const secretOverlapMs = dayMs;
 
 const additionalData = (serviceId: string) => `catalogue service ${serviceId}`;
 

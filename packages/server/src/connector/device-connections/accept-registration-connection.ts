@@ -6,15 +6,14 @@ import {
   ProblemError,
   type RegisteredMessage,
 } from '@switchyard/contract';
-import {
-  type AcceptedUpgrade,
-  addressKey,
-  type CertificateReader,
-  type Handshake,
-  type WebSocketRoute,
+import type {
+  AcceptedUpgrade,
+  CertificateReader,
+  Handshake,
+  WebSocketRoute,
 } from '../../http/index.ts';
 import type { CertificateHolder } from '../../identity/index.ts';
-import type { Clock, Ids, Log } from '../../platform/index.ts';
+import { type Clock, type Ids, type Log, subscriberNetwork } from '../../platform/index.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
 import type {
   WebSocketConnection,
@@ -134,7 +133,10 @@ export function createRegistrationListener(deps: Deps) {
       const hasCapacity =
         webSockets.size() < settings.connectorConnections &&
         webSockets.countOf('registration') < unauthenticatedMax;
-      if (!hasCapacity || !connectionBuckets.take(addressKey(handshake.address), clock.now())) {
+      if (
+        !hasCapacity ||
+        !connectionBuckets.take(subscriberNetwork(handshake.address), clock.now())
+      ) {
         throw new ProblemError(
           'rate_limited',
           'The server has too many open connections, or the client opens connections too often. Retry after 5 seconds.',

@@ -1,5 +1,5 @@
 // Reads the registration of a device, finds the device, and checks if it may connect.
-import { defined, type Permission, RegisterMessage } from '@switchyard/contract';
+import { defined, type Permission, parseJsonObject, RegisterMessage } from '@switchyard/contract';
 import { Check } from 'typebox/schema';
 import {
   type CertificateReader,
@@ -15,7 +15,6 @@ import {
   notClaimedFault,
 } from '../devices/connector-devices.ts';
 import { throwFault } from '../protocol/connector-fault.ts';
-import { parseJsonObject } from '../protocol/parse-json-object.ts';
 
 type Credentials = { readonly clientId: string; readonly secret: string };
 export type Registration = {

@@ -13,7 +13,10 @@ import {
   type Clock,
   createPreparedQueries,
   type Database,
+  dayMs,
   isoTime,
+  isUuid,
+  nilUuid,
   toRecords,
 } from '../../platform/index.ts';
 import { type Backplane, BackplaneError } from '../nodes/backplane.ts';
@@ -143,10 +146,8 @@ const listTextByStatus = {
   ),
 } as const;
 
-const firstId = '00000000-0000-0000-0000-000000000000';
 /** A certificate needs renewal when less than this time is left. */
-const certificateRenewalMs = 30 * 86_400_000;
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const certificateRenewalMs = 30 * dayMs;
 
 const toTime = (at: number | undefined) => (at === undefined ? undefined : isoTime(at));
 
@@ -216,7 +217,7 @@ export function createDeviceList({ database, clock, backplane }: Deps): DeviceLi
   const certificateLimit = () => isoTime(clock.now() + certificateRenewalMs);
 
   return {
-    async list(scope, filter, { limit, after = firstId }) {
+    async list(scope, filter, { limit, after = nilUuid }) {
       const { status, storeId, merchantId, attention, q } = filter;
       const since = filter.changedSince && parseTimestamp(filter.changedSince, '?changedSince');
       const rows = await queries.query(listTextByStatus[status ?? 'Any'], [
@@ -238,7 +239,7 @@ export function createDeviceList({ database, clock, backplane }: Deps): DeviceLi
       return { items, next: rows.length > limit ? items.at(-1)?.physicalDeviceId : undefined };
     },
     async find(scope, physicalDeviceId) {
-      if (!uuidForm.test(physicalDeviceId)) return undefined;
+      if (!isUuid(physicalDeviceId)) return undefined;
       const rows = await queries.query(findText, [...scopeValues(scope), physicalDeviceId]);
       const [device] = toRecords<StoredDevice>(rows);
       return device && toConnectedDevice(scope.organizationId, device);

@@ -1,4 +1,5 @@
 // Implements the backplane over NATS core: requests go to one node, published messages to all.
+import { parseJsonObject } from '@switchyard/contract';
 import type { Log } from '../../platform/index.ts';
 import { type Backplane, BackplaneError, createLocalBackplane, type Message } from './backplane.ts';
 import type { NatsClient } from './nats-connection.ts';
@@ -21,13 +22,7 @@ export function encodeMessage(message: Message): Uint8Array {
 /** Returns undefined if the bytes are not a valid message. */
 export function decodeMessage(bytes: Uint8Array): Message | undefined {
   if (bytes.length > messageMaxBytes) return undefined;
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Message) : undefined;
-  } catch {
-    return undefined;
-  }
+  return parseJsonObject(Buffer.from(bytes).toString());
 }
 
 /** The answer of a node after an internal fault. */

@@ -2,9 +2,8 @@
 import { connectorLimits, connectorPaths, ProblemError, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../../audit/index.ts';
 import { clientKeyOf, type VerifyToken, type WebSocketRoute } from '../../http/index.ts';
-import type { Clock, Log } from '../../platform/index.ts';
+import { type Clock, createRunningCounts, type Log } from '../../platform/index.ts';
 import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
-import { createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
 import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
 import { createTokenBuckets } from '../runtime/token-bucket.ts';
@@ -40,7 +39,7 @@ export function createPosListener(deps: Deps) {
   const connections = new Set<PosConnection>();
   const connectionBuckets = createTokenBuckets(connectionRate);
   const connectionsMax = settings.connectorConnections;
-  const claimLimit = createConcurrencyLimit({
+  const claimLimit = createRunningCounts({
     perKey: connectionsMax,
     total: claimsPerConnection * connectionsMax,
   });
@@ -51,7 +50,7 @@ export function createPosListener(deps: Deps) {
     pendingMax: claimsPerConnection * connectionsMax,
     sessionMaxMs: times.sessionMaxMs,
   });
-  metrics.observeClaims(claimLimit.inUse);
+  metrics.observeClaims(claimLimit.total);
 
   const route: WebSocketRoute = {
     path: connectorPaths.posListener,

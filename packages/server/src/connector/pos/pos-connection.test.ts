@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
+import { createRunningCounts } from '../../platform/index.ts';
 import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import type { Message } from '../nodes/backplane.ts';
-import { createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import type { ClaimToken } from '../sessions/claim-token.ts';
 import type { Revocation } from './end-revoked-sessions.ts';
 import { openPosConnection } from './pos-connection.ts';
@@ -49,7 +49,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     verify,
     claimDeadline: Number.MAX_SAFE_INTEGER,
     caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
-    claimLimit: createConcurrencyLimit({ perKey: 10, total: 10 }),
+    claimLimit: createRunningCounts({ perKey: 10, total: 10 }),
     claims: {
       status: async () => ({ tsn, online: true, claimed: false }),
       claim: async () => ({ device, sessionId: 's', sessionUrl: 'wss://n', expiresInMs: 1 }),

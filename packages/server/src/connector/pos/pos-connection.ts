@@ -7,6 +7,7 @@ import {
   errorCodes,
   type PosAnswer,
   type PosMessage,
+  parseJsonObject,
   ReleaseMessage,
   RenewTokenMessage,
   StatusMessage,
@@ -18,7 +19,7 @@ import {
   type PresentedCertificate,
   toProblemError,
 } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type RunningCounts } from '../../platform/index.ts';
 import { createForwarder, slowBytes } from '../forwarding/forward-messages.ts';
 import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import type { Message } from '../nodes/backplane.ts';
@@ -29,8 +30,6 @@ import {
   type RevocationReason,
   throwFault,
 } from '../protocol/connector-fault.ts';
-import { parseJsonObject } from '../protocol/parse-json-object.ts';
-import type { ConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import { claimTokenOf } from '../sessions/claim-token.ts';
 import type { ClaimedDevice, Claims, DeviceStatus, PosCaller } from './claim-requests.ts';
 import type { Revocation } from './end-revoked-sessions.ts';
@@ -62,7 +61,7 @@ type Deps = {
   readonly peer: WebSocketConnection;
   readonly claims: Claims;
   /** Counts the claims of all connections, both in progress and stored. */
-  readonly claimLimit: ConcurrencyLimit;
+  readonly claimLimit: Pick<RunningCounts, 'tryBegin'>;
   readonly caller: Caller;
   readonly token: string;
   readonly presentedCertificate: PresentedCertificate;
@@ -259,13 +258,13 @@ export function openPosConnection(deps: Deps): PosConnection {
   async function acquirePlace(): Promise<() => void> {
     const { claimLimit } = deps;
     const clientKey = clientKeyOf(caller);
-    const first = claimLimit.acquire(clientKey);
+    const first = claimLimit.tryBegin(clientKey);
     if (typeof first === 'function') return first;
     const findEnded = () => [...claimsById].find(([, { isActive }]) => !isActive);
     if (findEnded() === undefined) await recheckOldest();
     const ended = findEnded();
     if (ended !== undefined) removeClaim(ended[0]);
-    const second = claimLimit.acquire(clientKey);
+    const second = claimLimit.tryBegin(clientKey);
     return typeof second === 'function'
       ? second
       : throwFault('rate_limited', { retryAfterSeconds: busySeconds });

@@ -7,11 +7,10 @@ import {
 } from '@switchyard/contract';
 import { errorConditions, type Reading } from '@switchyard/nexo';
 import { type Caller, clientKeyOf } from '../../http/index.ts';
-import { isoTime } from '../../platform/index.ts';
+import { createRunningCounts, isoTime, type RunningCounts } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
 import type { AssignedTerminal } from '../devices/connector-devices.ts';
 import type { PosCaller } from '../pos/claim-requests.ts';
-import { type ConcurrencyLimit, createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import type { MessageKey, MessageOutcome, MessageStore } from './message-store.ts';
 import { readTerminalRequest, type TerminalRequest } from './read-request.ts';
 import { defaultRetailTimes, type RetailApiDeps } from './retail-dependencies.ts';
@@ -68,11 +67,11 @@ function resultCodesOf(reading: Reading): { result?: string; errorCondition?: st
 }
 
 /** @throws rate_limited overloaded */
-function acquirePlace(concurrencyLimit: ConcurrencyLimit, caller: Caller): () => void {
-  const slot = concurrencyLimit.acquire(clientKeyOf(caller));
+function acquirePlace(running: RunningCounts, caller: Caller): () => void {
+  const slot = running.tryBegin(clientKeyOf(caller));
   if (typeof slot === 'function') return slot;
   return throwProblem(
-    slot === 'OwnFull' ? 'rate_limited' : 'overloaded',
+    slot === 'KeyLimit' ? 'rate_limited' : 'overloaded',
     'Too many messages wait for a response.',
     { retryAfterMs: 1000 },
   );
@@ -92,7 +91,7 @@ export type MessageSender = ReturnType<typeof createMessageSender>;
 export function createMessageSender(deps: Deps) {
   const { sessionPool, store, terminals, clock, dueClock, log, onCompleted } = deps;
   const { answerMs } = { ...defaultRetailTimes, ...deps.times };
-  const concurrencyLimit = createConcurrencyLimit(messageLimits);
+  const runningMessages = createRunningCounts(messageLimits);
   const running = new Set<Promise<unknown>>();
 
   /** Retries after a database fault; the client gets the terminal's answer without this delay. */
@@ -230,7 +229,7 @@ export function createMessageSender(deps: Deps) {
     call: MessageCall,
     request: TerminalRequest,
   ): Promise<string | undefined> {
-    const freePlace = acquirePlace(concurrencyLimit, call.posCaller.caller);
+    const freePlace = acquirePlace(runningMessages, call.posCaller.caller);
     try {
       if (!request.hasResponse) {
         await sendWithoutResponse(call, request);
@@ -248,7 +247,7 @@ export function createMessageSender(deps: Deps) {
     request: TerminalRequest,
     service: NonNullable<TerminalRequest['service']>,
   ): Promise<RetailAccepted> {
-    const freePlace = acquirePlace(concurrencyLimit, call.posCaller.caller);
+    const freePlace = acquirePlace(runningMessages, call.posCaller.caller);
     try {
       const started = await startMessage(call, request, true);
       // The server stores the final state and publishes it as an event.

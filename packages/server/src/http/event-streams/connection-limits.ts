@@ -1,5 +1,6 @@
 // Limits waiting connections (event streams and long polls) per client, device and organisation, and in total.
 import { ProblemError } from '@switchyard/contract';
+import { createRunningCounts } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
 import { connectionLimit } from '../limits/new-connection-limits.ts';
 
@@ -21,7 +22,7 @@ export const defaultConnectionLimits: ConnectionLimits = {
 
 const retryAfterMs = 5000;
 
-type Slot = { readonly end: (reason: string) => void };
+type Slot = { readonly end: (reason: string) => void; readonly uncount: () => void };
 
 export type ConnectionSlots = {
   /**
@@ -38,25 +39,17 @@ export function createConnectionSlots(
   limits: ConnectionLimits = defaultConnectionLimits,
 ): ConnectionSlots {
   const slotsByClient = new Map<string, Set<Slot>>();
-  const countByOrganization = new Map<string, number>();
+  const connectionsByOrganization = createRunningCounts();
   let count = 0;
 
   /** A client that acts on behalf of another organisation is counted in its own one. */
   const homeOrganization = ({ organizationId, homeOrganizationId = organizationId }: Caller) =>
     homeOrganizationId;
 
-  function countOrganization(caller: Caller, change: 1 | -1): void {
-    if (caller.deviceId !== undefined) return;
-    const organizationId = homeOrganization(caller);
-    const connections = (countByOrganization.get(organizationId) ?? 0) + change;
-    if (connections === 0) countByOrganization.delete(organizationId);
-    else countByOrganization.set(organizationId, connections);
-  }
-
-  function release(key: string, slots: Set<Slot>, slot: Slot, caller: Caller): void {
+  function release(key: string, slots: Set<Slot>, slot: Slot): void {
     if (!slots.delete(slot)) return;
     count -= 1;
-    countOrganization(caller, -1);
+    slot.uncount();
     if (slots.size === 0 && slotsByClient.get(key) === slots) slotsByClient.delete(key);
   }
 
@@ -80,7 +73,7 @@ export function createConnectionSlots(
       }
       if (
         !isDevice &&
-        (countByOrganization.get(homeOrganization(caller)) ?? 0) >= limits.perOrganization
+        connectionsByOrganization.count(homeOrganization(caller)) >= limits.perOrganization
       ) {
         const detail = `The organisation already has ${limits.perOrganization} open event streams and long polls, which is the maximum. Close one, or retry after the time in Retry-After.`;
         throw new ProblemError('rate_limited', detail, { retryAfterMs });
@@ -92,15 +85,17 @@ export function createConnectionSlots(
       }
       const [oldest] = slots;
       if (isFull && oldest !== undefined) {
-        release(key, slots, oldest, caller);
+        release(key, slots, oldest);
         oldest.end('replaced');
       }
-      const slot: Slot = { end };
+      const uncount = isDevice
+        ? () => {}
+        : connectionsByOrganization.begin(homeOrganization(caller));
+      const slot: Slot = { end, uncount };
       slots.add(slot);
       slotsByClient.set(key, slots);
       count += 1;
-      countOrganization(caller, 1);
-      return () => release(key, slots, slot, caller);
+      return () => release(key, slots, slot);
     },
     count: () => count,
   };

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type ChangeNotifier,
   type Clock,
+  createConcurrencyLimit,
   type Log,
   type Metrics,
   type Subscription,
@@ -11,7 +12,6 @@ import {
   withJitter,
 } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
-import { createConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { type ConnectionLimits, createConnectionSlots } from './connection-limits.ts';
 import { eventStreamType, formatStreamStart } from './event-format.ts';
 import {
@@ -73,7 +73,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   const { live, clock, log, authorize } = deps;
   const timings: StreamTimings = { ...defaultStreamTimings, ...deps.timings };
   const slots = createConnectionSlots(deps.limits);
-  const runLimited = createConcurrencyLimit(maxConcurrentReads);
+  const readLimit = createConcurrencyLimit({ maxConcurrent: maxConcurrentReads });
   const open = new Set<OpenStream>();
   const schedule = createStreamSchedule();
   const polls = new Set<() => void>();
@@ -106,7 +106,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
     const releases: (() => void)[] = [];
     let scheduled: ScheduledTick | undefined;
     const stream: OpenStream = createOpenStream({
-      read: (after) => runLimited(() => read(after)),
+      read: (after) => readLimit.run(() => read(after)),
       authorize: async () => (await reauthorize()).expiresAt,
       log,
       timings,
@@ -135,7 +135,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
     const subscription = subscribe(source, stream.wake);
     let first: StreamPage;
     try {
-      first = await runLimited(() => source.read(source.after));
+      first = await readLimit.run(() => source.read(source.after));
       const isFinished = first.isLast === true && first.events.length === 0;
       if (isFinished || request.method === 'HEAD') {
         subscription.end();
@@ -178,7 +178,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
     let release: (() => void) | undefined;
     try {
       let after = source.after;
-      let page = await runLimited(() => source.read(after));
+      let page = await readLimit.run(() => source.read(after));
       while (page.events.length === 0 && page.isLast !== true) {
         const remainingMs = untilMs - nowMs();
         release ??= acquireIfFree(knownCaller(request), end);
@@ -190,7 +190,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
         }
         after = page.next;
         const from = after;
-        page = await runLimited(() => source.read(from));
+        page = await readLimit.run(() => source.read(from));
       }
       return page;
     } finally {

@@ -1,7 +1,7 @@
 // Rate limits per client, store, device or IP address, with the RateLimit headers.
-import { isIPv6 } from 'node:net';
 import { ProblemError } from '@switchyard/contract';
 import type { FastifyReply } from 'fastify';
+import { createRateCounter, type RateStatus, subscriberNetwork } from '../../platform/index.ts';
 import { clientKeyOf } from '../authentication/caller.ts';
 
 export type RatePolicy = {
@@ -62,43 +62,6 @@ export type RateLimits = {
   policy(name: string): ApplyRateLimit;
 };
 
-type Counter = {
-  /** Counts the key and returns its remaining requests; negative above the limit. */
-  increment(key: string): number;
-  /** The same without counting; a shared count of further keys is ignored. */
-  remaining(key: string): number;
-  clear(): void;
-};
-
-/** Runs for every request: a package with promises and timers costs ten times as much. */
-function createCounter(limit: number, keys: number): Counter {
-  const counts = new Map<string, number>();
-  const countedKey = (key: string) => (counts.size < keys || counts.has(key) ? key : 'others');
-  return {
-    increment(key) {
-      const counted = countedKey(key);
-      const count = (counts.get(counted) ?? 0) + 1;
-      counts.set(counted, count);
-      return limit - count;
-    },
-    remaining: (key) => limit - (counts.get(key) ?? 0),
-    clear: () => counts.clear(),
-  };
-}
-
-/** The network of one subscriber: an IPv6 /64 is one household or one machine. */
-export function addressKey(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const groupsBeforeGap = head.split(':').filter((group) => group !== '');
-  const groupsAfterGap = tail.split(':').filter((group) => group !== '');
-  const zeros = Array.from(
-    { length: Math.max(0, 8 - groupsBeforeGap.length - groupsAfterGap.length) },
-    () => '0',
-  );
-  return [...groupsBeforeGap, ...zeros, ...groupsAfterGap].slice(0, 4).join(':');
-}
-
 function subjectKey({
   limitKey,
   organizationId = '',
@@ -106,82 +69,65 @@ function subjectKey({
   address = '',
 }: RateSubject): string {
   if (limitKey !== undefined) return limitKey;
-  return clientId === undefined ? addressKey(address) : clientKeyOf({ organizationId, clientId });
+  return clientId === undefined
+    ? subscriberNetwork(address)
+    : clientKeyOf({ organizationId, clientId });
 }
 
+const lower = (one: RateStatus, other: RateStatus): RateStatus =>
+  other.remaining < one.remaining ? other : one;
+
 /** Counts a subject by client, and by store and device when the policy and the subject have them. */
-function createPolicy(name: string, policy: RatePolicy, keys: number): ApplyRateLimit {
+function createPolicy(name: string, policy: RatePolicy, maxKeys: number): ApplyRateLimit {
   const { limit, storeLimit, deviceLimit, windowSeconds } = policy;
   const policyHeader = `"${name}";q=${limit};w=${windowSeconds}`;
-  const byClient = createCounter(limit, keys);
-  const byStore = storeLimit === undefined ? undefined : createCounter(storeLimit, keys);
-  const byDevice = deviceLimit === undefined ? undefined : createCounter(deviceLimit, keys);
-  let windowEndsMs = 0;
+  const counterOf = (counterLimit: number) =>
+    createRateCounter({ limit: counterLimit, windowSeconds, maxKeys });
+  const byClient = counterOf(limit);
+  const byStore = storeLimit === undefined ? undefined : counterOf(storeLimit);
+  const byDevice = deviceLimit === undefined ? undefined : counterOf(deviceLimit);
 
-  function beginWindow(nowMs: number): void {
-    windowEndsMs = nowMs + windowSeconds * 1000;
-    for (const counter of [byClient, byStore, byDevice]) counter?.clear();
-  }
-
-  /** The lowest remainder of the counters; a rejected request is not counted by the next counter. */
-  function countSubject(subject: RateSubject): number {
+  /** The lowest status of the counters; a rejected request is not counted by the next counter. */
+  function countSubject(subject: RateSubject): RateStatus {
     const { storeId, deviceId } = subject;
-    let remaining = byClient.increment(subjectKey(subject));
-    if (remaining >= 0 && byStore !== undefined && storeId !== undefined) {
-      remaining = Math.min(remaining, byStore.increment(storeId));
+    let status = byClient.count(subjectKey(subject));
+    if (status.remaining >= 0 && byStore !== undefined && storeId !== undefined) {
+      status = lower(status, byStore.count(storeId));
     }
-    if (remaining >= 0 && byDevice !== undefined && deviceId !== undefined) {
-      remaining = Math.min(remaining, byDevice.increment(deviceId));
+    if (status.remaining >= 0 && byDevice !== undefined && deviceId !== undefined) {
+      status = lower(status, byDevice.count(deviceId));
     }
-    return remaining;
+    return status;
   }
 
   return (subject, reply) => {
-    // Whole milliseconds, since a fraction could round up to one second more.
-    const nowMs = Math.floor(performance.now());
-    if (nowMs >= windowEndsMs) beginWindow(nowMs);
-    const remaining = countSubject(subject);
-    const remainingMs = windowEndsMs - nowMs;
+    const { remaining, resetMs } = countSubject(subject);
     reply.header('ratelimit-policy', policyHeader);
     reply.header(
       'ratelimit',
-      `"${name}";r=${Math.max(0, remaining)};t=${Math.ceil(remainingMs / 1000)}`,
+      `"${name}";r=${Math.max(0, remaining)};t=${Math.ceil(resetMs / 1000)}`,
     );
     if (remaining >= 0) return;
     throw new ProblemError(
       'rate_limited',
       `The rate limit "${name}" is reached; retry after the time in Retry-After.`,
       {
-        retryAfterMs: remainingMs,
+        retryAfterMs: resetMs,
       },
     );
   };
 }
 
-function createFailedAttemptLimit(
-  { limit, windowSeconds }: RatePolicy,
-  keys: number,
-): FailedAttemptLimit {
-  const counter = createCounter(limit, keys);
-  let windowEndsMs = 0;
-
-  function remainingWindowMs(): number {
-    const nowMs = Math.floor(performance.now());
-    if (nowMs >= windowEndsMs) {
-      windowEndsMs = nowMs + windowSeconds * 1000;
-      counter.clear();
-    }
-    return windowEndsMs - nowMs;
-  }
-
+function createFailedAttemptLimit(policy: RatePolicy, maxKeys: number): FailedAttemptLimit {
+  const { limit, windowSeconds } = policy;
+  const failures = createRateCounter({ limit, windowSeconds, maxKeys });
   return {
     waitMs(address) {
-      const waitMs = remainingWindowMs();
-      return counter.remaining(addressKey(address)) > 0 ? undefined : waitMs;
+      const { remaining, resetMs } = failures.read(subscriberNetwork(address));
+      return remaining > 0 ? undefined : resetMs;
     },
     recordFailure(address) {
-      remainingWindowMs();
-      counter.increment(addressKey(address));
+      failures.count(subscriberNetwork(address));
     },
   };
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { errorCodes, listErrorCodes } from '@switchyard/contract';
-import { escapeHtml, html } from '../responses/html.ts';
+import { escapeHtml } from '../../platform/index.ts';
+import { html } from '../responses/html.ts';
 import { createSample, type Sample } from '../server/sample-server.fixture.ts';
 
 describe('the documentation pages', () => {

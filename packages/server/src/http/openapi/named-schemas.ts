@@ -1,5 +1,6 @@
 // Names the schemas that the contract exports, so that the document contains each of them once.
 import * as contract from '@switchyard/contract';
+import { isObject } from '@switchyard/contract';
 import type { TSchema } from 'typebox';
 
 export type JsonObject = { [name: string]: unknown };
@@ -12,10 +13,6 @@ export type SchemaNames = {
   /** All referenced schemas and responses so far. */
   components(): { readonly schemas: JsonObject; readonly responses: JsonObject };
 };
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Without the flag `u`, which many tools do not set, such a pattern refuses every letter. */
 const needsUnicodeFlag = (name: string, part: unknown): boolean =>

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { throwProblem } from '@switchyard/contract';
 import { Type } from 'typebox';
+import { isLowerCaseUuid } from '../../platform/index.ts';
 
 export const pageLimitDefault = 50;
 export const pageLimitMax = 200;
@@ -40,8 +41,6 @@ export type FoundPage<Item> = {
 
 export type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor: string | null };
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** Binds a cursor to its list and filters. */
 function cursorDigest(key: string, query: ListQuery, list: string): string {
   const { limit: _limit, cursor: _cursor, ...filters } = query;
@@ -68,7 +67,7 @@ export type KeyPattern = { test(key: string): boolean };
 export function readPageRequest(
   query: ListQuery,
   list: string,
-  keyPattern: KeyPattern = uuidPattern,
+  keyPattern: KeyPattern = { test: isLowerCaseUuid },
 ): PageRequest {
   const { limit = pageLimitDefault, cursor } = query;
   if (cursor === undefined) return { limit: Number(limit) };

@@ -2,6 +2,7 @@
 import { isErrorCode, ProblemError } from '@switchyard/contract';
 import { Ajv2020, type Options } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { isUuid } from '../../platform/index.ts';
 import { createCardNumberCheck } from './card-numbers.ts';
 import { type FieldFault, fieldErrorsOf, type RequestPart } from './field-errors.ts';
 
@@ -73,7 +74,7 @@ function createCheckers(options: Options): { quick: Ajv2020; thorough: Ajv2020 }
     const ajv = new Ajv2020({ ...options, ...more });
     addFormats.default(ajv);
     // Ajv accepts a URN as well; PostgreSQL does not.
-    ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
+    ajv.addFormat('uuid', isUuid);
     return ajv.addVocabulary(annotations);
   };
   return {

@@ -1,20 +1,9 @@
 // A template tag for HTML that escapes every value, and the security headers of HTML pages.
 import type { FastifyReply } from 'fastify';
+import { escapeHtml } from '../../platform/index.ts';
 
 /** Text that is escaped HTML. */
 export type Html = { readonly html: string };
-
-const escapes: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => escapes[character] ?? character);
-}
 
 type HtmlInsert = string | number | Html | readonly Html[];
 

@@ -7,6 +7,7 @@ import {
   ProblemError,
 } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isUuid } from '../../platform/index.ts';
 
 export const problemMediaType = 'application/problem+json';
 
@@ -145,8 +146,6 @@ function operationIdOf(request: FastifyRequest): string | undefined {
   return request.routeOptions.config.facts?.operationId;
 }
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 function instanceUri(requestId: string): string {
-  return uuidPattern.test(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`;
+  return isUuid(requestId) ? `urn:uuid:${requestId}` : `urn:request:${requestId}`;
 }

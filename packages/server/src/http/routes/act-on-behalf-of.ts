@@ -2,6 +2,7 @@
 import { type Permission, ProblemError } from '@switchyard/contract';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
+import { isUuid } from '../../platform/index.ts';
 import type { Access } from '../authentication/authenticate.ts';
 import type { Caller } from '../authentication/caller.ts';
 import type { RouteDeclaration } from './route-declaration.ts';
@@ -32,8 +33,6 @@ const delegablePermissionGroups: ReadonlySet<string> = new Set([
 
 const permissionGroup = (permission: Permission): string =>
   permission.slice(0, permission.indexOf('.'));
-
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const organizationId = Type.String({
   format: 'uuid',
@@ -85,7 +84,7 @@ export function createActOnBehalf(
   return async ({ query }, caller) => {
     const parameter = (query as Readonly<Record<string, unknown>>)['organizationId'];
     // The schema of the route reports an invalid value later.
-    if (typeof parameter !== 'string' || !uuidPattern.test(parameter)) return caller;
+    if (typeof parameter !== 'string' || !isUuid(parameter)) return caller;
     const requestedId = parameter.toLowerCase();
     const { organizationId: ownId } = caller;
     if (requestedId === ownId) return caller;

@@ -1,7 +1,6 @@
 // Deletes expired email links, passkey challenges and old sign-in records.
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, dayMs, isoTime } from '../../platform/index.ts';
 
-const dayMs = 86_400_000;
 /** PCI DSS 10.5.1 requires one year; one month more gives a yearly audit a full year. */
 export const signInRecordRetentionMs = 396 * dayMs;
 /** Used and expired links count for the hourly limit, and support can look them up. */

@@ -1,6 +1,14 @@
 // The interface of accounts: the users of a user domain, their passwords, second factors, email links and sign-ins.
 import { throwProblem } from '@switchyard/contract';
-import type { Clock, Database, Ids, Jobs, Log, Mail } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  isLowerCaseUuid,
+  type Jobs,
+  type Log,
+  type Mail,
+} from '../../platform/index.ts';
 import { createCachedLookup } from '../infrastructure/cached-lookup.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import { createExpiredDataDeletion } from './delete-expired.ts';
@@ -62,7 +70,6 @@ export type {
 /** How long another process may still use the old version of a changed user. */
 export const userCacheTtlMs = 5_000;
 const maxCachedUsers = 10_000;
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type Accounts = UserAdministration & {
   /** Rejects with `already_exists` or `field_invalid`. */
@@ -281,7 +288,7 @@ function createUserCache(
     clock,
     keyOf: ({ organizationId, userId }) => `${organizationId}/${userId}`,
     load: async ({ organizationId, userId }) =>
-      uuidPattern.test(userId) ? users.find(organizationId, userId) : undefined,
+      isLowerCaseUuid(userId) ? users.find(organizationId, userId) : undefined,
   });
 }
 

@@ -1,6 +1,12 @@
 // Administration of users: list, update, enable or disable, send a password link, reset the second factor.
 import { throwProblem } from '@switchyard/contract';
-import { type Clock, type Database, isoTime, type Queries } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  isLowerCaseUuid,
+  isoTime,
+  type Queries,
+} from '../../platform/index.ts';
 import type { Status } from '../realms-and-keys/realm-types.ts';
 import { invalidateLinksOfUser } from './email-links/email-link-sql.ts';
 import type { EmailLinks } from './email-links/email-links.ts';
@@ -10,8 +16,6 @@ import { deleteSecondFactors } from './second-factors/second-factor-sql.ts';
 import type { SecondFactorStatus, User, UserChangeHooks, UserProfile } from './types.ts';
 import { toUsers, userColumnsSql } from './users/user-sql.ts';
 import { requireValidProfile } from './users/validate-user.ts';
-
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 type UserFilters = {
   readonly entityId?: string | undefined;
@@ -84,7 +88,7 @@ export function createUserAdministration(deps: Deps) {
   ): Promise<User> {
     const after = await database.transaction(async (trx) => {
       const owner = { organizationId, userId };
-      const before = uuidPattern.test(userId) ? await store.lock(trx, owner) : undefined;
+      const before = isLowerCaseUuid(userId) ? await store.lock(trx, owner) : undefined;
       if (before === undefined) {
         return throwProblem('resource_not_found', 'No user that you may see has this identifier.');
       }

@@ -1,6 +1,6 @@
 // The OAuth client of the portal: built into every user domain, without a database row (ADR 0063).
 import { createHmac } from 'node:crypto';
-import { deriveKey } from '../../platform/index.ts';
+import { bytesToUuid, deriveKey } from '../../platform/index.ts';
 import type { BuiltInApplication } from './applications.ts';
 import { type PortalUrls, portalRedirectUris } from './portal-urls.ts';
 
@@ -15,16 +15,10 @@ type Deps = {
 
 /** Formats derived bytes as a version 4 UUID; no user or other application has the same. */
 function uuidFrom(bytes: Buffer): string {
-  const hex = bytes.toString('hex');
-  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
-  const third = `4${hex.slice(13, 16)}`;
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    third,
-    variant + hex.slice(18, 20),
-    hex.slice(20, 32),
-  ].join('-');
+  const uuid = bytes.subarray(0, 16);
+  uuid[6] = ((uuid[6] ?? 0) & 0x0f) | 0x40;
+  uuid[8] = ((uuid[8] ?? 0) & 0x3f) | 0x80;
+  return bytesToUuid(uuid);
 }
 
 /**

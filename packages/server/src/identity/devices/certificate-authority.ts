@@ -2,17 +2,24 @@
 // master key.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type Clock, decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
+import {
+  type Clock,
+  dayMs,
+  decryptBytes,
+  deriveKey,
+  encryptBytes,
+  hourMs,
+  isoDay,
+} from '../../platform/index.ts';
 import type { DeviceCertificateStore } from './device-certificate-sql.ts';
 
-const dayMs = 86_400_000;
 /**
  * Longer than the life of a terminal; a new authority would require new certificates for all
  * devices.
  */
 const authorityLifetimeDays = 7305;
 /** Tolerance for the clocks of verifiers. */
-const backdatingMs = 3_600_000;
+const backdatingMs = hourMs;
 const pemPattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 export type SigningAuthority = {
@@ -51,7 +58,7 @@ export function createDeviceAuthorities({
     // Loaded on demand: the library takes longer to load than the rest of the server start.
     const { createAuthority } = await import('./issue-certificate.ts');
     const now = clock.now();
-    const day = new Date(now).toISOString().slice(0, 10);
+    const day = isoDay(now);
     const created = await createAuthority(`Switchyard device authority ${day}`, {
       notBefore: new Date(now - backdatingMs),
       notAfter: new Date(now + authorityLifetimeDays * dayMs),

@@ -8,7 +8,7 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import type { FoundPage } from '../../http/index.ts';
-import { type Clock, type Ids, isoTime, type Log } from '../../platform/index.ts';
+import { type Clock, dayMs, type Ids, isoTime, type Log } from '../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import { type DeviceAuthorities, findIssuer } from './certificate-authority.ts';
@@ -23,7 +23,6 @@ import type {
 } from './types.ts';
 import { isClientCertificate, thumbprintOf } from './validate-certificate.ts';
 
-const dayMs = 86_400_000;
 /** Tolerance for the clocks of devices. */
 const backdatingMs = 300_000;
 /** Enough for renewals and lost keys. */

@@ -1,7 +1,6 @@
 // Rate limits of the OAuth endpoints: by IP address, by failed authentication, by client.
 import { hash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
-import { createFixedWindowCounter, type SecondsToWait } from './fixed-window-counter.ts';
+import { createRateCounter, type RateStatus, subscriberNetwork } from '../../platform/index.ts';
 
 const windowSeconds = 60;
 /** All addresses share this many counters, so that many addresses cannot fill the memory. */
@@ -24,19 +23,21 @@ export const defaultTokenLimits: TokenLimits = {
   clientPerMinute: 6_000,
 };
 
+/** Whole seconds until the next attempt; undefined if the attempt is allowed. */
+export type SecondsToWait = number | undefined;
+
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** An IPv6 subscriber has a whole /64 network, which counts as one address. */
-function subscriberNetwork(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const missing = 8 - head.split(':').length - tail.split(':').length;
-  const zeros = address.includes('::') ? Array<string>(Math.max(0, missing)).fill('0') : [];
-  return [...head.split(':'), ...zeros, ...tail.split(':')].slice(0, 4).join(':');
-}
+const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
+
+/** For a counted attempt. */
+export const secondsToWait = ({ remaining, resetMs }: RateStatus): SecondsToWait =>
+  remaining < 0 ? wholeSeconds(resetMs) : undefined;
 
 /**
- * The secret `salt` prevents attackers from choosing addresses that share a counter with a victim.
+ * Many addresses cannot push the next one into the count that further keys share, because hashes
+ * name a fixed number of counters. The secret `salt` prevents attackers from choosing addresses that
+ * share a counter with a victim.
  */
 export function addressBucket(salt: string, address: string): string {
   const number = hash('sha256', salt + subscriberNetwork(address), 'buffer').readUInt32BE(0);
@@ -44,7 +45,7 @@ export function addressBucket(salt: string, address: string): string {
 }
 
 export function createRateLimits(limits: TokenLimits, salt: string) {
-  const counter = (limit: number) => createFixedWindowCounter({ limit, windowSeconds });
+  const counter = (limit: number) => createRateCounter({ limit, windowSeconds });
   const addresses = counter(limits.addressPerMinute);
   const failures = counter(limits.failuresPerMinute);
   const clients = counter(limits.clientPerMinute);
@@ -53,12 +54,14 @@ export function createRateLimits(limits: TokenLimits, salt: string) {
   return {
     checkAddress(address: string): SecondsToWait {
       const bucket = bucketOf(address);
-      return failures.check(bucket) ?? addresses.increment(bucket);
+      const { remaining, resetMs } = failures.read(bucket);
+      if (remaining <= 0) return wholeSeconds(resetMs);
+      return secondsToWait(addresses.count(bucket));
     },
     countFailure(address: string): void {
-      failures.increment(bucketOf(address));
+      failures.count(bucketOf(address));
     },
     checkClient: (realm: string, clientId: string): SecondsToWait =>
-      clients.increment(`${realm}/${clientId}`),
+      secondsToWait(clients.count(`${realm}/${clientId}`)),
   };
 }

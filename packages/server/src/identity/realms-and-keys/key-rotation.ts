@@ -3,6 +3,8 @@ import { hash } from 'node:crypto';
 import { throwProblem } from '@switchyard/contract';
 import {
   type Clock,
+  dayMs,
+  hourMs,
   isoTime,
   type Job,
   type Jobs,
@@ -16,9 +18,8 @@ import type { SealedKey, UserDomain } from './realm-types.ts';
 import { type Realms, realmCacheTtlMs } from './realms.ts';
 import type { KeyRing } from './signing-keys.ts';
 
-const dayMs = 86_400_000;
 /** A new key is published in the JWKS this long before it signs, so that caches contain it. */
-export const publishedBeforeUseMs = 3_600_000;
+export const publishedBeforeUseMs = hourMs;
 /** The longest lifetime of an access token: a replaced signing key verifies tokens for as long. */
 export const maxAccessTokenSeconds = 86_400;
 /** No token lives longer: an access token lives a day at most, a refresh token too. */

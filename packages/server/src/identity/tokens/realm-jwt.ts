@@ -1,6 +1,7 @@
 // Signs and verifies JWTs with the keys of a realm.
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
+import { parseJsonObject } from '@switchyard/contract';
 import type { AccessTokenType, Application } from '../clients/application-types.ts';
 import type { Realm, RealmKey, SigningAlgorithm } from '../realms-and-keys/realm-types.ts';
 import { asn1ToRaw, rawToAsn1 } from './ecdsa-signature-encoding.ts';
@@ -64,16 +65,8 @@ function isSignedBy({ algorithm, publicKey }: RealmKey, signed: string, text: st
   return signature !== undefined && verify('sha256', Buffer.from(signed), publicKey, signature);
 }
 
-function decodeJson(part: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const decodeJson = (part: string): Record<string, unknown> | undefined =>
+  parseJsonObject(Buffer.from(part, 'base64url').toString());
 
 /**
  * The claims of a JWT that this realm signed, even if expired; undefined for any other. The key

@@ -9,6 +9,7 @@ import {
   redirectUri,
   type TokenResponse,
 } from '../../../test/support/browser/oauth-test-realm.ts';
+import { runCleanup } from '../../../test/support/database/run-cleanup.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { createTokenFamilyStore, type TokenFamily } from './refresh-token-family-sql.ts';
 
@@ -356,12 +357,12 @@ describe('a refresh token', () => {
 
   test('is deleted only after its expiry', async () => {
     const tokens = await flow.requestTokens();
-    await flow.realm.identity.deleteExpired();
+    await runCleanup(flow.realm.identity.cleanupJobs);
     const { status, body } = await flow.refresh(tokens.refresh_token);
     assert.equal(status, 200, JSON.stringify(body));
     const { organizationId } = flow.realm;
     flow.clock.advance(25 * 3_600_000);
-    await flow.realm.identity.deleteExpired();
+    await runCleanup(flow.realm.identity.cleanupJobs);
     const database = await testDatabase();
     const rows = await database.query('SELECT 1 FROM token_families WHERE organization_id = $1', [
       organizationId,

@@ -1,11 +1,17 @@
 // Refresh-token families: a sign-in starts one, each refresh rotates its token, revocation ends it.
-import { type Clock, type Ids, type Log, pause, type Queries } from '../../platform/index.ts';
+import {
+  type Clock,
+  hourMs,
+  type Ids,
+  type Log,
+  minuteMs,
+  pause,
+  type Queries,
+} from '../../platform/index.ts';
 import type { FamilySelection, TokenFamily, TokenFamilyStore } from './refresh-token-family-sql.ts';
 
 type SessionLifetime = { readonly idleMs: number; readonly maxMs: number };
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 /** For browser sessions and the tokens that started in them. */
 export const browserSessionLifetime: SessionLifetime = { idleMs: 15 * minuteMs, maxMs: 8 * hourMs };
 /** For sign-ins by password in a device or a program: a shift, and a day at most. */

@@ -1,6 +1,6 @@
 // Checks the approval code of a refund or cancellation. The commit of the operation uses the code.
 import { throwFieldProblem, throwProblem } from '@switchyard/contract';
-import { type Clock, createKeyedTasks, isoTime, type Queries } from '../../platform/index.ts';
+import { type Clock, createKeyedQueue, isoTime, type Queries } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { DuplicateOperationId } from '../repository/transaction-repository.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
@@ -53,7 +53,7 @@ type Ports = {
 
 /** @example const approvals = createApprovalChecker({ store, clock, provisioning, hashCode }); */
 export function createApprovalChecker({ store, clock, provisioning, hashCode }: Ports) {
-  const keyedTasks = createKeyedTasks<string>();
+  const attempts = createKeyedQueue();
   return {
     /**
      * Does not use the code, so that an operation that is refused later leaves it free.
@@ -82,7 +82,7 @@ export function createApprovalChecker({ store, clock, provisioning, hashCode }: 
       }
       const codeHash = hashCode(organizationId, code);
       // In turn: each attempt that waits for the lock on the failure count occupies a connection.
-      return keyedTasks.runExclusive(`${organizationId}|${attemptedBy}`, async () => {
+      return attempts.run(`${organizationId}|${attemptedBy}`, async () => {
         const now = clock.now();
         const at = isoTime(now);
         const codeUse = { organizationId, merchantId, storeId, amount, currency, codeHash, at };

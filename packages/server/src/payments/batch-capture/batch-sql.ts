@@ -1,8 +1,7 @@
 // SQL of capture batches: one statement creates a batch with its items, others process it in pages.
 import type { Batch } from '@switchyard/contract';
-import type { Database, Ids } from '../../platform/index.ts';
+import { type Database, type Ids, isUuid } from '../../platform/index.ts';
 import { insertOutboxRow } from '../repository/sql-statements.ts';
-import { isUuid } from '../runtime/find-transaction.ts';
 
 export type BatchSelection = {
   organizationId: string;

@@ -4,6 +4,7 @@ import { type ErrorCode, errorCodes, ProblemError } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import {
   type Clock,
+  createKeyedQueue,
   isoTime,
   type Job,
   type Jobs,
@@ -15,7 +16,7 @@ import {
   DuplicateOperationId,
   type TransactionRepository,
 } from '../repository/transaction-repository.ts';
-import { createLinkConcurrency, createPacer } from '../runtime/capture-concurrency.ts';
+import { createPacer } from '../runtime/capture-concurrency.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import {
@@ -183,7 +184,7 @@ async function captureItem(
 /** @example jobs.handle(batchCaptureJob, createBatchWorker(ports).assignLinks); */
 export function createBatchWorker(ports: BatchWorkerPorts) {
   const { acquiring, batches, clock, inFlightTransactions, jobs, transactions } = ports;
-  const concurrency = createLinkConcurrency(maxCapturesPerLink);
+  const captureQueue = createKeyedQueue(maxCapturesPerLink);
   const rate = createCaptureRate(clock);
   const waitForSlot = createPacer(clock, rate.perSecond);
   const isStopping = () => inFlightTransactions.isStopping();
@@ -213,7 +214,7 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
     };
     const captureNextItems = async () => {
       while (nextIndex < items.length && canContinue()) {
-        const release = await concurrency.acquire(linkId);
+        const release = await captureQueue.acquire(linkId);
         try {
           await waitForSlot();
           const item = canContinue() ? items[nextIndex++] : undefined;

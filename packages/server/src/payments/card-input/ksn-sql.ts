@@ -2,13 +2,14 @@
 import { type ProcessRequest, throwFieldProblem } from '@switchyard/contract';
 import { PinError, readKsn } from '@switchyard/pin';
 import {
+  type CleanupJob,
   type Clock,
   type Database,
+  dayMs,
+  hourMs,
   isoTime,
-  type Log,
   type Queries,
 } from '../../platform/index.ts';
-import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 
 export type KsnUse = {
   organizationId: string;
@@ -25,10 +26,8 @@ export type KsnUse = {
   isOffline: boolean;
 };
 
-const dayMs = 86_400_000;
 /** Longer than the maximum age of an offline sale (`maxAgeHours`). */
 const retentionMs = 370 * dayMs;
-const intervalMs = 3_600_000;
 const batchSize = 1000;
 
 /**
@@ -105,14 +104,15 @@ export function createKsnStore({ database, clock }: { database: Database; clock:
 
 export type KsnStore = ReturnType<typeof createKsnStore>;
 
-type CleanupPorts = { ksnStore: Pick<KsnStore, 'deleteOld'>; log: Log };
-
-/** @example createKsnCleanup({ ksnStore, log }).start(); */
-export function createKsnCleanup({ ksnStore, log }: CleanupPorts): PeriodicTask {
-  const onError = (error: unknown) =>
-    log.warn({ err: error }, 'deletion of old KSN records failed');
-  return createPeriodicTask({ intervalMs, run: ksnStore.deleteOld, onError });
-}
+/** @example const cleanupJob = createKsnCleanup(ksnStore); */
+export const createKsnCleanup = (ksnStore: Pick<KsnStore, 'deleteOld'>): CleanupJob => ({
+  data: 'key serial numbers',
+  intervalMs: hourMs,
+  async deleteBatch() {
+    await ksnStore.deleteOld();
+    return false;
+  },
+});
 
 const cardDataKsnPointer = '/instrument/encrypted/ksn';
 

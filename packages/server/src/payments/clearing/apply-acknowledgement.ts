@@ -1,11 +1,11 @@
 // Applies an acknowledgement to the captures of a clearing file. An interrupted job continues safely.
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import type { Job, Reschedule } from '../../platform/index.ts';
+import { createKeyedQueue, type Job, type Reschedule } from '../../platform/index.ts';
 import {
   type StoreOutcomePorts,
   storeOperationOutcome,
 } from '../operations/store-operation-outcome.ts';
-import { createLinkConcurrency, createPacer } from '../runtime/capture-concurrency.ts';
+import { createPacer } from '../runtime/capture-concurrency.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { operationByNumber } from '../transaction/transaction.ts';
 import type { ClearingLineRow, ClearingStore } from './clearing-sql.ts';
@@ -32,11 +32,11 @@ const lineOutcome = ({ amount, code }: ClearingLineRow): AcquirerOutcome =>
 export function createAcknowledgementHandler(
   ports: Ports,
 ): (job: Job) => Promise<Reschedule | undefined> {
-  const concurrency = createLinkConcurrency(maxConcurrentLines);
+  const lineQueue = createKeyedQueue(maxConcurrentLines);
   const waitForSlot = createPacer(ports.clock, () => linesPerSecond);
 
   async function settleLine(organizationId: string, row: ClearingLineRow) {
-    const release = await concurrency.acquire(organizationId);
+    const release = await lineQueue.acquire(organizationId);
     try {
       await waitForSlot();
       const { transactionId, operationNumber } = row;

@@ -19,15 +19,16 @@ import {
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import {
   type Clock,
+  createPoller,
   isoTime,
   type Jobs,
   type Log,
   type Metrics,
   type Numbering,
+  type Poller,
 } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { elapsedSeconds, registerLinkGauges } from '../runtime/link-backlog.ts';
-import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { applyAcknowledgementJob } from './apply-acknowledgement.ts';
 import type {
   ClearingFileRow,
@@ -152,10 +153,13 @@ export async function createDueFiles(ports: CreatePorts): Promise<number> {
   return fileIds.filter((fileId) => typeof fileId === 'string').length;
 }
 
-export const createClearingTask = (ports: CreatePorts): PeriodicTask =>
-  createPeriodicTask({
-    intervalMs: dueFilesIntervalMs,
-    run: () => createDueFiles(ports),
+export const createClearingTask = (ports: CreatePorts): Poller =>
+  createPoller({
+    pollMs: dueFilesIntervalMs,
+    async poll() {
+      await createDueFiles(ports);
+      return false;
+    },
     onError: (error) => ports.log.warn({ err: error }, 'creation of due clearing files failed'),
   });
 

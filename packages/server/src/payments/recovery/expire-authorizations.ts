@@ -1,12 +1,11 @@
 // Expires authorizations after their validity, in small batches with a version check.
-import type { Clock, Log } from '../../platform/index.ts';
+import { type Clock, createPoller, type Log, type Poller } from '../../platform/index.ts';
 import type {
   TransactionKey,
   TransactionRepository,
 } from '../repository/transaction-repository.ts';
 import { commitTransition } from '../repository/update-with-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { hasReservation, remainingAuthorized } from '../transaction/state-machine.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import type { Transition } from '../transaction/transition.ts';
@@ -34,7 +33,7 @@ function expirationTransition({ row }: TransactionRecord, at: number): Transitio
 
 type Ports = {
   transactions: Pick<TransactionRepository, 'findById' | 'update' | 'findExpiredAuthorizations'>;
-  inFlightTransactions: Pick<InFlightTransactions, 'isStopping' | 'notifyChange'>;
+  inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
   clock: Clock;
   dueClock: Clock;
   log: Pick<Log, 'warn'>;
@@ -50,22 +49,16 @@ async function expireAuthorization(ports: Ports, key: TransactionKey): Promise<b
   return true;
 }
 
-export function createAuthorizationExpiry(ports: Ports): PeriodicTask {
-  async function expireDue(): Promise<number> {
-    let expiredCount = 0;
-    for (;;) {
-      const now = ports.dueClock.now();
-      const keys = await ports.transactions.findExpiredAuthorizations(now, batchSize);
-      const results = await Promise.all(keys.map((key) => expireAuthorization(ports, key)));
-      const count = results.filter(Boolean).length;
-      expiredCount += count;
-      // Without progress the same rows would be found again.
-      if (keys.length < batchSize || count === 0 || ports.inFlightTransactions.isStopping())
-        return expiredCount;
-    }
+export function createAuthorizationExpiry(ports: Ports): Poller {
+  async function expireDue(): Promise<boolean> {
+    const now = ports.dueClock.now();
+    const keys = await ports.transactions.findExpiredAuthorizations(now, batchSize);
+    const results = await Promise.all(keys.map((key) => expireAuthorization(ports, key)));
+    // Without progress the same rows would be found again.
+    return keys.length === batchSize && results.includes(true);
   }
 
   const onError = (error: unknown) =>
     ports.log.warn({ err: error }, 'expiration of authorizations failed');
-  return createPeriodicTask({ intervalMs, run: expireDue, onError });
+  return createPoller({ pollMs: intervalMs, poll: expireDue, onError });
 }

@@ -1,5 +1,5 @@
 // Crash recovery: reverses unfinished sales and schedules retries of unfinished operations.
-import type { Log } from '../../platform/index.ts';
+import { createPoller, type Log, type Poller } from '../../platform/index.ts';
 import { retryTransition } from '../operations/store-operation-outcome.ts';
 import type {
   TransactionKey,
@@ -8,7 +8,6 @@ import type {
 import { commitTransition } from '../repository/update-with-retry.ts';
 import { reversalTransition, type StoreReversalPorts } from '../reversals/create-reversal.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import { createPeriodicTask, type PeriodicTask } from '../runtime/periodic-task.ts';
 import { saleKey } from '../sale/sale-idempotency.ts';
 import { operationByNumber } from '../transaction/transaction.ts';
 
@@ -50,11 +49,11 @@ async function scheduleRetry(
   ports.inFlightTransactions.notifyChange(key.transactionId);
 }
 
-export function createCrashRecovery(ports: Ports): PeriodicTask {
-  async function recoverDue(): Promise<number> {
+export function createCrashRecovery(ports: Ports): Poller {
+  async function recoverDue(): Promise<false> {
     const sales = await ports.transactions.findSalesWithoutOutcome(batchSize);
     const operations = await ports.transactions.findOperationsWithoutOutcome(batchSize);
-    if (sales.length + operations.length === 0) return 0;
+    if (sales.length + operations.length === 0) return false;
     ports.log.warn(
       { sales: sales.length, operations: operations.length },
       'recovering transactions without an outcome',
@@ -65,9 +64,15 @@ export function createCrashRecovery(ports: Ports): PeriodicTask {
       ...operations.map((key) => scheduleRetry(ports, key)),
     ]);
     ports.jobs.wake();
-    return sales.length + operations.length;
+    return false;
   }
 
   const onError = (error: unknown) => ports.log.warn({ err: error }, 'crash recovery run failed');
-  return createPeriodicTask({ intervalMs, run: recoverDue, onError });
+  return createPoller({
+    pollMs: intervalMs,
+    // An unknown outcome is reversed soon after a long outage of the database too.
+    maxErrorPauseMs: intervalMs,
+    poll: recoverDue,
+    onError,
+  });
 }

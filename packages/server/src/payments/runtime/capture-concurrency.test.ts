@@ -1,33 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLinkConcurrency, createPacer } from './capture-concurrency.ts';
-
-describe('link concurrency', () => {
-  it('enforces the limit and serves waiting tasks in FIFO order', async () => {
-    const concurrency = createLinkConcurrency(2);
-    const leaves = [await concurrency.acquire('near'), await concurrency.acquire('near')];
-    const entered: string[] = [];
-    const third = concurrency.acquire('near').then((leave) => {
-      entered.push('third');
-      return leave;
-    });
-    const fourth = concurrency.acquire('near').then((leave) => {
-      entered.push('fourth');
-      return leave;
-    });
-    // Another link is not held up by it.
-    (await concurrency.acquire('far'))();
-    assert.deepEqual(entered, []);
-    leaves[0]?.();
-    const leaveThird = await third;
-    assert.deepEqual(entered, ['third']);
-    leaveThird();
-    (await fourth)();
-    leaves[1]?.();
-    assert.deepEqual(entered, ['third', 'fourth']);
-    (await concurrency.acquire('near'))();
-  });
-});
+import { createPacer } from './capture-concurrency.ts';
 
 describe('pacing of a batch', () => {
   it('distributes slots over time', async () => {

@@ -1,7 +1,7 @@
 // Finds a transaction within the scope of the caller, optionally after waiting for a change (long polling).
 import { throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { Clock } from '../../platform/index.ts';
+import { type Clock, isUuidV7 } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { State } from '../transaction/state-machine.ts';
 import {
@@ -29,14 +29,6 @@ export const resolveStoreScope = createScopeResolver('store');
 
 /** Valid form of an identifier. Other text is not looked up. */
 const identifierPattern = /^[A-Za-z0-9._:-]{1,64}$/;
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-export const isUuid = (name: string): boolean => uuidPattern.test(name);
-
-const serverIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-
-/** The server's identifiers are UUIDs of version 7. */
-export const hasServerIdFormat = (name: string): boolean => serverIdPattern.test(name);
 
 export type FindPorts = {
   transactions: Pick<TransactionRepository, 'findById' | 'findByClientId' | 'requireComplete'>;
@@ -60,7 +52,7 @@ export async function findTransaction(
     (merchantId === undefined || row.merchantId === merchantId) &&
     (storeId === undefined || row.storeId === storeId);
   if (!identifierPattern.test(identifier)) return throwTransactionNotFound();
-  if (hasServerIdFormat(identifier)) {
+  if (isUuidV7(identifier)) {
     const transaction = await transactions.findById(organizationId, identifier.toLowerCase());
     if (transaction !== undefined && isVisible(transaction)) return transaction;
   }

@@ -1,5 +1,5 @@
 // Transactions in progress in this process. Duplicates wait for the result; readers wait for the next change.
-import { createKeyedTasks, pause } from '../../platform/index.ts';
+import { createKeyedTasks, createRunningCounts, pause } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 
 const maxChangeListeners = 10_000;
@@ -12,9 +12,11 @@ export function createInFlightTransactions() {
   // The result is undefined when another request has stored the same sale.
   const keyedTasks = createKeyedTasks<TransactionRecord | undefined>();
   const listenersByTransaction = new Map<string, Set<() => void>>();
-  const waitingByClient = new Map<string, number>();
+  const waitingReaders = createRunningCounts({
+    perKey: maxWaitingReadersPerClient,
+    total: maxWaitingReaders,
+  });
   let listenerCount = 0;
-  let waitingTotal = 0;
   let isStopping = false;
 
   return {
@@ -43,17 +45,8 @@ export function createInFlightTransactions() {
     },
     /** The returned function releases the slot. Undefined if a limit is reached or a stop has begun. */
     acquireWaitSlot(client: string): (() => void) | undefined {
-      const waitingCount = waitingByClient.get(client) ?? 0;
-      if (isStopping || waitingTotal >= maxWaitingReaders) return undefined;
-      if (waitingCount >= maxWaitingReadersPerClient) return undefined;
-      waitingByClient.set(client, waitingCount + 1);
-      waitingTotal += 1;
-      return () => {
-        waitingTotal -= 1;
-        const remainingCount = (waitingByClient.get(client) ?? 1) - 1;
-        if (remainingCount === 0) waitingByClient.delete(client);
-        else waitingByClient.set(client, remainingCount);
-      };
+      const release = isStopping ? undefined : waitingReaders.tryBegin(client);
+      return typeof release === 'function' ? release : undefined;
     },
     /** Releases all waiting readers and admits no new ones. */
     stop(): void {

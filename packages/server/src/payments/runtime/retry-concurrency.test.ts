@@ -4,32 +4,39 @@ import {
   createRetryConcurrency,
   maxRetriesPerLink,
   maxRetriesPerUnresponsiveLink,
-  type RetryConcurrency,
 } from './send-queued-message.ts';
 
-function takeAll(concurrency: RetryConcurrency, linkId: string): number {
-  let acquired = 0;
-  while (acquired < 1000 && concurrency.acquire(linkId)) acquired += 1;
-  return acquired;
+type BeginRetry = ReturnType<typeof createRetryConcurrency>;
+type EndRetry = NonNullable<ReturnType<BeginRetry>>;
+
+function beginAll(beginRetry: BeginRetry, linkId: string): EndRetry[] {
+  const ends: EndRetry[] = [];
+  for (let end = beginRetry(linkId); end !== undefined && ends.length < 1000; ) {
+    ends.push(end);
+    end = beginRetry(linkId);
+  }
+  return ends;
 }
 
 describe('retry concurrency', () => {
   it('uses the full limit for each responsive link', () => {
-    const concurrency = createRetryConcurrency();
-    assert.equal(takeAll(concurrency, 'one'), maxRetriesPerLink);
-    assert.equal(takeAll(concurrency, 'other'), maxRetriesPerLink);
-    concurrency.release('one', true);
-    assert.equal(takeAll(concurrency, 'one'), 1);
+    const beginRetry = createRetryConcurrency();
+    const [end] = beginAll(beginRetry, 'one');
+    assert.equal(beginAll(beginRetry, 'other').length, maxRetriesPerLink);
+    assert.equal(beginRetry('one'), undefined);
+    end?.(true);
+    assert.equal(beginAll(beginRetry, 'one').length, 1);
   });
 
   it('decreases after no response, recovers after a response, and stays when nothing was sent', () => {
-    const concurrency = createRetryConcurrency();
-    const next = (answered?: boolean) => {
-      assert.ok(concurrency.acquire('one'));
-      concurrency.release('one', answered);
-      const acquired = takeAll(concurrency, 'one');
-      for (let remaining = acquired; remaining > 0; remaining -= 1) concurrency.release('one');
-      return acquired;
+    const beginRetry = createRetryConcurrency();
+    const next = (hasResponse?: boolean) => {
+      const end = beginRetry('one');
+      assert.ok(end);
+      end(hasResponse);
+      const ends = beginAll(beginRetry, 'one');
+      for (const endOne of ends) endOne();
+      return ends.length;
     };
     assert.equal(next(), maxRetriesPerLink);
     assert.equal(next(false), maxRetriesPerUnresponsiveLink);

@@ -2,6 +2,8 @@
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import {
   type Clock,
+  createKeyedQueue,
+  createRunningCounts,
   type Job,
   type Log,
   type Reschedule,
@@ -10,56 +12,31 @@ import {
 import { alertAfterAttempts, linkRetryMs, retryDelayMs } from '../transaction/time-limits.ts';
 import { type LinkQueue, noResponseNote } from './link-backlog.ts';
 
-/** @example const entry = queue.enter(linkId); await entry.ready; send(); entry.release(); */
-export function createSendQueue() {
-  const lastEntryByLink = new Map<string, Promise<void>>();
-  return {
-    /** `ready` resolves after all earlier entries are released. A second `release` has no effect. */
-    enter(linkId: string) {
-      const ready = lastEntryByLink.get(linkId) ?? Promise.resolve();
-      const released = Promise.withResolvers<void>();
-      // An early release must not let the next entry overtake earlier entries.
-      const finished = ready.then(() => released.promise);
-      lastEntryByLink.set(linkId, finished);
-      void finished.then(() => {
-        if (lastEntryByLink.get(linkId) === finished) lastEntryByLink.delete(linkId);
-      });
-      return { ready, release: released.resolve };
-    },
-  };
-}
-
 /** Limit for a link that responds or has not been used yet. */
 export const maxRetriesPerLink = 16;
 /** Limit for a link whose last retry had no response. */
 export const maxRetriesPerUnresponsiveLink = 2;
 
-/** @example const concurrency = createRetryConcurrency(); if (concurrency.acquire(linkId)) … */
-export function createRetryConcurrency() {
-  const activeByLink = new Map<string, number>();
+/** Ends a retry. `hasResponse` is absent if nothing was sent. */
+type EndRetry = (hasResponse?: boolean) => void;
+
+/** @example const beginRetry = createRetryConcurrency(); const endRetry = beginRetry(linkId); */
+export function createRetryConcurrency(): (linkId: string) => EndRetry | undefined {
+  const runningRetries = createRunningCounts();
   const unresponsiveLinks = new Set<string>();
-  return {
-    /** False when the limit of the link is reached. */
-    acquire(linkId: string): boolean {
-      const activeCount = activeByLink.get(linkId) ?? 0;
-      const isUnresponsive = unresponsiveLinks.has(linkId);
-      const limit = isUnresponsive ? maxRetriesPerUnresponsiveLink : maxRetriesPerLink;
-      if (activeCount >= limit) return false;
-      activeByLink.set(linkId, activeCount + 1);
-      return true;
-    },
-    /** @param hasResponse absent if nothing was sent */
-    release(linkId: string, hasResponse?: boolean): void {
-      const remainingCount = (activeByLink.get(linkId) ?? 1) - 1;
-      if (remainingCount === 0) activeByLink.delete(linkId);
-      else activeByLink.set(linkId, remainingCount);
+  /** Undefined when the limit of the link is reached. */
+  return (linkId) => {
+    const isUnresponsive = unresponsiveLinks.has(linkId);
+    const limit = isUnresponsive ? maxRetriesPerUnresponsiveLink : maxRetriesPerLink;
+    if (runningRetries.count(linkId) >= limit) return undefined;
+    const end = runningRetries.begin(linkId);
+    return (hasResponse) => {
+      end();
       if (hasResponse === true) unresponsiveLinks.delete(linkId);
       if (hasResponse === false) unresponsiveLinks.add(linkId);
-    },
+    };
   };
 }
-
-export type RetryConcurrency = ReturnType<typeof createRetryConcurrency>;
 
 const concurrencyRetryMs = 1000;
 const blockedRetryMs = 2000;
@@ -95,8 +72,8 @@ export function createRetryDriver<Message>(
   { acquiring, clock, linkQueue, log }: RetryPorts,
   steps: RetrySteps<Message>,
 ): (job: Job) => Promise<Reschedule | undefined> {
-  const concurrency = createRetryConcurrency();
-  const sendQueue = createSendQueue();
+  const beginRetry = createRetryConcurrency();
+  const sendQueue = createKeyedQueue();
 
   // Jitter: messages that failed together must not return together.
   const retryAfter = (ms: number): number => clock.now() + withJitter(ms);
@@ -118,28 +95,31 @@ export function createRetryDriver<Message>(
   return async (job) => {
     const linkId = job.queueId ?? job.jobId;
     // Enters the queue before the first wait: jobs start in their order.
-    const queueEntry = sendQueue.enter(linkId);
+    const queueEntry = sendQueue.acquire(linkId);
+    // A release before the entry's turn lets no later message overtake earlier ones.
+    const leaveQueue = () => void queueEntry.then((release) => release());
     try {
       // Thousands of messages may wait for a link that is down: no query for each of them.
       if (job.queueId !== undefined && !acquiring.isLinkAvailable(linkId))
         return rescheduleUncounted(linkRetryMs);
       if (await linkQueue.isBlocked(job)) return rescheduleUncounted(blockedRetryMs);
-      if (!concurrency.acquire(linkId)) return rescheduleUncounted(concurrencyRetryMs);
+      const endRetry = beginRetry(linkId);
+      if (endRetry === undefined) return rescheduleUncounted(concurrencyRetryMs);
       let hasResponse: boolean | undefined;
       try {
-        await queueEntry.ready;
+        await queueEntry;
         const message = await steps.load(job);
         if (message === 'Done') return undefined;
         if (message === 'Blocked') return rescheduleUncounted(blockedRetryMs);
-        const outcome = await steps.send(message, queueEntry.release);
+        const outcome = await steps.send(message, leaveQueue);
         if (outcome.outcome !== 'NotSent') hasResponse = outcome.outcome !== 'Unknown';
         const retryTime = await steps.storeOutcome(message, outcome);
         return retryTime === undefined ? undefined : reschedule(job, message, retryTime);
       } finally {
-        concurrency.release(linkId, hasResponse);
+        endRetry(hasResponse);
       }
     } finally {
-      queueEntry.release();
+      leaveQueue();
     }
   };
 }

@@ -6,12 +6,11 @@ import {
   throwFieldProblem,
 } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
-import { type Clock, isoTime } from '../../platform/index.ts';
+import { type Clock, isoTime, isUuidV7 } from '../../platform/index.ts';
 import { type AcquirerContract, formatAddressLine } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
-import { hasServerIdFormat } from '../runtime/find-transaction.ts';
 import { settlementContext } from '../transaction/settlement-and-expiry.ts';
 import { calculateOverCaptureAllowance, zeroAmounts } from '../transaction/state-machine.ts';
 import { commitGraceMs } from '../transaction/time-limits.ts';
@@ -62,7 +61,7 @@ export async function createSaleIntent(
   const { amount, currency, confirmWithinSeconds } = request;
   const { captureMode, phase } = options;
   const deviceId = device?.deviceId;
-  if (hasServerIdFormat(clientTransactionId)) await requireUnusedAsServerId(ports, sale.key);
+  if (isUuidV7(clientTransactionId)) await requireUnusedAsServerId(ports, sale.key);
   const onlineKind = captureMode === 'Immediate' ? 'Sale' : 'Authorization';
   const kind = phase === 'Stored' ? 'OfflineSale' : onlineKind;
   const timeZone = store?.timeZone ?? merchant.timeZone;

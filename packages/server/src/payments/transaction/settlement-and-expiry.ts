@@ -1,4 +1,5 @@
 // The settlement day of a capture and the expiry of an authorization, as the acquirer contract says. Pure.
+import { dayMs, isoDay } from '../../platform/index.ts';
 import { remainingAuthorized } from './state-machine.ts';
 import type { AuthorizationContext, TransactionRecord } from './transaction.ts';
 
@@ -12,7 +13,7 @@ export type SettlementDay = {
 export const midnight = '00:00';
 
 const msPerMinute = 60_000;
-const msPerDay = 86_400_000;
+const msPerDay = dayMs;
 const maxCachedZones = 600;
 
 type UtcOffsetFunction = (at: number) => number;
@@ -91,7 +92,7 @@ export function settlementDayForTime(
     from = endsAt;
     endsAt = endOfSettlementDay(day, cutOver, offsetAt);
   }
-  const window = { date: new Date(day).toISOString().slice(0, 10), from, endsAt };
+  const window = { date: isoDay(day), from, endsAt };
   if (settlementDayByZone.size < maxCachedZones || cached !== undefined)
     settlementDayByZone.set(key, window);
   return window;

@@ -8,7 +8,7 @@ import {
 } from '@switchyard/contract';
 import { bytesOf, decodeTlv, leavesOf } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
-import type { Clock, Metrics } from '../../platform/index.ts';
+import { type Clock, dayMs, hourMs, type Metrics } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import { isAccountVerification } from './validate-sale-request.ts';
 
@@ -55,7 +55,7 @@ function holdsClearCardData({ card, track2, emvData }: Instrument): boolean {
   return cardNumberTags.some((tag) => chipTags.has(tag));
 }
 
-const maxUtcOffsetMs = 12 * 3_600_000;
+const maxUtcOffsetMs = 12 * hourMs;
 
 type CardExpiry = { /** YYMM */ expiry: string };
 
@@ -91,7 +91,6 @@ export function checkCardExpiry(card: CardExpiry, time: number): void {
   throwFieldProblem('card_expired_input', '/instrument', 'The card has expired.');
 }
 
-const dayMs = 86_400_000;
 /** Time zones differ by up to a day, and midnight may pass before the request arrives. */
 const toleranceDays = 2;
 

@@ -1,5 +1,5 @@
 // Compares a repeated request with the first one under the same identifier. Pure.
-import { defined, type ProcessRequest, throwProblem } from '@switchyard/contract';
+import { defined, isObject, type ProcessRequest, throwProblem } from '@switchyard/contract';
 import type { SaleEntityIds } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 
@@ -49,7 +49,7 @@ export const cardFingerprintFrom = (members: Record<string, unknown>): string =>
 
 const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_key, each: unknown) =>
-    typeof each === 'object' && each !== null && !Array.isArray(each)
+    isObject(each)
       ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
       : each,
   ) ?? 'null';

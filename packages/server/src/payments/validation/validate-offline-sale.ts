@@ -6,6 +6,7 @@ import {
   throwFieldProblem,
   throwProblem,
 } from '@switchyard/contract';
+import { hourMs } from '../../platform/index.ts';
 import type { OfflineLimits, SaleEntities } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import {
@@ -58,7 +59,6 @@ export function validateOfflineSale(request: ProcessRequest): void {
 }
 
 const clockSkewMs = 5 * 60_000;
-const hourMs = 3_600_000;
 
 export const offlineSaleTime = ({ authorizedAt }: Pick<OfflineData, 'authorizedAt'>): number =>
   parseRequestTime(authorizedAt);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createKeyedTasks } from './keyed-tasks.ts';
+import { createKeyedQueue, createKeyedTasks } from './keyed-tasks.ts';
 
 test('a task is found by its key while it runs', async () => {
   const works = createKeyedTasks<number>();
@@ -63,4 +63,44 @@ test('exclusive tasks of a key run one after another in their order, also after 
   );
   await idle;
   assert.deepEqual(done, ['other', 'bad', 'two']);
+});
+
+test('the queue of a key lets several in, in the order of their arrival', async () => {
+  const queue = createKeyedQueue(2);
+  const releases = [await queue.acquire('near'), await queue.acquire('near')];
+  const entered: string[] = [];
+  const enter = async (name: string) => {
+    const release = await queue.acquire('near');
+    entered.push(name);
+    return release;
+  };
+  const [third, fourth] = [enter('third'), enter('fourth')];
+  (await queue.acquire('far'))();
+  assert.deepEqual(entered, [], 'another key does not wait');
+  releases[0]?.();
+  const releaseThird = await third;
+  assert.deepEqual(entered, ['third']);
+  releaseThird();
+  (await fourth)();
+  releases[1]?.();
+  assert.deepEqual(queue.keys(), []);
+});
+
+test('an entry that is given up does not let later entries overtake earlier ones', async () => {
+  const queue = createKeyedQueue();
+  const order: string[] = [];
+  const [first, second, third] = [queue.acquire('one'), queue.acquire('one'), queue.acquire('one')];
+  const thirdEntered = third.then(() => order.push('third'));
+  const secondEnded = second.then((release) => {
+    order.push('second');
+    release();
+    release();
+  });
+  const releaseFirst = await first;
+  order.push('first');
+  releaseFirst();
+  await Promise.all([secondEnded, thirdEntered]);
+  assert.deepEqual(order, ['first', 'second', 'third']);
+  (await third)();
+  (await queue.acquire('one'))();
 });

@@ -1,5 +1,42 @@
-// Tracks running tasks by key, and runs tasks of the same key one after another if asked to.
+// Runs work by key: in a queue for each key, or side by side so that others can wait for its result.
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 import { createMemoryReleasingMap } from './memory-releasing-map.ts';
+
+export type KeyedQueue = {
+  /** Runs work of the same key in the order of the calls. */
+  run<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
+  /** Enters the queue of the key and waits for a slot. The returned function releases it, once. */
+  acquire(key: string): Promise<() => void>;
+  keys(): string[];
+};
+
+/** @example const queue = createKeyedQueue(); await queue.run(transactionId, () => capture(transactionId)); */
+export function createKeyedQueue(maxConcurrentPerKey = 1): KeyedQueue {
+  const limits = createMemoryReleasingMap<ConcurrencyLimit>();
+
+  async function acquire(key: string): Promise<() => void> {
+    const limit = limits.get(key) ?? createConcurrencyLimit({ maxConcurrent: maxConcurrentPerKey });
+    limits.set(key, limit);
+    const release = await limit.acquire();
+    return () => {
+      release();
+      if (limit.isIdle() && limits.get(key) === limit) limits.delete(key);
+    };
+  }
+
+  return {
+    acquire,
+    async run(key, work) {
+      const release = await acquire(key);
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    },
+    keys: () => limits.entries().map(([key]) => key),
+  };
+}
 
 export type KeyedTasks<Result> = {
   /** Runs a task under a key. Other tasks of the same key may run at the same time. */
@@ -15,12 +52,10 @@ export type KeyedTasks<Result> = {
   waitForIdle(): Promise<void>;
 };
 
-const ignoreResult = (): void => {};
-
 /** @example const tasks = createKeyedTasks<TransactionRecord>(); */
 export function createKeyedTasks<Result>(): KeyedTasks<Result> {
   const runningTasks = createMemoryReleasingMap<readonly Promise<Result>[]>();
-  const exclusiveTasks = createMemoryReleasingMap<Promise<unknown>>();
+  const exclusiveQueue = createKeyedQueue();
 
   function removeTask(key: string, task: Promise<Result>): void {
     const otherTasks = runningTasks.get(key)?.filter((other) => other !== task) ?? [];
@@ -35,20 +70,12 @@ export function createKeyedTasks<Result>(): KeyedTasks<Result> {
       return task;
     },
     find: (key) => runningTasks.get(key)?.[0],
-    runExclusive(key, work) {
-      const previous = exclusiveTasks.get(key) ?? Promise.resolve();
-      const task = previous.then(work, work);
-      const settled = task.then(ignoreResult, ignoreResult);
-      exclusiveTasks.set(key, settled);
-      void settled.then(() => {
-        if (exclusiveTasks.get(key) === settled) exclusiveTasks.delete(key);
-      });
-      return task;
-    },
+    runExclusive: exclusiveQueue.run,
     async waitForIdle() {
       const running = runningTasks.entries().flatMap(([, together]) => together);
-      const waiting = exclusiveTasks.entries().map(([, last]) => last);
-      await Promise.allSettled([...running, ...waiting]);
+      // The end of each queue: all earlier tasks have ended when it is reached.
+      const exclusive = exclusiveQueue.keys().map((key) => exclusiveQueue.run(key, async () => {}));
+      await Promise.allSettled([...running, ...exclusive]);
     },
   };
 }

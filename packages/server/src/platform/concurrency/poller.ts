@@ -4,7 +4,7 @@ import { withJitter } from '../identifiers/ids.ts';
 import { pause } from '../time/clock.ts';
 
 const errorPauseMs = 250;
-const maxErrorPauseMs = 15_000;
+const defaultMaxErrorPauseMs = 15_000;
 
 export type Poller = {
   start(): void;
@@ -16,12 +16,19 @@ export type Poller = {
 
 export type PollerOptions = {
   pollMs: number;
+  /** The pauses after failures grow up to this. */
+  maxErrorPauseMs?: number;
   /** Processes one batch. True if more work may wait. */
   poll(): Promise<boolean>;
   onError(error: unknown): void;
 };
 
-export function createPoller({ pollMs, poll, onError }: PollerOptions): Poller {
+export function createPoller({
+  pollMs,
+  maxErrorPauseMs = defaultMaxErrorPauseMs,
+  poll,
+  onError,
+}: PollerOptions): Poller {
   let pauseController = new AbortController();
   let isWoken = false;
   let stopping = false;

@@ -1,6 +1,7 @@
 // Transactional outbox: rows are written together with a change, passed to subscribers, then deleted.
 import { createPoller } from '../concurrency/poller.ts';
 import type { Database, Queries } from '../database/database.ts';
+import { nilUuid } from '../identifiers/uuid.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
@@ -10,7 +11,6 @@ const defaultPollMs = 200;
 const batchRows = 500;
 /** After a failure the batch becomes smaller by this factor, down to the row that fails. */
 const narrowingFactor = 25;
-const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
  * In key order, from the end of the last batch and then from the beginning: every tenant gets its

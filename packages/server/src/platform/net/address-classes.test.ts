@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLoopbackHost, isPublicAddress } from './address-classes.ts';
+import { isLoopbackHost, isPublicAddress, subscriberNetwork } from './address-classes.ts';
 
 test('addresses of the public internet are public', () => {
   for (const address of ['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00::1']) {
@@ -55,4 +55,13 @@ test('only loopback hosts may be used without TLS', () => {
   ]) {
     assert.ok(!isLoopbackHost(host), host);
   }
+});
+
+test('an IPv6 network counts as one subscriber', () => {
+  assert.equal(subscriberNetwork('2001:db8:1:2:3:4:5:6'), subscriberNetwork('2001:db8:1:2::9'));
+  assert.notEqual(subscriberNetwork('2001:db8:1:2::1'), subscriberNetwork('2001:db8:1:3::1'));
+  assert.equal(subscriberNetwork('::1'), '0:0:0:0');
+  assert.equal(subscriberNetwork('2001:db8::'), '2001:db8:0:0');
+  assert.equal(subscriberNetwork('::ffff:192.0.2.1'), '::ffff:192.0.2.1');
+  assert.equal(subscriberNetwork('192.0.2.1'), '192.0.2.1');
 });

@@ -1,5 +1,5 @@
 // Classifies addresses: public, loopback, or special purpose.
-import { BlockList, isIP, isIPv4 } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
 /** IANA's special-purpose registry of IPv4, and multicast. */
 const specialIpv4Ranges = [
@@ -43,4 +43,17 @@ export function isPublicAddress(address: string): boolean {
 
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** The network of one subscriber: an IPv6 /64 is one household or one machine. */
+export function subscriberNetwork(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const groupsBeforeGap = head.split(':').filter((group) => group !== '');
+  const groupsAfterGap = tail.split(':').filter((group) => group !== '');
+  const zeros = Array.from(
+    { length: Math.max(0, 8 - groupsBeforeGap.length - groupsAfterGap.length) },
+    () => '0',
+  );
+  return [...groupsBeforeGap, ...zeros, ...groupsAfterGap].slice(0, 4).join(':');
 }

@@ -1,6 +1,7 @@
 // Signs requests to Amazon Web Services: Signature Version 4, including the payload.
 import { defined } from '@switchyard/contract';
 import { AwsV4Signer } from 'aws4fetch';
+import { isoTime } from '../time/clock.ts';
 
 export type AwsCredentials = {
   readonly accessKeyId: string;
@@ -47,7 +48,7 @@ export async function signAwsRequest(
     accessKeyId,
     secretAccessKey,
     ...defined({ sessionToken }),
-    datetime: new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, ''),
+    datetime: isoTime(now).replace(/[-:]|\.\d{3}/g, ''),
     // The library would leave out some headers, because browsers and proxies change them.
     allHeaders: true,
   });

@@ -7,6 +7,10 @@ export type Clock = {
   now(): number;
 };
 
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
 export const systemClock: Clock = { now: () => Date.now() };
 
 let lastMs = Number.NaN;
@@ -23,6 +27,9 @@ export function isoTime(ms: number): string {
   }
   return lastText;
 }
+
+/** The day in UTC, such as `2026-03-01`. */
+export const isoDay = (ms: number): string => isoTime(ms).slice(0, 10);
 
 /** Waits. An abort ends the wait early and is no error: the caller checks its own state next. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {

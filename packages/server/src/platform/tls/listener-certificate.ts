@@ -4,13 +4,12 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Settings } from '../settings/settings.ts';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, dayMs } from '../time/clock.ts';
 
 /** The longest validity that browsers accept. */
 const serverDays = 825;
 const authorityDays = 3650;
 const renewBeforeDays = 30;
-const dayMs = 86_400_000;
 const localNames = ['localhost', '127.0.0.1', '::1'];
 /** A wildcard address has no name to certify. */
 const wildcardHosts = new Set(['0.0.0.0', '::']);

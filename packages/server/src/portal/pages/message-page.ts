@@ -1,7 +1,16 @@
 // Renders the portal pages of the server itself, which are short and have no scripts.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html, pageHeaders } from '../../http/index.ts';
-import { languageOf, type MessageName, textsByLanguage } from './message-texts.ts';
+import { chooseLanguage, type Translations } from '../../platform/index.ts';
+import german from './locales/de.json' with { type: 'json' };
+import english from './locales/en.json' with { type: 'json' };
+import french from './locales/fr.json' with { type: 'json' };
+
+type MessageTexts = typeof english;
+
+export type MessageName = Exclude<keyof MessageTexts, 'signIn' | 'request'>;
+
+export const messageTexts: Translations<MessageTexts> = { en: english, fr: french, de: german };
 
 const statuses: Readonly<Record<MessageName, number>> = {
   building: 503,
@@ -30,8 +39,8 @@ export function sendMessagePage(
   name: MessageName,
   { link, retryAfter }: MessagePageOptions = {},
 ): FastifyReply {
-  const language = languageOf(request.headers['accept-language']);
-  const words = textsByLanguage[language];
+  const language = chooseLanguage({ acceptLanguage: request.headers['accept-language'] });
+  const words = messageTexts[language];
   const { title, text } = words[name];
   const comesByItself = name === 'building';
   if (comesByItself) reply.header('retry-after', String(retrySeconds));

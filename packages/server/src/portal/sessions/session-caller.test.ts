@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
+import {
+  assertFrenchSpaces,
+  assertTranslationsMatch,
+} from '../../../test/support/translation-checks.ts';
 import type { Caller } from '../../http/index.ts';
-import { languageOf } from '../pages/message-texts.ts';
+import { messageTexts } from '../pages/message-page.ts';
 import { createSessionCaller } from './session-caller.ts';
 import { portalsOf } from './session-view.ts';
 import type { PortalSession, SessionActivity, Sessions } from './sessions.ts';
@@ -52,17 +56,9 @@ describe('the caller behind a cookie', () => {
 });
 
 describe('small rules of the portal', () => {
-  test('the page language is the preferred available language, otherwise English', () => {
-    for (const [accepted, language] of [
-      [undefined, 'en'],
-      ['de-CH,de;q=0.9,en;q=0.8', 'de'],
-      ['it, fr;q=0.3, en;q=0.2', 'fr'],
-      ['en;q=0.1, de;q=0.9', 'de'],
-      ['fr;q=0, *', 'en'],
-      ['constructor, ;;q=x', 'en'],
-    ] as const) {
-      assert.equal(languageOf(accepted), language, accepted);
-    }
+  test('the pages have the same keys in each language, and every text is translated', () => {
+    assertTranslationsMatch(messageTexts);
+    assertFrenchSpaces(messageTexts.fr);
   });
 
   test('the portals of a user follow from organisation and permissions', () => {

@@ -241,6 +241,6 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
       return isTouched || isStale ? renew(session, activity) : session;
     },
 
-    sweep: (limit: number) => store.deleteEnded(clock.now(), limit),
+    deleteEnded: (limit: number) => store.deleteEnded(clock.now(), limit),
   };
 }

@@ -11,8 +11,8 @@ import {
   portalPath,
 } from '../../identity/index.ts';
 import type { Ids, Queries } from '../../platform/index.ts';
+import type { MessageName } from '../pages/message-page.ts';
 import { sendMessagePage } from '../pages/message-page.ts';
-import type { MessageName } from '../pages/message-texts.ts';
 import {
   browserCookie,
   dropSession,

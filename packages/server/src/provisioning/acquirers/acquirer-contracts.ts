@@ -1,10 +1,10 @@
 // Acquirer contracts: the agreements between an acquirer and a merchant.
 import type { AcquirerContract } from '@switchyard/contract';
 import { isActiveCurrency } from '@switchyard/money';
-import type { Queries } from '../../platform/index.ts';
+import { isUuid, type Queries } from '../../platform/index.ts';
 import { requireMerchant } from '../merchants/merchants.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
-import { isTerminalIdRange, isUuid, type TerminalIdRange } from '../resources/format-rules.ts';
+import { isTerminalIdRange, type TerminalIdRange } from '../resources/format-rules.ts';
 import { throwFieldProblem } from '../resources/provisioning-errors.ts';
 import type { ReferencedRows } from '../resources/referenced-rows.ts';
 import type { ResourceDefinition, ResourceInput } from '../resources/resource-definition.ts';

@@ -2,8 +2,7 @@
 import { type AcquirerLinkApproval, throwProblem } from '@switchyard/contract';
 import { actorOf, platformAuthor } from '../../audit/index.ts';
 import { type Caller, type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
-import { isoTime, type Queries } from '../../platform/index.ts';
-import { isUuid } from '../resources/format-rules.ts';
+import { isoTime, isUuid, type Queries } from '../../platform/index.ts';
 import type { ResourceDeps } from '../resources/resource-operations.ts';
 import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { acquirerLinks } from '../resources/tables.ts';

@@ -2,6 +2,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { bulkLimits, ProblemError, throwProblem } from '@switchyard/contract';
+import { dayMs } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import {
   type BodyLine,
@@ -59,7 +60,7 @@ async function* readBodyLines(bytes: ByteStream, format: ImportFormat): AsyncGen
 
 const renewalsPerLease = 3;
 /** The retention time of the results after the last line. */
-export const resultRetentionMs = 30 * 86_400_000;
+export const resultRetentionMs = 30 * dayMs;
 const deletionJobKind = 'bulk-sweep';
 
 type ImportRequest = {

@@ -1,7 +1,6 @@
 // Finds a logical device by identifier or serial number, with the hardware that is linked to it.
 import { defined } from '@switchyard/contract';
-import { type Clock, createPreparedQueries, type Database } from '../../platform/index.ts';
-import { isUuid } from '../resources/format-rules.ts';
+import { type Clock, createPreparedQueries, type Database, isUuid } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
 

@@ -1,6 +1,6 @@
 // Finds terminals by name, enabled or not, for code that explains why a terminal is unusable.
 import { formatTsn } from '@switchyard/contract';
-import { type Clock, createPreparedQueries, type Database } from '../../platform/index.ts';
+import { type Clock, createPreparedQueries, type Database, nilUuid } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
 import { parseDeviceName } from './find-device.ts';
@@ -73,8 +73,6 @@ const inStoreText = `${terminalsOfOrganizationText}
     AND d.store_id = $2 AND h.physical_device_id > $3
   ORDER BY h.physical_device_id LIMIT $4`;
 
-const lowestId = '00000000-0000-0000-0000-000000000000';
-
 function toTerminal(row: Row): Terminal {
   const [make, model] = [String(row['make']), String(row['model'])];
   const serialNumber = String(row['serial_number']);
@@ -125,7 +123,7 @@ export function createTerminalFinder({ database, clock }: { database: Database; 
       ]);
       return rows.map(toTerminal);
     },
-    async listInStore(organizationId, storeId, { limit, after = lowestId }) {
+    async listInStore(organizationId, storeId, { limit, after = nilUuid }) {
       const rows = await queries.query(inStoreText, [organizationId, storeId, after, limit]);
       return rows.map(toTerminal);
     },

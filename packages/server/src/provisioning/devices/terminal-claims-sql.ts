@@ -1,6 +1,6 @@
 // SQL for terminal claims: the organisation that has a terminal, claim codes and conflicts.
 import { type ClaimMethod, formatTsn } from '@switchyard/contract';
-import type { Queries } from '../../platform/index.ts';
+import { nilUuid, type Queries } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
 
 /** The names that are printed on the housing of a terminal. */
@@ -231,8 +231,6 @@ const selectConflictText = `SELECT c.*, h.name AS holder_name, m.name AS claiman
   LEFT JOIN organizations h ON h.organization_id = c.holder_organization_id
   LEFT JOIN organizations m ON m.organization_id = c.claimant_organization_id`;
 
-const lowestId = '00000000-0000-0000-0000-000000000000';
-
 export function listConflicts(
   queries: Queries,
   { status, limit, after }: { status?: string | undefined; limit: number; after?: string },
@@ -240,7 +238,7 @@ export function listConflicts(
   return queries.query(
     `${selectConflictText} WHERE c.conflict_id > $1 AND ($2::text IS NULL OR c.status = $2)
      ORDER BY c.conflict_id LIMIT $3`,
-    [after ?? lowestId, status ?? null, limit],
+    [after ?? nilUuid, status ?? null, limit],
   );
 }
 

@@ -18,9 +18,8 @@ import {
   readPage,
   type Versioned,
 } from '../../http/index.ts';
-import { isoTime, type Queries } from '../../platform/index.ts';
+import { hourMs, isoTime, isUuid, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
-import { isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ResourceDeps } from '../resources/resource-operations.ts';
 import { createRowRepository, type Row } from '../resources/resource-sql.ts';
@@ -53,7 +52,7 @@ const claimCodeAttemptsMax = 5;
  * out which terminals other organisations have.
  */
 const openConflictsMax = 20;
-const retryAfterMs = 3_600_000;
+const retryAfterMs = hourMs;
 /** Each retry means that the holder gave up the terminal between two statements. */
 const claimTriesMax = 5;
 

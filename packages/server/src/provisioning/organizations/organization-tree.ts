@@ -1,7 +1,6 @@
 // Finds the position of an organisation in its tree, with a cache of a few seconds.
 import { defined } from '@switchyard/contract';
-import type { Clock, Database, Queries } from '../../platform/index.ts';
-import { isUuid } from '../resources/format-rules.ts';
+import { type Clock, type Database, isUuid, type Queries } from '../../platform/index.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';

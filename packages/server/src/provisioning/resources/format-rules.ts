@@ -33,13 +33,6 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Other texts are treated as unknown identifiers; PostgreSQL would report an error. */
-export function isUuid(text: string): boolean {
-  return uuidPattern.test(text);
-}
-
 /** Derives the client id from the identifier of a point of sale. */
 export function posClientId(pointOfSaleId: string): string {
   return `pos-${pointOfSaleId.toLowerCase()}`;

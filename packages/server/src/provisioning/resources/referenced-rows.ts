@@ -1,8 +1,7 @@
 // Finds the rows that an input refers to; an import supplies rows that it has already read.
 
-import type { Queries } from '../../platform/index.ts';
+import { isUuid, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from './caller-scope.ts';
-import { isUuid } from './format-rules.ts';
 import { createRowRepository, type EntityTable, type Row } from './resource-sql.ts';
 
 export type ReferencedRows = {

@@ -13,11 +13,11 @@ import {
   type Database,
   type Ids,
   isoTime,
+  isUuid,
   type Queries,
 } from '../../platform/index.ts';
 import type { CallerScope } from './caller-scope.ts';
 import { findDependants } from './find-dependants.ts';
-import { isUuid } from './format-rules.ts';
 import { throwAlreadyExists, throwHasDependants, throwNotFound } from './provisioning-errors.ts';
 import { createReferencedRows } from './referenced-rows.ts';
 import type { ResourceDefinition, ResourceFilter, ResourceInput } from './resource-definition.ts';

@@ -1,8 +1,7 @@
 // Finds the merchant, store, device and contracts of a sale, with a cache of a few seconds.
 import { throwProblem } from '@switchyard/contract';
-import type { Clock, Database } from '../../platform/index.ts';
+import { type Clock, type Database, isUuid } from '../../platform/index.ts';
 import { formatUuidArray } from '../organizations/organization-tree.ts';
-import { isUuid } from '../resources/format-rules.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';

@@ -8,10 +8,9 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
-import type { Database } from '../../platform/index.ts';
+import { type Database, isUuid } from '../../platform/index.ts';
 import { parseDeviceName } from '../devices/find-device.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
-import { isUuid } from '../resources/format-rules.ts';
 import type { Row } from '../resources/resource-sql.ts';
 import {
   canMatch,

@@ -1,7 +1,7 @@
 // Creates a QR payment: stores the intent, calls the provider and stores its answer.
 import { defined, ProblemError, type QrRequest, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import { isoTime, withUnknownOutcome } from '../../platform/index.ts';
+import { isoTime, isUuidV7, withUnknownOutcome } from '../../platform/index.ts';
 import { paymentReportOf } from '../provider-queries/query-provider.ts';
 import type { MerchantDetails, SelectedService } from '../providers/index.ts';
 import { commitPaymentReport, commitWithRetry } from '../runtime/commit-steps.ts';
@@ -18,7 +18,6 @@ import {
 } from '../transaction/payment-request-rules.ts';
 import { isAnswered } from '../transaction/payment-views.ts';
 import type { LoadedPayment, QrFacts, QrRow, StoredEvent } from '../transaction/records.ts';
-import { isServerIdForm } from './find-payment.ts';
 
 export type CreateResult = { loaded: LoadedPayment; replayed: boolean };
 
@@ -127,7 +126,7 @@ async function storeIntent(
  */
 async function requireNoServerId(deps: QrDeps, key: ClientIdentifier): Promise<void> {
   const { organizationId, clientTransactionId } = key;
-  if (!isServerIdForm(clientTransactionId)) return;
+  if (!isUuidV7(clientTransactionId)) return;
   const transactionId = clientTransactionId.toLowerCase();
   if ((await deps.store.find({ organizationId, transactionId })) === undefined) return;
   throwProblem(

@@ -1,13 +1,11 @@
 // Finds a payment in the caller's scope by the server's or the client's identifier.
 import { throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
+import { isUuidV7 } from '../../platform/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import type { LoadedPayment } from '../transaction/records.ts';
 
 const identifierForm = /^[A-Za-z0-9._:-]{1,64}$/;
-const serverIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-
-export const isServerIdForm = (name: string): boolean => serverIdForm.test(name);
 
 /** @throws ProblemError entity_out_of_scope if the token belongs to another merchant */
 export function requireMerchantScope(
@@ -44,7 +42,7 @@ export async function findPayment(
     (merchantId === undefined || row.merchantId === merchantId) &&
     (storeId === undefined || row.storeId === storeId);
   if (!identifierForm.test(identifier)) return throwTransactionNotFound();
-  if (isServerIdForm(identifier)) {
+  if (isUuidV7(identifier)) {
     const transactionId = identifier.toLowerCase();
     const payment = await deps.store.find({ organizationId, transactionId });
     if (payment !== undefined && isInScope(payment)) return payment;

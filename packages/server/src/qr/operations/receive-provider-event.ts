@@ -10,6 +10,7 @@ import {
 } from '@switchyard/contract';
 import { hideCardNumbers } from '@switchyard/emv';
 import { type Caller, parseTimestamp } from '../../http/index.ts';
+import { isUuidV7 } from '../../platform/index.ts';
 import * as read from '../providers/read-members.ts';
 import { OperationIdTakenError } from '../repository/qr-store.ts';
 import { commitStep } from '../runtime/commit-steps.ts';
@@ -28,7 +29,6 @@ import {
 import type { PaymentStep } from '../transaction/build-change.ts';
 import { providerEventsMax } from '../transaction/limits.ts';
 import type { LoadedPayment, QrEventData } from '../transaction/records.ts';
-import { isServerIdForm } from './find-payment.ts';
 
 const eventMembers = [
   'eventId',
@@ -237,7 +237,7 @@ async function findForProvider(
   transactionId: string,
   { eventId }: ProviderEvent,
 ) {
-  const payment = isServerIdForm(transactionId)
+  const payment = isUuidV7(transactionId)
     ? await deps.store.findForProvider(organizationId, transactionId.toLowerCase(), eventId)
     : undefined;
   return (

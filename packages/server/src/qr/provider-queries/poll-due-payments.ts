@@ -1,5 +1,5 @@
 // Polls due payments: unanswered calls, open operations and payments after their time to pay.
-import { createPoller, type Poller } from '../../platform/index.ts';
+import { createPoller, createRunningCounts, type Poller } from '../../platform/index.ts';
 import type { DueKey } from '../repository/qr-store.ts';
 import { commitWithRetry } from '../runtime/commit-steps.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
@@ -58,33 +58,30 @@ export type PaymentPoller = Poller;
 
 /** @example const poller = createPaymentPoller(deps); poller.start(); */
 export function createPaymentPoller(deps: QrDeps): PaymentPoller {
-  const pollsByProvider = new Map<string, number>();
+  const pollsByProvider = createRunningCounts();
   const running = new Map<string, Promise<void>>();
 
   async function pollAndRelease(key: DueKey): Promise<void> {
     const { providerId, transactionId } = key;
+    const endPoll = pollsByProvider.begin(providerId);
     try {
       await pollPayment(deps, key);
     } catch (error) {
       // The claim expires later, and then the server polls the payment again.
       deps.log.warn({ err: error, transactionId }, 'the server could not poll a QR payment');
     } finally {
-      const remaining = (pollsByProvider.get(providerId) ?? 1) - 1;
-      if (remaining === 0) pollsByProvider.delete(providerId);
-      else pollsByProvider.set(providerId, remaining);
+      endPoll();
     }
   }
 
   async function pollDue(): Promise<boolean> {
     const free = Math.min(parallelPollsMax - running.size, pollsPerProviderMax);
     if (free <= 0) return false;
-    const busyProviders = [...pollsByProvider].filter(([, count]) => count >= pollsPerProviderMax);
-    const providerIds = busyProviders.map(([providerId]) => providerId);
-    const keys = await deps.store.claim(claimMs, free, providerIds);
+    const busyProviders = pollsByProvider.keysWith(pollsPerProviderMax);
+    const keys = await deps.store.claim(claimMs, free, busyProviders);
     for (const key of keys) {
       // The payment became due again during its poll; the running poll sets the next due time.
       if (running.has(key.transactionId)) continue;
-      pollsByProvider.set(key.providerId, (pollsByProvider.get(key.providerId) ?? 0) + 1);
       const work = pollAndRelease(key);
       running.set(key.transactionId, work);
       void work.then(() => {

@@ -1,6 +1,6 @@
 // Converts a provider's response to an outcome, with strict checks of amounts and identifiers.
-import { defined } from '@switchyard/contract';
-import type { CallResult } from '../../platform/index.ts';
+import { defined, parseJsonObject } from '@switchyard/contract';
+import { type CallResult, hourMs } from '../../platform/index.ts';
 import type {
   CancelAnswered,
   Failed,
@@ -22,7 +22,6 @@ export type ExpectedIdentifiers = {
   readonly newPayment?: { readonly expiresAt: Date };
 };
 
-const hourMs = 3_600_000;
 const paymentMembers = [
   'providerTransactionId',
   'status',
@@ -90,7 +89,7 @@ function outcomeOfProblem(
   if (status >= 500 || uncertainStatuses.has(status))
     return { ...unknown('server_fault'), ...retryTime };
   if (status < 400) return unreadable;
-  const problem = read.parseObject(body) ?? {};
+  const problem = parseJsonObject(body) ?? {};
   const code = read.reasonCode(problem['code']);
   if (status === 404 && code !== undefined && notFoundCodes.has(code))
     return { outcome: 'NotFound' };
@@ -143,7 +142,7 @@ function parsePaymentAnswer(
   body: string,
   expectedIdentifiers: ExpectedIdentifiers,
 ): PaymentAnswer | Unknown {
-  const members = read.parseObject(body);
+  const members = parseJsonObject(body);
   if (members === undefined) return unreadable;
   const providerTransactionId = read.identifier(members['providerTransactionId']);
   const status = read.paymentStatus(members['status']);
@@ -224,7 +223,7 @@ export function readCancelAnswer(
   expectedIdentifiers: ExpectedIdentifiers,
   now: number,
 ): CancelAnswered | NotFound | Failed {
-  const members = read.parseObject(response.body);
+  const members = parseJsonObject(response.body);
   if (isSuccess(response.status)) {
     return members === undefined
       ? unreadable
@@ -241,7 +240,7 @@ export function readRefundAnswer(
   now: number,
 ): RefundAnswered | NotFound | Failed {
   if (!isSuccess(response.status)) return withoutUnprovenNotFound(outcomeOfProblem(response, now));
-  const members = read.parseObject(response.body);
+  const members = parseJsonObject(response.body);
   if (members === undefined) return unreadable;
   const status = read.refundStatus(members['status']);
   const amount = read.amount(members['amount']);
@@ -265,7 +264,7 @@ export function readRefundAnswer(
 export function readHealthAnswer(response: ProviderResponse, now: number): HealthAnswered | Failed {
   const problem = isSuccess(response.status) ? undefined : outcomeOfProblem(response, now);
   if (problem === undefined) {
-    const status = read.parseObject(response.body)?.['status'];
+    const status = parseJsonObject(response.body)?.['status'];
     return status === 'Up' || status === 'Down' ? { outcome: 'Answered', status } : unreadable;
   }
   return problem.outcome === 'NotFound' || problem.outcome === 'Refused'

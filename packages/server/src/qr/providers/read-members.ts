@@ -2,6 +2,7 @@
 import {
   defined,
   displayFault,
+  isObject,
   isProviderId,
   type ProviderAmount,
   type ProviderFailure,
@@ -24,20 +25,6 @@ const pollMinMs = 500;
 const pollMaxMs = 60_000;
 const amountMax = 999_999_999_999;
 const codePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
-/** A JSON object, or undefined. */
-export function parseObject(body: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isMembers(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Whether redaction leaves the text unchanged. */
 const isClean = (text: string) => redactText(text) === text && hideCardNumbers(text) === text;
@@ -87,7 +74,7 @@ export function refundStatus(value: unknown): ProviderRefundStatus | undefined {
 /** An unreadable amount makes the whole answer unreadable; the server never guesses an amount. */
 export function amount(value: unknown): ProviderAmount | 'unreadable' | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isMembers(value)) return 'unreadable';
+  if (!isObject(value)) return 'unreadable';
   const { amount: minor, currency } = value;
   if (typeof minor !== 'number' || !Number.isInteger(minor)) return 'unreadable';
   if (minor < 1 || minor > amountMax) return 'unreadable';
@@ -104,7 +91,7 @@ export function display(value: unknown): QrDisplay | 'refused' | undefined {
 }
 
 export function failure(value: unknown): ProviderFailure | undefined {
-  if (!isMembers(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const text = textLine(value['text']);
   return {
     code: reasonCode(value['code']) ?? 'provider_failure',
@@ -116,7 +103,7 @@ export function failure(value: unknown): ProviderFailure | undefined {
  * The payer for a receipt. The server masks long numbers, even if the provider promised to do so.
  */
 export function payer(value: unknown): ProviderPayer | undefined {
-  if (!isMembers(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const text = textLine(value['maskedId'], payerMaxChars);
   if (text === undefined) return undefined;
   return {
@@ -159,7 +146,7 @@ function cleanValue(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) {
     return value.slice(0, unknownMembersMax).map((each) => cleanValue(each, depth + 1));
   }
-  return isMembers(value) ? cleanMembers(value, [], depth + 1) : null;
+  return isObject(value) ? cleanMembers(value, [], depth + 1) : null;
 }
 
 /** A member name can contain card data, as a value can. */

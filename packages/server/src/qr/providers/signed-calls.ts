@@ -9,6 +9,7 @@ import type { CompletedProviderCall, ProviderEndpoint } from '../../catalog/inde
 import {
   type CallResult,
   type Clock,
+  createRunningCounts,
   createWebhookHeaders,
   type Ids,
   type Log,
@@ -77,7 +78,7 @@ function faultNameOf(outcome: object): string {
 /** @example const send = createSignedCalls({ calls, find, circuits, clock, ids, log, metrics }); */
 export function createSignedCalls(deps: CallsDeps) {
   const { calls, find, circuits, clock, ids, log } = deps;
-  const runningCalls = new Map<string, number>();
+  const runningCalls = createRunningCounts();
   const callCounter = deps.metrics.counter<'call' | 'outcome'>({
     name: 'switchyard_provider_calls_total',
     help: 'Calls to providers of QR payments by their outcome',
@@ -132,8 +133,10 @@ export function createSignedCalls(deps: CallsDeps) {
     call: ProviderCall<Outcome>,
   ): Promise<Outcome | Failed> {
     const { serviceId } = call;
-    const running = runningCalls.get(serviceId) ?? 0;
-    if (running >= (call.name === 'create' ? runningCreatesMax : runningCallsMax)) {
+    if (
+      runningCalls.count(serviceId) >=
+      (call.name === 'create' ? runningCreatesMax : runningCallsMax)
+    ) {
       return { outcome: 'NotSent', reason: 'busy', retryAfterMs: busyRetryMs };
     }
     const entry = circuits.enter(serviceId, call.name === 'health');
@@ -141,7 +144,7 @@ export function createSignedCalls(deps: CallsDeps) {
       const { retryAfterMs } = entry;
       return { outcome: 'NotSent', reason: 'circuit_open', retryAfterMs };
     }
-    runningCalls.set(serviceId, running + 1);
+    const endCall = runningCalls.begin(serviceId);
     let isSuccessful = false;
     const since = clock.now();
     try {
@@ -153,9 +156,7 @@ export function createSignedCalls(deps: CallsDeps) {
       return outcome;
     } finally {
       entry.end(isSuccessful);
-      const remaining = (runningCalls.get(serviceId) ?? 1) - 1;
-      if (remaining === 0) runningCalls.delete(serviceId);
-      else runningCalls.set(serviceId, remaining);
+      endCall();
     }
   }
 

@@ -1,6 +1,6 @@
 // Reads whole QR payments for reports, also in processes that accept no payments.
 import type { QrTransactionWithEvents } from '@switchyard/contract';
-import { encodeSimpleArray, isoTime, type Queries } from '../../platform/index.ts';
+import { encodeSimpleArray, isoTime, isUuid, type Queries } from '../../platform/index.ts';
 import { viewWithEvents } from '../transaction/payment-views.ts';
 import type { LoadedPayment, StoredEvent } from '../transaction/records.ts';
 import { loadedColumns, type PaymentRow, toLoadedPayment } from './qr-rows.ts';
@@ -81,8 +81,6 @@ export const findQrPaymentsText = `(SELECT transaction_id, created_at FROM qr_tr
   (SELECT transaction_id, created_at FROM qr_transactions
     WHERE organization_id = $1 AND transaction_id = $3)`;
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /**
  * The payments that an identifier can mean: one per merchant by the client's, one by the server's.
  */
@@ -91,7 +89,7 @@ export async function findQrPaymentsByIdentifier(
   organizationId: string,
   name: string,
 ): Promise<{ paymentId: string; createdAt: string }[]> {
-  const id = uuidForm.test(name) ? name.toLowerCase() : null;
+  const id = isUuid(name) ? name.toLowerCase() : null;
   type Row = { transaction_id: string; created_at: Date };
   const rows = await queries.query<Row>(findQrPaymentsText, [organizationId, name, id]);
   return rows.map((row) => ({

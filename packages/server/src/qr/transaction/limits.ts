@@ -1,4 +1,5 @@
 // Defines the time limits and the maximum counts of QR payments.
+import { dayMs } from '../../platform/index.ts';
 
 /** The maximum answer time of a provider, ms; after it the outcome is unknown. */
 export const providerTimeoutMs = 10_000;
@@ -9,11 +10,11 @@ export const duplicateWaitMs = 2000;
 /** How long a provider can report on an expired payment before the server ends it, ms. */
 export const expiryGraceMs = 60_000;
 /** How long the server repeats the cancel of an ended payment to its provider, ms. */
-export const cancelRetryMs = 86_400_000;
+export const cancelRetryMs = dayMs;
 /** How long the server retries an unanswered refund before an operator must decide, ms. */
-export const refundRetryMs = 86_400_000;
+export const refundRetryMs = dayMs;
 /** The same limit for an acknowledged refund, ms. Some providers refund with the next bank file. */
-export const acknowledgedRefundRetryMs = 14 * 86_400_000;
+export const acknowledgedRefundRetryMs = 14 * dayMs;
 /** The maximum number of provider events that the server stores for one payment. */
 export const providerEventsMax = 200;
 /**

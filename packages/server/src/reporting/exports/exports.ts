@@ -10,7 +10,14 @@ import {
 } from '@switchyard/contract';
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
-import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  dayMs,
+  type Ids,
+  isoTime,
+  type Jobs,
+} from '../../platform/index.ts';
 import { buildFileName } from './csv-and-json-lines.ts';
 import type { ExportFilters, ExportSources } from './export-source-types.ts';
 import {
@@ -24,7 +31,6 @@ import { exportJobKind } from './write-export-job.ts';
 
 /** The maximum number of open exports of one organisation. */
 const openExportsMax = 5;
-const dayMs = 86_400_000;
 const partsPerDelete = 50;
 
 export const expiryJobKind = 'report-export-expiry';

@@ -1,6 +1,6 @@
 // Runs report queries: few at once and with a timeout, so that payments keep the database.
 import { ProblemError } from '@switchyard/contract';
-import type { Database, Queries } from '../../platform/index.ts';
+import { createConcurrencyLimit, type Database, type Queries } from '../../platform/index.ts';
 
 /** Most connections of the process stay available for other work. */
 const maxConcurrentQueries = 3;
@@ -15,47 +15,26 @@ export type ReportQueries = {
 
 /** @example const page = await queries.run((trx) => findPayments(trx, paymentClasses, search, page)); */
 export function createReportQueries(database: Pick<Database, 'transaction'>): ReportQueries {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-
-  async function acquireSlot(): Promise<void> {
-    if (running < maxConcurrentQueries) {
-      running += 1;
-      return;
-    }
-    if (waiting.length >= maxWaitingQueries) {
-      throw new ProblemError(
-        'overloaded',
-        'Too many report requests run at the moment; retry later.',
-        {
+  const limit = createConcurrencyLimit({
+    maxConcurrent: maxConcurrentQueries,
+    waitLimit: {
+      maxWaiting: maxWaitingQueries,
+      error: () =>
+        new ProblemError('overloaded', 'Too many report requests run at the moment; retry later.', {
           retryAfterMs,
-        },
-      );
-    }
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  }
-
-  function releaseSlot(): void {
-    const next = waiting.shift();
-    // The place passes directly to the next waiting call, so that no later call can take it.
-    if (next === undefined) running -= 1;
-    else next();
-  }
-
+        }),
+    },
+  });
   return {
-    async run(work) {
-      await acquireSlot();
-      try {
-        return await database.transaction(async (trx) => {
+    run: (work) =>
+      limit.run(() =>
+        database.transaction(async (trx) => {
           await trx.query(
             `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
             SET LOCAL statement_timeout = ${statementTimeoutMs}`,
           );
           return work(trx);
-        });
-      } finally {
-        releaseSlot();
-      }
-    },
+        }),
+      ),
   };
 }

@@ -1,5 +1,5 @@
 // Computes the daily sums of reports: cells that grow with each entry, and their stored form.
-import { nilUuid } from '../infrastructure/nil-uuid.ts';
+import { nilUuid } from '../../platform/index.ts';
 import { addLatency, findLatencyBucket, type LatencyHistogram } from './latency-histogram.ts';
 import {
   type PaymentLine,

@@ -6,9 +6,9 @@ import {
   type Database,
   type Log,
   type Metrics,
+  nilUuid,
   pause,
 } from '../../platform/index.ts';
-import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import type { GroupDictionaries } from './group-dictionary.ts';
 import { type BatchResult, createReportPosition, runProjectionBatch } from './projection-batch.ts';
 import { organizationsBehindSql } from './projection-sql.ts';

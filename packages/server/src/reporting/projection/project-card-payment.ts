@@ -9,6 +9,7 @@ import {
   settlementDayForContext,
   type TransactionRecord,
 } from '../../payments/index.ts';
+import { isUuid } from '../../platform/index.ts';
 import {
   type MovementReferences,
   type PaymentLine,
@@ -160,8 +161,6 @@ function toSettlementMovements(
   return movementsBySequence;
 }
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 const readText = (object: unknown, name: string): string | undefined => {
   const value =
     typeof object === 'object' && object !== null ? Reflect.get(object, name) : undefined;
@@ -199,7 +198,7 @@ function toPaymentLine(record: TransactionRecord, context: AuthorizationContext)
     retrievalReference: context.reference.rrn,
     authorizationCode: saleOutcome(record)?.authorizationCode ?? offline?.authorizationCode,
     maskedNumber: card.maskedNumber,
-    cardToken: uuidPattern.test(card.token) ? card.token : undefined,
+    cardToken: isUuid(card.token) ? card.token : undefined,
     responseCode: response?.code,
     isOffline: offline !== undefined,
     day: localTimeAt(saleTimeMs(record, context), context.timeZone).day,

@@ -5,9 +5,8 @@ import {
   type RecentTransactions,
   readClearingTotals,
 } from '../../payments/index.ts';
-import { type Clock, type Database, isoTime, type Queries } from '../../platform/index.ts';
+import { type Clock, type Database, isoTime, nilUuid, type Queries } from '../../platform/index.ts';
 import { listQrPaymentIds } from '../../qr/index.ts';
-import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import type { DictionarySession, GroupDictionaries } from './group-dictionary.ts';
 import { type PaymentsToProject, projectPayments, withoutFeedEvents } from './project-payments.ts';
 import {

@@ -1,6 +1,5 @@
 // SQL that updates reports, one organisation at a time, with a lock on the row of its position.
-import type { Queries } from '../../platform/index.ts';
-import { nilUuid } from '../infrastructure/nil-uuid.ts';
+import { nilUuid, type Queries } from '../../platform/index.ts';
 
 /** `Wiping` starts a new walk over all payments; after the walk the stage is `Following`. */
 export type ProjectionStage = 'Wiping' | 'Cards' | 'Qr' | 'Files' | 'Following';

@@ -2,12 +2,13 @@
 import {
   type Clock,
   type Database,
+  dayMs,
   isoTime,
   type Job,
+  nilUuid,
   type Queries,
   type Reschedule,
 } from '../../platform/index.ts';
-import { nilUuid } from '../infrastructure/nil-uuid.ts';
 import { matchMovements } from './match-movements.ts';
 import type {
   Counts,
@@ -21,7 +22,6 @@ const linesPerStep = 2_000;
 const linesPerReferenceMax = 1_000;
 const movementsPerStep = 2_000;
 const jobTimeMs = 5_000;
-const dayMs = 86_400_000;
 
 export const compareFileJobKind = 'reconciliation-match';
 

@@ -14,6 +14,7 @@ import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import {
   type Clock,
   type Database,
+  dayMs,
   type Ids,
   isoTime,
   type Jobs,
@@ -35,7 +36,6 @@ const itemsPerDelete = 5_000;
 const daysMax = 31;
 /** No settlement exists before this day. */
 const firstDay = '1970-01-01';
-const dayMs = 86_400_000;
 /** An upload that is not complete after this time has failed. */
 const uploadTimeoutMs = 900_000;
 

@@ -1,6 +1,6 @@
 // Finds one page of payments, with the fastest statement for the filters.
 import { findTransactionsByIdentifier } from '../../payments/index.ts';
-import type { Queries } from '../../platform/index.ts';
+import { isUuid, type Queries } from '../../platform/index.ts';
 import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
 import type { PagePosition, SearchPage } from './page-position.ts';
 import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
@@ -120,13 +120,12 @@ async function findByGroup(task: SearchTask): Promise<PageRows> {
   return readPage(task, mergeStatement(scan));
 }
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const fourDigits = /^[0-9]{4}$/;
 
 /** The columns that can contain a text of this form. */
 export function listReferenceColumns(text: string): (readonly [ReferenceColumn, string])[] {
   const lower = text.toLowerCase();
-  if (uuidPattern.test(text)) {
+  if (isUuid(text)) {
     return [
       ['card_token', lower],
       ['order_id', lower],

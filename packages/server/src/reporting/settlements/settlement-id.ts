@@ -1,4 +1,5 @@
 // Encodes the key of a settlement as its identifier, and decodes it.
+import { bytesToUuid, dayMs, isoDay, uuidToBytes } from '../../platform/index.ts';
 
 export type SettlementKey = {
   readonly day: string;
@@ -7,7 +8,6 @@ export type SettlementKey = {
   readonly currency: string;
 };
 
-const dayMs = 86_400_000;
 /**
  * The last day with a year of four digits; PostgreSQL and ISO 8601 write later years differently.
  */
@@ -15,19 +15,6 @@ const lastDay = Date.parse('9999-12-31') / dayMs;
 const idBytes = 38;
 const idPattern = /^[A-Za-z0-9_-]{51}$/;
 const currencyPattern = /^[A-Z]{3}$/;
-
-const uuidToBytes = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex');
-
-function bytesToUuid(bytes: Buffer): string {
-  const hex = bytes.toString('hex');
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-');
-}
 
 /** @example formatSettlementId({ day: '2026-03-01', acquirerLinkId, merchantId, currency: 'EUR' }); */
 export function formatSettlementId({
@@ -51,7 +38,7 @@ export function parseSettlementId(id: string): SettlementKey | undefined {
   const days = bytes.readUIntBE(0, 3);
   if (days > lastDay) return undefined;
   const key = {
-    day: new Date(days * dayMs).toISOString().slice(0, 10),
+    day: isoDay(days * dayMs),
     acquirerLinkId: bytesToUuid(bytes.subarray(3, 19)),
     merchantId: bytesToUuid(bytes.subarray(19, 35)),
     currency,

@@ -1,5 +1,6 @@
 // Parses and checks a summary request: days, filters and grouping.
 import { type SummaryGrouping, throwProblem } from '@switchyard/contract';
+import { dayMs, isoDay } from '../../platform/index.ts';
 import type { ReportScope } from '../infrastructure/report-scope.ts';
 import type { AggregateLevel } from '../projection/daily-aggregates.ts';
 import {
@@ -25,7 +26,6 @@ export type SummaryRequest = ReportScope & {
   readonly order: 'Key' | 'Count';
 };
 
-const dayMs = 86_400_000;
 export const daysMax = 400;
 const firstDay = '1970-01-01';
 
@@ -43,9 +43,7 @@ function listDays({ from, to }: SummaryQuery): string[] {
   if (last < first) throwDaysProblem('?to', 'Is before the first day.');
   const count = (last - first) / dayMs + 1;
   if (count > daysMax) throwDaysProblem('?to', `Is more than ${daysMax} days from the first.`);
-  return Array.from({ length: count }, (_, index) =>
-    new Date(first + index * dayMs).toISOString().slice(0, 10),
-  );
+  return Array.from({ length: count }, (_, index) => isoDay(first + index * dayMs));
 }
 
 /** @throws ProblemError field_invalid for an invalid or too long range of days */

@@ -1,7 +1,6 @@
 // Builds a summary: its lines, their figures, and the total.
 import type { Summary, SummaryLine } from '@switchyard/contract';
-import { isoTime, type Queries } from '../../platform/index.ts';
-import { nilUuid } from '../infrastructure/nil-uuid.ts';
+import { isoTime, nilUuid, type Queries } from '../../platform/index.ts';
 import { type AggregateLevel, type FiguresRow, toFigures } from '../projection/daily-aggregates.ts';
 import { addLatency } from '../projection/latency-histogram.ts';
 import {

@@ -1,6 +1,5 @@
 // SQL for summaries: sums of cells, with each day as a part of the key.
-import { encodeSimpleArray } from '../../platform/index.ts';
-import { nilUuid } from '../infrastructure/nil-uuid.ts';
+import { encodeSimpleArray, nilUuid } from '../../platform/index.ts';
 import { type AggregateLevel, paymentOutcomes } from '../projection/daily-aggregates.ts';
 import { type PaymentOutcome, sumNames } from '../projection/reported-payment-types.ts';
 import { type GroupFilters, hasGroupFilters } from '../search/parse-search-filters.ts';

@@ -1,5 +1,5 @@
 // Limits parallel requests and waiting time for every HSM, and measures each request.
-import type { Metrics } from '../../platform/index.ts';
+import { createConcurrencyLimit, type Metrics } from '../../platform/index.ts';
 import { HsmError, type StartableHsm } from './hsm-types.ts';
 
 export type HsmRequestLimitDeps = {
@@ -59,53 +59,18 @@ async function withTimeout<Result>(
   }
 }
 
-type RequestSlots = { acquire(): Promise<void>; release(): void; waiting(): number };
-
-function createRequestSlots({
-  maxConcurrentRequests,
-  timeoutMs,
-}: HsmRequestLimitDeps): RequestSlots {
-  const waitingMax = maxConcurrentRequests * waitingPerSlot;
-  const queue = new Set<() => void>();
-  let running = 0;
-  return {
-    waiting: () => queue.size,
-    async acquire() {
-      if (running < maxConcurrentRequests) {
-        running += 1;
-        return;
-      }
-      if (queue.size >= waitingMax) throw new HsmError('HsmBusy');
-      await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(() => {
-          queue.delete(start);
-          reject(new HsmError('HsmBusy'));
-        }, timeoutMs);
-        const start = (): void => {
-          clearTimeout(timer);
-          resolve();
-        };
-        queue.add(start);
-      });
-    },
-    release() {
-      const [next] = queue;
-      if (next === undefined) {
-        running -= 1;
-        return;
-      }
-      // The slot passes to the next request, so the count stays the same.
-      queue.delete(next);
-      next();
-    },
-  };
-}
-
 /** @example const hsm = limitHsmRequests(createSoftwareHsm(deps), { metrics, maxConcurrentRequests: 64, timeoutMs: 2000 }); */
 export function limitHsmRequests(hsm: StartableHsm, deps: HsmRequestLimitDeps): StartableHsm {
-  const { metrics } = deps;
-  const slots = createRequestSlots(deps);
-  const durations = registerMetrics(metrics, hsm, slots.waiting);
+  const { metrics, maxConcurrentRequests, timeoutMs } = deps;
+  const limit = createConcurrencyLimit({
+    maxConcurrent: maxConcurrentRequests,
+    waitLimit: {
+      maxWaiting: maxConcurrentRequests * waitingPerSlot,
+      maxWaitMs: timeoutMs,
+      error: () => new HsmError('HsmBusy'),
+    },
+  });
+  const durations = registerMetrics(metrics, hsm, limit.waiting);
   /** A closed HSM has erased its keys and must not be called, because it would use wrong keys. */
   let closed = false;
 
@@ -117,12 +82,7 @@ export function limitHsmRequests(hsm: StartableHsm, deps: HsmRequestLimitDeps): 
     let outcome = 'Done';
     try {
       if (closed) throw new HsmError('HsmUnavailable', 'it is closed');
-      await slots.acquire();
-      try {
-        return await work();
-      } finally {
-        slots.release();
-      }
+      return await limit.run(work);
     } catch (error) {
       outcome = error instanceof HsmError ? error.code : 'Fault';
       throw error;

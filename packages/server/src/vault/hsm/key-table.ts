@@ -1,5 +1,6 @@
 // Reads the key table of an HSM: names, purposes and check values, and no clear keys.
 import { readFileSync } from 'node:fs';
+import { isObject } from '@switchyard/contract';
 import { type KeyAlgorithm, type KeyUsage, keyUsages } from './hsm-types.ts';
 
 /** The algorithms of working keys by AWS name, from the weakest to the strongest. */
@@ -126,8 +127,7 @@ function* listEntryFaults(entry: Members): Generator<string> {
   }
 }
 
-const toMembers = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+const toMembers = (value: unknown): Members => (isObject(value) ? value : {});
 
 /** Whether an organisation's link may name a key: its purpose and its organisations must match. */
 export function mayUseKey(

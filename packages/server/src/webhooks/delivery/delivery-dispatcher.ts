@@ -2,6 +2,7 @@
 import {
   createGroupCommit,
   createPoller,
+  createRunningCounts,
   type Database,
   type FailPoints,
   type Ids,
@@ -108,15 +109,14 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const token = ids.uuid();
   const queues = new Map<string, EndpointQueue>();
   const leaseRequests = new Map<string, { key: EndpointKey; until: number }>();
-  const callsByOrganization = new Map<string, number>();
+  const runningCalls = createRunningCounts();
   /** Deliveries that were stored since the last database read began. */
   const storedSinceRead = new Set<string>();
   let isStopping = false;
   let isStopped = false;
-  let calls = 0;
   let searchedAt = 0;
   let renewal: NodeJS.Timeout | undefined;
-  const deliveryMetrics = createDeliveryMetrics({ ...deps, running: () => calls });
+  const deliveryMetrics = createDeliveryMetrics({ ...deps, running: runningCalls.total });
   const deliveryUpdates = createGroupCommit<DeliveryUpdate, void>({
     name: 'webhook marks',
     key: (update) => update.delivery_id,
@@ -215,8 +215,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     if (queue.running >= queue.window) return false;
     if (queue.running < callsPerEndpointMin) return true;
     return (
-      calls < callsMax &&
-      (callsByOrganization.get(queue.key.organizationId) ?? 0) < organizationCallsMax
+      runningCalls.total() < callsMax &&
+      runningCalls.count(queue.key.organizationId) < organizationCallsMax
     );
   }
 
@@ -229,21 +229,14 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     if (queue.hasMore && queue.waiting.length <= queue.window / 2) poller.wake();
   }
 
-  function countCall(queue: EndpointQueue, change: 1 | -1): void {
-    const { organizationId } = queue.key;
-    const runningCalls = (callsByOrganization.get(organizationId) ?? 0) + change;
-    queue.running += change;
-    calls += change;
-    if (runningCalls === 0) callsByOrganization.delete(organizationId);
-    else callsByOrganization.set(organizationId, runningCalls);
-  }
-
   async function send(queue: EndpointQueue, delivery: DueDelivery): Promise<void> {
-    countCall(queue, 1);
-    let isCounted = true;
+    queue.running += 1;
+    const endRunningCall = runningCalls.begin(queue.key.organizationId);
+    let isRunning = true;
     const endCall = () => {
-      if (isCounted) countCall(queue, -1);
-      isCounted = false;
+      if (isRunning) queue.running -= 1;
+      isRunning = false;
+      endRunningCall();
     };
     try {
       const { url } = queue;
@@ -379,7 +372,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       await poller.stop();
       for (const queue of queues.values()) abandonQueue(queue);
       const end = dueClock.now() + stopGraceMs;
-      while (calls > 0 && dueClock.now() < end) await pause(stopPollMs);
+      while (runningCalls.total() > 0 && dueClock.now() < end) await pause(stopPollMs);
       isStopped = true;
       await deliveryUpdates.drain();
       if (queues.size > 0) await releaseQueues([...queues.values()]);

@@ -1,6 +1,6 @@
 // Reads, resends and deletes deliveries in the delivery log by SQL.
 import type { WebhookDelivery } from '@switchyard/contract';
-import { type Queries, toRecords } from '../../platform/index.ts';
+import { type Queries, smallestUuidAt, toRecords } from '../../platform/index.ts';
 import type { EndpointScope } from '../endpoints/endpoint-sql.ts';
 import { deliveryIdOf } from './plan-deliveries.ts';
 
@@ -123,12 +123,6 @@ export async function restartDelivery(
   );
 }
 
-/** The smallest identifier of a delivery for an event of this time. */
-export function lowestDeliveryIdAt(ms: number): string {
-  const hex = ms.toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-}
-
 const rowsPerEndpoint = 1_000;
 const endpointsPerStep = 100;
 
@@ -160,7 +154,7 @@ export async function deleteOldDeliveries(
      SELECT (SELECT count(*)::int FROM gone) AS deleted, (SELECT count(*)::int FROM page) AS seen,
        (SELECT organization_id FROM page ORDER BY 1 DESC, endpoint_id DESC LIMIT 1) AS organization,
        (SELECT endpoint_id FROM page ORDER BY organization_id DESC, 1 DESC LIMIT 1) AS endpoint`,
-    [after?.organizationId ?? null, after?.endpointId ?? null, lowestDeliveryIdAt(before)],
+    [after?.organizationId ?? null, after?.endpointId ?? null, smallestUuidAt(before)],
   );
   const deleted = Number(row?.['deleted'] ?? 0);
   if (row === undefined || Number(row['seen']) < endpointsPerStep) return { deleted };

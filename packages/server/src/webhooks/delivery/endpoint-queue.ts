@@ -1,4 +1,5 @@
 // Holds the state of one leased endpoint: its queue, its running calls and its failures.
+import { nilUuid } from '../../platform/index.ts';
 import type { SigningKeys } from '../endpoints/endpoint-keys.ts';
 import { type AttemptResponse, findPauseMs, nextWindow, toOutcome } from './retry-schedule.ts';
 import type {
@@ -16,7 +17,7 @@ const queueMax = 128;
 const fullReadIntervalMs = 1_000;
 const startPosition: DeliveryPosition = {
   dueAt: '1970-01-01T00:00:00.000Z',
-  deliveryId: '00000000-0000-0000-0000-000000000000',
+  deliveryId: nilUuid,
 };
 
 export type EndpointQueue = {

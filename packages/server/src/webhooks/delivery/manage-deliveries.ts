@@ -13,6 +13,7 @@ import {
   type DueClock,
   type Ids,
   isoTime,
+  isUuid,
   withUnknownOutcome,
 } from '../../platform/index.ts';
 import { type EndpointScope, findEndpoint } from '../endpoints/endpoint-sql.ts';
@@ -26,8 +27,6 @@ import {
 } from './delivery-log-sql.ts';
 import { deliveryIdOf } from './plan-deliveries.ts';
 import { type EndpointKey, insertDeliveries } from './send-deliveries-sql.ts';
-
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export type DeliveryOperations = {
   list(
@@ -84,9 +83,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
   });
 
   async function requireEnabledEndpoint(scope: EndpointScope, endpointId: string): Promise<string> {
-    const row = uuidPattern.test(endpointId)
-      ? await findEndpoint(database, scope, endpointId)
-      : undefined;
+    const row = isUuid(endpointId) ? await findEndpoint(database, scope, endpointId) : undefined;
     if (row === undefined) return throwEndpointNotFound();
     if (row.status !== 'Enabled') {
       throwProblem('endpoint_state', 'The endpoint is disabled; enable it first.');
@@ -98,9 +95,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
     scope: EndpointScope,
     deliveryId: string,
   ): Promise<DeliveryRecord> {
-    const row = uuidPattern.test(deliveryId)
-      ? await findDelivery(database, scope, deliveryId)
-      : undefined;
+    const row = isUuid(deliveryId) ? await findDelivery(database, scope, deliveryId) : undefined;
     return row ?? throwDeliveryNotFound();
   }
 

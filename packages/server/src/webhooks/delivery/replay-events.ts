@@ -10,6 +10,7 @@ import {
   type Clock,
   type Database,
   isoTime,
+  isUuid,
   type Job,
   type Jobs,
   type Queries,
@@ -48,8 +49,6 @@ type ReplayStep = {
   readonly from?: string;
   readonly before?: string;
 };
-
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * The last position before a time, by binary search: times rise nearly in the order of positions. A
@@ -215,7 +214,7 @@ export function createReplays(deps: ReplayDeps): ReplayOperations {
       const { organizationId } = scope;
       const times = parseReplayTimes(span);
       const firstStep = await database.transaction(async (trx) => {
-        const row = uuidPattern.test(endpointIdText)
+        const row = isUuid(endpointIdText)
           ? await findEndpoint(trx, scope, endpointIdText, 'FOR UPDATE OF e')
           : undefined;
         if (row === undefined) return throwEndpointNotFound();

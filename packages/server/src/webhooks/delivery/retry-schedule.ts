@@ -1,8 +1,9 @@
 // Decides when the server retries a delivery and when it pauses an endpoint. Pure.
+import { hourMs } from '../../platform/index.ts';
 
 const second = 1_000;
 const minute = 60_000;
-const hour = 3_600_000;
+const hour = hourMs;
 
 /**
  * The schedule of Standard Webhooks: the delay after each failure, a little over three days in all.

@@ -3,6 +3,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import {
   type Clock,
   createWebhookKeyPair,
+  dayMs,
   decryptBytes,
   deriveKey,
   encryptBytes,
@@ -15,7 +16,7 @@ import {
 const keyBytes = 32;
 const seedBytes = 32;
 /** How long the previous keys also sign after a rotation. */
-export const rotationOverlapMs = 86_400_000;
+export const rotationOverlapMs = dayMs;
 
 export type SealedKeys = RetiredKeys & {
   readonly endpointId: string;

@@ -20,6 +20,7 @@ import {
   type Database,
   type Ids,
   isoTime,
+  isUuid,
   listOlderKeysAfterRotation,
   type OutgoingCalls,
   type Queries,
@@ -89,8 +90,6 @@ export type EndpointsDeps = {
   onChange(organizationId: string, endpointId: string): void;
 };
 
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 export function throwEndpointNotFound(): never {
   return throwProblem('endpoint_not_found', 'No endpoint that you may see has this identifier.');
 }
@@ -156,7 +155,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
   }
 
   async function lockEndpoint(queries: Queries, scope: EndpointScope, endpointId: string) {
-    const row = uuidPattern.test(endpointId)
+    const row = isUuid(endpointId)
       ? await findEndpoint(queries, scope, endpointId, 'FOR UPDATE OF e')
       : undefined;
     return row ?? throwEndpointNotFound();
@@ -240,9 +239,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       ),
 
     async get(scope, endpointId) {
-      const row = uuidPattern.test(endpointId)
-        ? await findEndpoint(database, scope, endpointId)
-        : undefined;
+      const row = isUuid(endpointId) ? await findEndpoint(database, scope, endpointId) : undefined;
       return row === undefined ? throwEndpointNotFound() : toVersioned(row);
     },
 
@@ -303,9 +300,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     },
 
     async verify(caller, endpointId) {
-      const row = uuidPattern.test(endpointId)
-        ? await findEndpoint(database, caller, endpointId)
-        : undefined;
+      const row = isUuid(endpointId) ? await findEndpoint(database, caller, endpointId) : undefined;
       if (row === undefined) return throwEndpointNotFound();
       const fault = await challenge.findFault(row);
       if (fault !== undefined) throwProblem('endpoint_unverified', `The endpoint ${fault}.`);

@@ -1,10 +1,9 @@
 // Deletes old events by SQL: first moves the start of the feed, so that readers notice the gap.
-import type { Database } from '../../platform/index.ts';
+import { type Database, nilUuid } from '../../platform/index.ts';
 
 /** The maximum number of organisations in one step, and of events of each that it deletes. */
 const organizationsPerStep = 20;
 const eventsPerStep = 500;
-const lowestId = '00000000-0000-0000-0000-000000000000';
 
 /** Old events up to the first newer one: a feed is only deleted from its beginning. */
 const moveFeedStartsText = `WITH h AS MATERIALIZED (
@@ -32,7 +31,7 @@ const deleteText = `DELETE FROM feed_events f
 export async function moveFeedStarts(
   database: Database,
   before: string,
-  afterOrganizationId = lowestId,
+  afterOrganizationId = nilUuid,
 ) {
   const rows = await database.query<{ organizationId: string; bound: number | null }>(
     moveFeedStartsText,

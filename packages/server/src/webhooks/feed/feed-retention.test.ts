@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
+import { runCleanup } from '../../../test/support/database/run-cleanup.ts';
 import {
   migrationsFolder,
   testDatabaseCopyUrl,
 } from '../../../test/support/database/test-database.ts';
-import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createLog,
   type Database,
+  dayMs,
   isoTime,
   migrate,
   openDatabase,
@@ -21,15 +22,11 @@ import { moveFeedStarts } from './feed-retention-sql.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const now = Date.parse('2026-06-30T00:00:00.000Z');
-const dayMs = 86_400_000;
 
 async function setUp(t: TestContext) {
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
-  const retention = createFeedRetention({ database, log, clock: { now: () => now }, days: 30 });
-  t.after(async () => {
-    await retention.stop();
-    await database.close();
-  });
+  const retention = createFeedRetention({ database, clock: { now: () => now }, days: 30 });
+  t.after(database.close);
   await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   return { database, retention };
 }
@@ -63,15 +60,7 @@ describe('retention of the feed', () => {
     for (const id of many) await fill(database, id, [40, 35, 31, 29, 1]);
     const large = randomUUID();
     await fill(database, large, [...Array.from({ length: 1700 }, () => 90), 2]);
-    retention.start();
-    await eventually('the old ones are gone', async () => {
-      const [row] = await database.query<{ n: number }>(
-        'SELECT count(*)::int AS n FROM feed_events WHERE created_at < $1',
-        [isoTime(now - 30 * dayMs)],
-      );
-      return row?.n === 0;
-    });
-    await retention.stop();
+    await runCleanup([retention]);
     for (const id of many) {
       assert.deepEqual(await stateOf(database, id), { swept: 3, kept: [4, 5] });
     }
@@ -82,9 +71,8 @@ describe('retention of the feed', () => {
     const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [40, 5, 40, 5]);
-    retention.start();
-    await eventually('the first is gone', async () => (await stateOf(database, id))?.swept === 1);
-    await retention.stop();
+    await runCleanup([retention]);
+    assert.equal((await stateOf(database, id))?.swept, 1);
     assert.deepEqual((await stateOf(database, id))?.kept, [2, 3, 4]);
   });
 
@@ -95,9 +83,8 @@ describe('retention of the feed', () => {
     const first = await moveFeedStarts(database, isoTime(now - 50 * dayMs));
     assert.deepEqual([...first.bounds], [[id, 2]]);
     assert.deepEqual(await stateOf(database, id), { swept: 2, kept: [1, 2, 3, 4] });
-    retention.start();
-    await eventually('all are gone', async () => (await stateOf(database, id))?.kept.length === 1);
-    await retention.stop();
+    await runCleanup([retention]);
+    assert.deepEqual((await stateOf(database, id))?.kept, [4]);
     assert.equal((await stateOf(database, id))?.swept, 3);
   });
 
@@ -105,9 +92,8 @@ describe('retention of the feed', () => {
     const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [60, 60]);
-    retention.start();
-    await eventually('gone', async () => (await stateOf(database, id))?.kept.length === 0);
-    await retention.stop();
+    await runCleanup([retention]);
+    assert.deepEqual((await stateOf(database, id))?.kept, []);
     const [head] = await database.query<{ position: number }>('SELECT position FROM feed_heads');
     assert.equal(head?.position, 2);
   });

@@ -1,30 +1,28 @@
 // Deletes events after their retention time in steps, and first marks them as deleted.
 import {
+  type CleanupJob,
   type Clock,
-  createPoller,
   type Database,
+  dayMs,
   isoTime,
-  type Log,
-  type Poller,
 } from '../../platform/index.ts';
 import { deleteEventsUpTo, moveFeedStarts } from './feed-retention-sql.ts';
 
-const everyMs = 60_000;
-const dayMs = 86_400_000;
+const deleteEveryMs = 60_000;
 
 export type RetentionDeps = {
   readonly database: Database;
   readonly clock: Clock;
-  readonly log: Log;
   readonly days: number;
 };
 
-/** @example const retention = createFeedRetention({ database, clock, log, days: 30 }); retention.start(); */
-export function createFeedRetention({ database, clock, log, days }: RetentionDeps): Poller {
+/** @example const cleanupJob = createFeedRetention({ database, clock, days: 30 }); */
+export function createFeedRetention({ database, clock, days }: RetentionDeps): CleanupJob {
   let afterOrganizationId: string | undefined;
-  return createPoller({
-    pollMs: everyMs,
-    async poll() {
+  return {
+    data: 'events of the feed',
+    intervalMs: deleteEveryMs,
+    async deleteBatch() {
       const before = isoTime(clock.now() - days * dayMs);
       const { last, bounds } = await moveFeedStarts(database, before, afterOrganizationId);
       if (bounds.size > 0) await deleteEventsUpTo(database, bounds);
@@ -32,6 +30,5 @@ export function createFeedRetention({ database, clock, log, days }: RetentionDep
       if (bounds.size === 0) afterOrganizationId = last;
       return bounds.size > 0 || last !== undefined;
     },
-    onError: (error) => log.warn({ err: error }, 'old events were not deleted'),
-  });
+  };
 }

@@ -1,6 +1,14 @@
 // Single-use links in emails: to set the first password, to set a new password, or to confirm an address.
 import { throwProblem } from '@switchyard/contract';
-import type { Clock, Database, Ids, Job, Jobs, Queries } from '../../../platform/index.ts';
+import {
+  type Clock,
+  type Database,
+  hourMs,
+  type Ids,
+  type Job,
+  type Jobs,
+  type Queries,
+} from '../../../platform/index.ts';
 import { hashSecret } from '../../infrastructure/secret-hash.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
 import type { AttemptLimiter } from '../sign-in-attempts/attempts-per-ip-address.ts';
@@ -19,7 +27,6 @@ import {
   setPendingEmail,
 } from './email-link-sql.ts';
 
-const hourMs = 3_600_000;
 const linkLifetimeMs: Readonly<Record<EmailLinkPurpose, number>> = {
   activate: 24 * hourMs,
   reset: hourMs,

@@ -1,6 +1,7 @@
 // Hashes passwords with argon2id: limited concurrency, and equal work for users that do not exist.
 import { hash, parseOptions, verify } from '@node-rs/argon2';
-import { throwProblem } from '@switchyard/contract';
+import { ProblemError } from '@switchyard/contract';
+import { createConcurrencyLimit } from '../../../platform/index.ts';
 import { normalizePassword } from './rules.ts';
 
 /** ADR 0016. The default algorithm and version of the package are argon2id, version 19. */
@@ -24,16 +25,27 @@ export function createPasswordHasher(
   dummyPassword: string,
   maxWaiting = maxWaitingHashes,
 ): PasswordHasher {
-  const runLimited = createConcurrencyLimit(maxConcurrentHashes, maxWaiting);
+  const limit = createConcurrencyLimit({
+    maxConcurrent: maxConcurrentHashes,
+    waitLimit: {
+      maxWaiting,
+      error: () =>
+        new ProblemError(
+          'overloaded',
+          'Too many sign-ins at the same time. Retry the request later.',
+          { retryAfterMs },
+        ),
+    },
+  });
   const dummyHashReady = hash(dummyPassword, argon2Parameters);
   // `verify` reports the error; an unhandled rejection would end the process before that.
   dummyHashReady.catch(() => {});
 
   return {
-    hash: (password) => runLimited(() => hash(normalizePassword(password), argon2Parameters)),
+    hash: (password) => limit.run(() => hash(normalizePassword(password), argon2Parameters)),
     async verify(passwordHash, password) {
       const dummyHash = await dummyHashReady;
-      const matches = await runLimited(() =>
+      const matches = await limit.run(() =>
         verify(passwordHash ?? dummyHash, normalizePassword(password)),
       );
       return matches && passwordHash !== undefined;
@@ -44,31 +56,5 @@ export function createPasswordHasher(
         ([name, value]) => parsedParameters[name as keyof typeof argon2Parameters] !== value,
       );
     },
-  };
-}
-
-/** In order of arrival; rejects with `overloaded` (503) if too many calls wait. */
-function createConcurrencyLimit(maxConcurrent: number, maxWaiting: number) {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (running >= maxConcurrent) {
-      if (waiting.length >= maxWaiting) {
-        throwProblem('overloaded', 'Too many sign-ins at the same time. Retry the request later.', {
-          retryAfterMs,
-        });
-      }
-      // A finished call passes its slot to the next one, so that no new call takes it.
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else {
-      running += 1;
-    }
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
   };
 }

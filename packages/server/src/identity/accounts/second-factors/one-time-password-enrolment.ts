@@ -1,5 +1,5 @@
 // Sets up one-time passwords: show a secret, confirm it with a code, return ten recovery codes.
-import type { Clock, Database } from '../../../platform/index.ts';
+import { type Clock, type Database, hourMs } from '../../../platform/index.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
 import type { SignInHistory } from '../sign-in-attempts/sign-in-history.ts';
 import type { AttemptOrigin, EndSessions, User } from '../types.ts';
@@ -15,7 +15,7 @@ import {
 } from './second-factor-sql.ts';
 
 /** A secret that is not confirmed in this time is no longer valid. */
-const pendingSecretLifetimeMs = 3_600_000;
+const pendingSecretLifetimeMs = hourMs;
 
 export type OtpEnrolment = ReturnType<typeof createOtpEnrolment>;
 

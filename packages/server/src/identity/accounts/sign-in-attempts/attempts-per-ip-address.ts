@@ -1,9 +1,10 @@
 // Limits per IP address and time window, counted in this process: failed sign-ins and requested reset emails.
+import { createRateCounter } from '../../../platform/index.ts';
 import {
-  createFixedWindowCounter,
+  addressBucket,
   type SecondsToWait,
-} from '../../infrastructure/fixed-window-counter.ts';
-import { addressBucket } from '../../infrastructure/rate-limits.ts';
+  secondsToWait,
+} from '../../infrastructure/rate-limits.ts';
 
 export type AttemptLimits = {
   /** Many stores may share one address, and each user mistypes sometimes. */
@@ -23,19 +24,19 @@ export type AttemptLimiter = ReturnType<typeof createAttemptLimiter>;
 /** @param salt for the hash of the address, as in the rate limits of tokens */
 export function createAttemptLimiter(limits: AttemptLimits, salt: string) {
   const { windowSeconds } = limits;
-  const failures = createFixedWindowCounter({ limit: limits.failures, windowSeconds });
-  const mails = createFixedWindowCounter({ limit: limits.mails, windowSeconds });
+  const failures = createRateCounter({ limit: limits.failures, windowSeconds });
+  const mails = createRateCounter({ limit: limits.mails, windowSeconds });
 
   return {
     /** Each attempt counts as failed until it succeeds, so that concurrent attempts cannot pass the limit. */
     countAttempt: (address: string): SecondsToWait =>
-      failures.increment(addressBucket(salt, address)),
+      secondsToWait(failures.count(addressBucket(salt, address))),
 
     uncountAttempt(address: string): void {
-      failures.decrement(addressBucket(salt, address));
+      failures.uncount(addressBucket(salt, address));
     },
 
     countResetRequest: (address: string): SecondsToWait =>
-      mails.increment(addressBucket(salt, address)),
+      secondsToWait(mails.count(addressBucket(salt, address))),
   };
 }

@@ -1,6 +1,6 @@
 // Validates new users and profiles: user name, entity, scope, groups, and the fields of the profile.
 import { throwProblem } from '@switchyard/contract';
-import type { Ids } from '../../../platform/index.ts';
+import { type Ids, isLowerCaseUuid } from '../../../platform/index.ts';
 import type { NewUser, SecondFactorStatus, User, UserProfile } from '../types.ts';
 import {
   areGroupsAllowed,
@@ -16,7 +16,6 @@ const emailPattern =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 const maxEmailLength = 254;
 const phonePattern = /^\+?[0-9 ().-]{3,32}$/;
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type BuiltUser = { readonly user: User; readonly usernameKey: string };
 
@@ -67,7 +66,7 @@ function requireValidEntity(newUser: NewUser): void {
     );
   }
   const identifiers = [entityId, scopeEntityId, ...(userId === undefined ? [] : [userId])];
-  if (!identifiers.every((name) => uuidPattern.test(name))) {
+  if (!identifiers.every((name) => isLowerCaseUuid(name))) {
     throwProblem('field_invalid', 'The identifiers of entity, scope and user must be UUIDs.');
   }
 }

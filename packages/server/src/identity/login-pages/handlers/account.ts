@@ -12,7 +12,7 @@ import {
 } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
 import type { SignInSteps, StepKey } from '../http/sign-in-steps.ts';
-import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
+import { requiredFieldText, tooManyAttemptsText } from '../locales/page-texts.ts';
 import { renderAccountPage, type SavedChange } from '../views/account.ts';
 import { renderDonePage } from '../views/messages.ts';
 import { renderConfirmPasswordPage } from '../views/password.ts';

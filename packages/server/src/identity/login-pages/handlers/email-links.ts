@@ -15,7 +15,7 @@ import {
 import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
 import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
-import { requiredFieldText } from '../locales/languages.ts';
+import { requiredFieldText } from '../locales/page-texts.ts';
 import { renderDonePage, renderQuestionPage } from '../views/messages.ts';
 import { renderForgottenPasswordPage, renderNewPasswordPage } from '../views/password.ts';
 import type { LoginPageDependencies } from './dependencies.ts';

@@ -2,7 +2,7 @@
 import { fillTemplate } from '../../../platform/index.ts';
 import type { User } from '../../accounts/index.ts';
 import type { FieldErrors } from '../html/form-fields.ts';
-import { type PageTexts, requiredFieldText } from '../locales/languages.ts';
+import { type PageTexts, requiredFieldText } from '../locales/page-texts.ts';
 import type { LoginPageDependencies } from './dependencies.ts';
 
 /** Minimum lengths of a password. */

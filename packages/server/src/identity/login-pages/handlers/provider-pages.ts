@@ -6,7 +6,7 @@ import { type LayoutOptions, type PageContent, renderPage } from '../html/page-l
 import { accountSignInPath } from '../html/page-paths.ts';
 import { requestLanguage } from '../http/page-context.ts';
 import { pageHeadersFor } from '../http/page-response.ts';
-import { type PageTexts, textsByLanguage } from '../locales/languages.ts';
+import { type PageTexts, pageTexts } from '../locales/page-texts.ts';
 import { renderDonePage, renderErrorPage, renderLogoutPage } from '../views/messages.ts';
 
 const kindByOAuthError: Readonly<Record<string, PageErrorKind>> = {
@@ -37,7 +37,7 @@ export function createProviderPages(layout: LayoutOptions): PageRenderer {
     const query = new URL(raw.url ?? '/', 'https://any.example').searchParams;
     const requested = (query.get('ui_locales') ?? '').split(' ').filter((locale) => locale !== '');
     const language = requestLanguage(raw, undefined, requested);
-    const content = buildContent(textsByLanguage[language]);
+    const content = buildContent(pageTexts[language]);
     return { html: renderPage(layout, { ...content, language }), headers: pageHeadersFor(content) };
   }
 

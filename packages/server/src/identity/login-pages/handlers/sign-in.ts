@@ -13,7 +13,7 @@ import {
 } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
 import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
-import { requiredFieldText, tooManyAttemptsText } from '../locales/languages.ts';
+import { requiredFieldText, tooManyAttemptsText } from '../locales/page-texts.ts';
 import { renderPasskeyPage, renderSignInPage, type SignInPageData } from '../views/sign-in.ts';
 import type { LoginPageDependencies, RelyingParty } from './dependencies.ts';
 import type { EnrolmentFlow } from './one-time-code-setup.ts';

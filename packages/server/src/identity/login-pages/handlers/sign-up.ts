@@ -8,7 +8,7 @@ import type { FieldErrors } from '../html/form-fields.ts';
 import { signUpPath, signUpReceivedPath, userDomainPath } from '../html/page-paths.ts';
 import type { PageContext, PageContexts } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import { type PageTexts, requiredFieldText } from '../locales/languages.ts';
+import { type PageTexts, requiredFieldText } from '../locales/page-texts.ts';
 import { renderDonePage } from '../views/messages.ts';
 import {
   renderHomePage,

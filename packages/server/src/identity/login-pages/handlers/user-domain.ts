@@ -5,7 +5,7 @@ import { portalPath, userDomainOfHost } from '../../clients/portal-urls.ts';
 import { accountPath, accountSignInPath, userDomainPath } from '../html/page-paths.ts';
 import type { PageContext, PageContexts } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import { requiredFieldText } from '../locales/languages.ts';
+import { requiredFieldText } from '../locales/page-texts.ts';
 import { renderUserDomainPage } from '../views/sign-in.ts';
 import type { LoginPageDependencies } from './dependencies.ts';
 

@@ -1,6 +1,6 @@
 // HTML of form fields with labels, hints and errors, accessible to screen readers.
 import { type Html, html } from '../../../http/index.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 import { emptyHtml } from './page-layout.ts';
 
 export type TextFieldOptions = {

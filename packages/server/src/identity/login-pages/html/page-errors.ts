@@ -1,5 +1,5 @@
 // The errors that replace a page: each kind with its HTTP status; its texts are in the locales.
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 
 export type PageErrorKind = Exclude<keyof PageTexts['errors'], 'requestId' | 'newLink' | 'reopen'>;
 

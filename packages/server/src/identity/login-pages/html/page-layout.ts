@@ -1,6 +1,7 @@
 // The HTML layout of every page: head, brand, content, language links and support contact.
 import { type Html, html } from '../../../http/index.ts';
-import { type Language, type PageTexts, textsByLanguage } from '../locales/languages.ts';
+import type { Language } from '../../../platform/index.ts';
+import { type PageTexts, pageTexts } from '../locales/page-texts.ts';
 
 export type Brand = {
   /** Shown at the top of every page. */
@@ -37,12 +38,12 @@ export type PageContent = Omit<PageView, 'language'> & {
 export const emptyHtml: Html = { html: '' };
 
 function languageLinks(path: string, current: Language): Html {
-  const links = (Object.keys(textsByLanguage) as Language[]).map((language) => {
-    const name = textsByLanguage[language].languageName;
+  const links = (Object.keys(pageTexts) as Language[]).map((language) => {
+    const name = pageTexts[language].languageName;
     if (language === current) return html`<li><span aria-current="true">${name}</span></li>`;
     return html`<li><a href="${path}?lang=${language}" hreflang="${language}" lang="${language}">${name}</a></li>`;
   });
-  return html`<nav aria-label="${textsByLanguage[current].languages}"><ul class="languages">${links}</ul></nav>`;
+  return html`<nav aria-label="${pageTexts[current].languages}"><ul class="languages">${links}</ul></nav>`;
 }
 
 const urlPattern = /^https:\/\/[^\s]+$/;
@@ -58,7 +59,7 @@ function supportLine({ support }: Brand, texts: PageTexts): Html {
 
 export function renderPage({ brand, assets }: LayoutOptions, view: PageView): string {
   const { language, title, body, path, hasErrors = false, isWide = false, scripts = [] } = view;
-  const texts = textsByLanguage[language];
+  const texts = pageTexts[language];
   const page = html`<!doctype html>
 <html lang="${language}">
 <head>

@@ -1,16 +1,10 @@
 // The context of a page request: realm, browser, language and texts.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Ids } from '../../../platform/index.ts';
+import { chooseLanguage, type Ids, isLanguage, type Language } from '../../../platform/index.ts';
 import type { AttemptOrigin } from '../../accounts/index.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { PageError } from '../html/page-errors.ts';
-import {
-  chooseLanguage,
-  isLanguage,
-  type Language,
-  type PageTexts,
-  textsByLanguage,
-} from '../locales/languages.ts';
+import { type PageTexts, pageTexts } from '../locales/page-texts.ts';
 import {
   browserCookie,
   flowLanguageCookie,
@@ -96,7 +90,7 @@ export function createPageContexts({ ids, tokens, origin, findRealm }: Deps) {
   /** `requested`: the languages that the application requests; the choice of the user overrides them. */
   function chooseTexts(request: PageRequest, requested?: readonly string[]) {
     const language = requestLanguage(request.raw, request.query['lang'], requested);
-    return { language, texts: textsByLanguage[language] };
+    return { language, texts: pageTexts[language] };
   }
 
   function create(request: FastifyRequest, reply: FastifyReply): PageContext {

@@ -7,7 +7,7 @@ import type { SessionSummary } from '../../sessions/sessions.ts';
 import { hiddenField, renderForm, secondaryButton } from '../html/form-fields.ts';
 import type { PageContent } from '../html/page-layout.ts';
 import { emptyHtml } from '../html/page-layout.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 import { findSessionUserAgent, parseDeviceName } from './device-name.ts';
 
 const displayedSignIns = 10;

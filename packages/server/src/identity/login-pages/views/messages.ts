@@ -4,7 +4,7 @@ import { renderForm, submitButton } from '../html/form-fields.ts';
 import { type PageErrorKind, pageErrorStatuses } from '../html/page-errors.ts';
 import type { PageContent } from '../html/page-layout.ts';
 import { emptyHtml } from '../html/page-layout.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 
 export type NextLink = { readonly address: string; readonly text: string };
 

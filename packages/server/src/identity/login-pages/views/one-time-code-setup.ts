@@ -11,7 +11,7 @@ import {
 } from '../html/form-fields.ts';
 import type { PageContent } from '../html/page-layout.ts';
 import { emptyHtml } from '../html/page-layout.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 
 export type SetUpPageData = {
   readonly token: string;

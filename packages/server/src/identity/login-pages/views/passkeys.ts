@@ -10,7 +10,7 @@ import {
   textField,
 } from '../html/form-fields.ts';
 import type { PageContent } from '../html/page-layout.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 import { createTimeFormatter } from './account.ts';
 import { renderPasskeyForm } from './passkey-form.ts';
 

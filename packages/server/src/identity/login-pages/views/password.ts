@@ -12,7 +12,7 @@ import {
 } from '../html/form-fields.ts';
 import type { PageContent } from '../html/page-layout.ts';
 import { emptyHtml } from '../html/page-layout.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 
 type PasswordFormData = {
   readonly token: string;

@@ -14,7 +14,7 @@ import {
 import type { PageContent } from '../html/page-layout.ts';
 import { emptyHtml } from '../html/page-layout.ts';
 import { signUpPath } from '../html/page-paths.ts';
-import type { PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 import { renderPasskeyForm } from './passkey-form.ts';
 
 export type UserDomainPageData = {

@@ -3,6 +3,7 @@ import german from 'i18n-iso-countries/langs/de.json' with { type: 'json' };
 import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import french from 'i18n-iso-countries/langs/fr.json' with { type: 'json' };
 import { type Html, html } from '../../../http/index.ts';
+import type { Language } from '../../../platform/index.ts';
 import {
   errorSummary,
   type FieldErrors,
@@ -13,7 +14,7 @@ import {
 } from '../html/form-fields.ts';
 import type { PageContent } from '../html/page-layout.ts';
 import { signUpPath, userDomainPath } from '../html/page-paths.ts';
-import type { Language, PageTexts } from '../locales/languages.ts';
+import type { PageTexts } from '../locales/page-texts.ts';
 
 const progressSteps = ['request', 'decision', 'password', 'portal'] as const;
 

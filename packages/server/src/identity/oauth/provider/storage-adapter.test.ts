@@ -5,9 +5,8 @@ import { before, describe, test } from 'node:test';
 import { errors } from 'oidc-provider';
 import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import { movableClock } from '../../../../test/support/test-realm.ts';
-import { createLog, type Database } from '../../../platform/index.ts';
+import type { Database } from '../../../platform/index.ts';
 import { createOidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
-import { createExpiredDataCleanup } from '../../sessions/delete-expired.ts';
 import { createStorageAdapter } from './storage-adapter.ts';
 
 describe('the adapter', () => {
@@ -17,6 +16,15 @@ describe('the adapter', () => {
   before(async () => {
     database = await testDatabase();
   });
+
+  async function deleteExpired(): Promise<number> {
+    const entities = createOidcEntityStore(database);
+    const limit = 500;
+    let total = 0;
+    for (let deleted = limit; deleted === limit; total += deleted)
+      deleted = await entities.deleteExpired(clock.now(), limit);
+    return total;
+  }
 
   function adapterOf(model: string, organizationId = randomUUID()) {
     const entities = createOidcEntityStore(database);
@@ -105,15 +113,7 @@ describe('the adapter', () => {
     await adapter.upsert('for ever', {}, undefined as unknown as number);
     clock.advance(60_001);
     assert.equal(await adapter.find('i1'), undefined);
-    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-    const sweep = createExpiredDataCleanup({
-      entities: createOidcEntityStore(database),
-      families: { deleteExpired: async () => 0 },
-      accounts: { deleteExpired: async () => 0 },
-      clock,
-      log,
-    });
-    assert.ok((await sweep.run()) >= 700);
+    assert.ok((await deleteExpired()) >= 700);
     const rows = await database.query<{ entity_id: string }>(
       'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 ORDER BY 1',
       [organizationId],
@@ -133,14 +133,7 @@ describe('the adapter', () => {
        FROM generate_series(1, 25000) AS number`,
       [organizationId, new Date(clock.now() - 60_000).toISOString()],
     );
-    const sweep = createExpiredDataCleanup({
-      entities: createOidcEntityStore(database),
-      families: { deleteExpired: async () => 0 },
-      accounts: { deleteExpired: async () => 0 },
-      clock,
-      log: createLog({ logLevel: 'silent', instanceName: 'test' }),
-    });
-    assert.ok((await sweep.run()) >= 25_000);
+    assert.ok((await deleteExpired()) >= 25_000);
     const remainingText = 'SELECT entity_id FROM oidc_entities WHERE organization_id = $1 LIMIT 1';
     assert.deepEqual(await database.query(remainingText, [organizationId]), []);
   });

@@ -9,7 +9,7 @@ import {
   assertTranslationsMatch,
   textsByPath,
 } from '../../../../test/support/translation-checks.ts';
-import { chooseLanguage, textsByLanguage } from './languages.ts';
+import { pageTexts, tooManyAttemptsText } from './page-texts.ts';
 
 /** The same word as in English. */
 const equalToEnglish = {
@@ -27,35 +27,17 @@ const equalToEnglish = {
 
 describe('the texts of the sign-in pages', () => {
   test('have the same keys and placeholders in each language, and only listed texts equal the English text', () => {
-    assert.ok(textsByPath(textsByLanguage.en).length > 150);
-    assertTranslationsMatch(textsByLanguage, equalToEnglish);
+    assert.ok(textsByPath(pageTexts.en).length > 150);
+    assertTranslationsMatch(pageTexts, equalToEnglish);
+  });
+
+  test('the waiting time after too many attempts is in whole minutes', () => {
+    assert.match(tooManyAttemptsText(pageTexts.en, 10), /in one minute\.$/);
+    assert.match(tooManyAttemptsText(pageTexts.de, 61), /in 2 Minuten erneut\.$/);
   });
 
   test('French has no-break spaces before double punctuation marks', () => {
-    assertFrenchSpaces(textsByLanguage.fr);
-  });
-
-  test('the language is the one chosen on the page, else the requested, the remembered or the accepted one', () => {
-    const all = { chosen: 'fr', requested: ['en'], remembered: 'en', acceptLanguage: 'en' };
-    assert.equal(chooseLanguage(all), 'fr');
-    assert.equal(chooseLanguage({ ...all, chosen: 'xx', requested: ['it', 'FR-ca'] }), 'fr');
-    assert.equal(
-      chooseLanguage({ requested: ['it'], remembered: 'fr', acceptLanguage: 'en' }),
-      'fr',
-    );
-    for (const [acceptLanguage, language] of [
-      ['fr', 'fr'],
-      ['fr-CH, en;q=0.9', 'fr'],
-      ['it, en;q=0.4, fr;q=0.8', 'fr'],
-      ['de-AT, en;q=0.4', 'de'],
-      ['fr;q=0, en', 'en'],
-      ['*', 'en'],
-      ['', 'en'],
-      [`${'x,'.repeat(500)}fr`, 'en'],
-      ['constructor', 'en'],
-    ] as const) {
-      assert.equal(chooseLanguage({ acceptLanguage }), language, acceptLanguage.slice(0, 40));
-    }
+    assertFrenchSpaces(pageTexts.fr);
   });
 
   test('a choice on the page applies to the flow and to later flows without a requested language', async () => {

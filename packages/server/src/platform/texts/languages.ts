@@ -1,16 +1,10 @@
-// The texts of the sign-in pages by language, and the choice of the language for a browser.
-import { fillTemplate } from '../../../platform/index.ts';
-import german from './de.json' with { type: 'json' };
-import english from './en.json' with { type: 'json' };
-import french from './fr.json' with { type: 'json' };
+// The languages of the server's texts, and the choice of the language for a browser or a user.
 
-export type PageTexts = typeof english;
+const languages = ['en', 'fr', 'de'] as const;
+export type Language = (typeof languages)[number];
 
-export const textsByLanguage = { en: english, fr: french, de: german } as const satisfies Record<
-  string,
-  PageTexts
->;
-export type Language = keyof typeof textsByLanguage;
+/** The JSON files of some texts. English has the keys; nested members, `{{name}}` and `_one` as in i18next. */
+export type Translations<Texts> = Readonly<Record<Language, Texts>>;
 
 /** Used if the request names no supported language. */
 const fallbackLanguage: Language = 'en';
@@ -18,7 +12,7 @@ const fallbackLanguage: Language = 'en';
 const maxLanguageRanges = 20;
 
 export function isLanguage(text: string | undefined): text is Language {
-  return text !== undefined && Object.hasOwn(textsByLanguage, text);
+  return languages.some((language) => language === text);
 }
 
 /** `fr-CA` matches French; the first supported tag wins. */
@@ -43,7 +37,7 @@ function parseAcceptLanguage(header: string): string[] {
 export type LanguagePreferences = {
   /** Chosen by the user on a page of this flow. */
   readonly chosen?: string | undefined;
-  /** `ui_locales` of the authorization request. */
+  /** `ui_locales` of the authorization request, or the locale of a user. */
   readonly requested?: readonly string[] | undefined;
   /** Chosen earlier in this browser. */
   readonly remembered?: string | undefined;
@@ -63,17 +57,4 @@ export function chooseLanguage({
     findFirstSupported(parseAcceptLanguage(acceptLanguage ?? '')) ??
     fallbackLanguage
   );
-}
-
-const secondsPerMinute = 60;
-
-/** A field that must be filled in. */
-export function requiredFieldText(texts: PageTexts, label: string): string {
-  return fillTemplate(texts.required, { label });
-}
-
-export function tooManyAttemptsText({ signInForm }: PageTexts, retryAfterSeconds: number): string {
-  const minutes = Math.ceil(retryAfterSeconds / secondsPerMinute);
-  if (minutes <= 1) return signInForm.tryInOneMinute;
-  return fillTemplate(signInForm.tryInMinutes, { minutes });
 }
