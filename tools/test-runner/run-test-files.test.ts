@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { exitCodes } from './console-reporter.ts';
-import type { Results } from './results-file-reporter.ts';
-import { faultsOfProcess } from './run-batches.ts';
+import { type Results, resultsVariable } from './results-file-reporter.ts';
+import { faultsOfProcess } from './run-test-files.ts';
 import { root } from './static-checks.ts';
 
 const one = 'packages/one/a.test.ts';
@@ -45,7 +49,7 @@ describe('faults of a test process', () => {
     test(`without results: ${says.source}`, () => {
       const { faults } = faultsOfProcess('', [one, other], { code });
       assert.match(String(faults[0]?.text), says);
-      assert.equal(faults[0]?.where, `${one} (2 files)`);
+      assert.equal(faults[0]?.where, `${other} (file 2 of its process)`);
     });
   }
 
@@ -55,7 +59,7 @@ describe('faults of a test process', () => {
       const { faults } = faultsOfProcess(written({ failures, totals: {} }), [one, other], { code });
       assert.deepEqual(
         faults.map(({ where }) => where),
-        [`${one}:7`, `${one} (2 files)`],
+        [`${one}:7`, `${other} (file 2 of its process)`],
       );
       assert.match(String(faults[1]?.text), /hung/);
     }
@@ -64,5 +68,47 @@ describe('faults of a test process', () => {
   test('a process that the runner ended reports the reason', () => {
     const { faults } = faultsOfProcess('', [one], { code: 1, stopped: 'stopped: too long' });
     assert.equal(faults[0]?.text, 'stopped: too long');
+  });
+});
+
+describe('a process of test files', () => {
+  test('a file that cannot be imported is a fault, and the files after it run', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'switchyard-runner-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const contents = {
+      a: `import { after, before, test } from 'node:test';
+          globalThis.closed = false;
+          let ready = false;
+          before(async () => { await new Promise(setImmediate); ready = true; });
+          after(() => { globalThis.closed = true; });
+          test('a', () => { if (!ready) throw new Error('before did not run'); });`,
+      b: `throw new Error('b is broken');`,
+      c: `import { test } from 'node:test';
+          test('c', () => { if (globalThis.closed) throw new Error('a has ended the process'); });`,
+      d: `export {};`,
+    };
+    const files = Object.entries(contents).map(([name, text]) => {
+      const file = join(folder, `${name}.test.mjs`);
+      writeFileSync(file, text);
+      return relative(root, file);
+    });
+    const resultsFile = join(folder, 'results.json');
+    const reporter = './tools/test-runner/results-file-reporter.ts';
+    const child = fork('tools/test-runner/test-process.ts', {
+      cwd: root,
+      execArgv: [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout'],
+      stdio: 'pipe',
+      env: { PATH: process.env['PATH'], [resultsVariable]: resultsFile },
+    });
+    const waiting = [...files];
+    child.on('message', () => child.send(waiting.shift() ?? ''));
+    const [code] = await once(child, 'exit');
+    const run = faultsOfProcess(readFileSync(resultsFile, 'utf8'), files, { code });
+    assert.match(run.faults[0]?.text ?? '', /is imported\n {4}b is broken/);
+    assert.deepEqual(
+      run.faults.slice(1).map(({ where }) => where),
+      [files[1], files[3]],
+    );
+    assert.equal(run.totals['pass'], 2);
   });
 });
