@@ -12,6 +12,7 @@ import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import { testDatabase } from '../../test/support/database/test-database.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
+import { testPasswordHasher } from '../../test/support/test-password-hasher.ts';
 import { movableClock, sharedPasswordStrength } from '../../test/support/test-realm.ts';
 import { type Catalog, createCatalog, scopeAuthoredByPlatform } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
@@ -83,6 +84,7 @@ describe('the demo environment', () => {
       log,
       masterKey: randomBytes(32),
       passwordStrength: sharedPasswordStrength,
+      passwordHasher: testPasswordHasher,
       findDevice: provisioning.findDevice,
       findTerminal: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
       findMerchantName: async (organization, id) =>
