@@ -2,20 +2,19 @@
 // Runs the commands of the README and of the pages for points of sale and terminals at a running platform.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
-  createServerProcess,
-  type ServerProcess,
-} from '../../packages/server/test/support/processes/server-process.ts';
+  createDemoServer,
+  type DemoServer,
+} from '../../packages/server/test/support/processes/demo-server.ts';
+import type { ServerProcess } from '../../packages/server/test/support/processes/server-process.ts';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 import { readLedger } from '../../packages/simulators/src/index.ts';
-import { namedBlock, shellBlocks } from './quickstart.ts';
+import { namedBlock, runShell, shellBlocks, shellEnvironment } from './shell-blocks.ts';
 import {
   type Json,
   type ProcessResult,
@@ -29,37 +28,20 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const limitMs = 150_000;
 
 describe('the README with a running platform', { concurrency: false, timeout: 300_000 }, () => {
+  let demo: DemoServer | undefined;
   let directory: string;
   let server: ServerProcess;
   let readme: string;
   let env: Record<string, string>;
 
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'switchyard-readme-'));
     readme = await readFile(join(root, 'README.md'), 'utf8');
-    const dataDir = join(directory, 'data');
-    const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-    server = createServerProcess(
-      {
-        SWITCHYARD_DATA_DIR: dataDir,
-        SWITCHYARD_PORT: port ?? '',
-        SWITCHYARD_DEVICE_PORT: devicePort ?? '',
-        SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-        SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
-      },
-      { isFromSource: true },
-    );
-    env = {
-      HOME: directory,
-      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-      SWITCHYARD_DATA_DIR: dataDir,
-    };
+    demo = await createDemoServer('readme', {}, { isFromSource: true });
+    ({ directory, server } = demo);
+    env = shellEnvironment(directory, { SWITCHYARD_DATA_DIR: demo.dataDir });
     await server.start();
   });
-  after(async () => {
-    await server?.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
+  after(() => demo?.close());
 
   /** A transaction as the merchant of the demo reads it. */
   async function transactionOf(id: string): Promise<Json> {
@@ -73,12 +55,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
   test('every command of the quickstart has the output that it shows', async () => {
     const blocks = shellBlocks(readme);
     assert.ok(blocks.length >= 8, 'the README has its quickstart');
-    const script = ['set -euo pipefail', ...blocks].join('\n');
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], {
-      cwd: root,
-      timeout: limitMs,
-      env,
-    });
+    const stdout = await runShell(blocks, root, env);
     const states = [...stdout.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state);
     for (const state of ['Captured', 'Authorized', 'PartiallyCaptured', 'PartiallyRefunded']) {
       assert.ok(states.includes(state), `${state} in ${stdout}`);

@@ -2,8 +2,7 @@
 // A terminal of the kit at the demo platform: reached through the connector, paying, selling offline, by code.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { openWebsocket, systemClock } from '../../packages/sdk-core/src/index.ts';
@@ -26,9 +25,12 @@ import {
   openCuttableConnection,
 } from '../../packages/server/test/support/processes/cuttable-connection.ts';
 import {
-  createServerProcess,
-  type DemoFacts,
-  type ServerProcess,
+  createDemoServer,
+  type DemoServer,
+} from '../../packages/server/test/support/processes/demo-server.ts';
+import type {
+  DemoFacts,
+  ServerProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 
@@ -50,6 +52,7 @@ const sale = (amount = 1250) => ({
 });
 
 describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
+  let demo: DemoServer;
   let directory: string;
   let server: ServerProcess;
   /** By which points of sale reach their sessions. */
@@ -58,19 +61,13 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
   let tls: DeviceTls;
   let ca: string;
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'switchyard-sdk-device-'));
-    const ports = (await freePorts(4)).map(String);
-    const [SWITCHYARD_PORT = '', SWITCHYARD_DEVICE_PORT = '', ...more] = ports;
-    const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
-    wire = await openCuttableConnection(Number(SWITCHYARD_PORT));
-    server = createServerProcess({
-      SWITCHYARD_DATA_DIR: join(directory, 'data'),
-      SWITCHYARD_PORT,
-      SWITCHYARD_DEVICE_PORT,
-      SWITCHYARD_METRICS_PORT,
-      SWITCHYARD_ACQUIRER_PORT,
+    const [port = 0] = await freePorts(1);
+    wire = await openCuttableConnection(port);
+    demo = await createDemoServer('sdk-device', {
+      SWITCHYARD_PORT: String(port),
       SWITCHYARD_CONNECTOR_NODE_URL: `https://localhost:${wire.port}`,
     });
+    ({ directory, server } = demo);
     await server.start();
     facts = (await server.demoFacts()) as Facts;
     ca = await readFile(facts.caFile, 'utf8');
@@ -80,9 +77,8 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     tls = { ca, cert, key };
   });
   after(async () => {
-    await server.stop();
+    await demo.close();
     await wire.close();
-    await rm(directory, { recursive: true, force: true });
   });
 
   const tokens = () =>

@@ -3,17 +3,16 @@
 // connector.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/simulators';
 import { WebSocket } from 'ws';
 import { scanFolder } from '../support/card-data/leak-scan.ts';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
-import { freePorts } from '../support/free-ports.ts';
-import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
+import { createDemoServer, type DemoServer } from '../support/processes/demo-server.ts';
+import type { ServerProcess } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
@@ -24,6 +23,7 @@ type Facts = Awaited<ReturnType<ServerProcess['demoFacts']>> & {
 };
 
 describe('the simulated terminal', () => {
+  let demo: DemoServer | undefined;
   let folder: string;
   let platform: ServerProcess;
   let facts: Facts;
@@ -32,17 +32,12 @@ describe('the simulated terminal', () => {
   const clouds: string[] = [];
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'switchyard-simulated-'));
-    const [port, devicePort, metricsPort, acquirerPort] = await freePorts(4);
-    platform = createServerProcess({
-      SWITCHYARD_DATA_DIR: join(folder, 'platform'),
+    demo = await createDemoServer('simulated', {
       SWITCHYARD_DATABASE_URL: await testDatabaseCopyUrl(),
       SWITCHYARD_LOG_LEVEL: 'warn',
-      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
-      SWITCHYARD_PORT: String(port),
-      SWITCHYARD_DEVICE_PORT: String(devicePort),
-      SWITCHYARD_METRICS_PORT: String(metricsPort),
     });
+    folder = demo.directory;
+    platform = demo.server;
     await platform.start();
     facts = (await platform.demoFacts()) as Facts;
     const [device] = facts.devices;
@@ -65,9 +60,8 @@ describe('the simulated terminal', () => {
   });
   after(async () => {
     await started?.stop();
-    await platform?.stop();
     scanFolder(join(folder, 'terminal'));
-    await rm(folder, { recursive: true, force: true });
+    await demo?.close();
   });
 
   let services = 0;
@@ -191,7 +185,7 @@ describe('the simulated terminal', () => {
         return ['Refunded', 'Reversed', 'Cancelled'].includes(state);
       });
     }
-    assert.deepEqual(readLedger(join(folder, 'platform', 'acquirer')).faults, []);
+    assert.deepEqual(readLedger(join(demo?.dataDir ?? '', 'acquirer')).faults, []);
   });
 
   test('reservation, completion, refund and reversal at the platform', async () => {
