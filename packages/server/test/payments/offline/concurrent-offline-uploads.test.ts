@@ -4,9 +4,10 @@ import { describe, test } from 'node:test';
 import { countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
+import type { RequestFields } from '../../support/payment-calls.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
-import { hourMs, listGaps, type RequestFields, timeAgo, upload } from './offline-uploads.ts';
+import { hourMs, listGaps, timeAgo, upload } from './offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 

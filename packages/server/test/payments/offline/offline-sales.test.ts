@@ -6,19 +6,17 @@ import { describe, test } from 'node:test';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import { until } from '../../support/wait-for-result.ts';
-import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import {
   call,
   createOrganizationBehindRelay,
   eventTypesOf,
-  offlineSale,
   originalsOf,
   type RequestFields,
-  takeLinkDown,
-  uploadStored,
   waitForState,
-} from './offline-uploads.ts';
+} from '../../support/payment-calls.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
+import { offlineSale, takeLinkDown, uploadStored } from './offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 

@@ -6,23 +6,25 @@ import { describe, test } from 'node:test';
 import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { until } from '../../support/wait-for-result.ts';
-import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import {
   call,
   eventTypesOf,
+  originalsOf,
+  type RequestFields,
+  transactionsPath,
+  waitForState,
+} from '../../support/payment-calls.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
+import {
   hourMs,
   listGaps,
   listMissingNumbers,
   offlineData,
   offlineSale,
-  originalsOf,
-  type RequestFields,
   timeAgo,
-  transactionsPath,
   upload,
   uploadStored,
-  waitForState,
 } from './offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();

@@ -4,14 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
+import { call, type RequestFields } from '../../support/payment-calls.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import {
-  call,
   hourMs,
   listMissingNumbers,
   offlineData,
   offlineSale,
-  type RequestFields,
   timeAgo,
   upload,
   uploadStored,

@@ -5,15 +5,9 @@ import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { createEncryptingDevice } from '../../support/card-data/encrypting-device.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
+import { call, createOrganizationBehindRelay, waitForState } from '../../support/payment-calls.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
-import {
-  call,
-  createOrganizationBehindRelay,
-  hourMs,
-  timeAgo,
-  uploadStored,
-  waitForState,
-} from '../offline/offline-uploads.ts';
+import { hourMs, timeAgo, uploadStored } from '../offline/offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 
