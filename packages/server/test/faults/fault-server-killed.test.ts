@@ -22,7 +22,7 @@ const kills = sizeOfRun({ small: 3, whole: 30, full: 90 });
 /** Each fail point also ends a server process. */
 const failPoints = sizeOfRun({ small: 1, full: 5 });
 const batchKills = sizeOfRun({ small: 1, whole: 6, full: 25 });
-const batchSales = sizeOfRun({ small: 600, full: 10_000 });
+const batchSales = sizeOfRun({ small: 200, whole: 600, full: 10_000 });
 const tills = 12;
 const salesBetweenKills = 10;
 const sellersOfBatch = 32;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { qrStatuses } from '@switchyard/contract';
 import fc from 'fast-check';
+import { sizeOfRun } from '../../../test/faults/fault-size.ts';
 import { allowedResolutions, changesOfResolution, type Resolution } from './review-decisions.ts';
 import {
   applyChanges,
@@ -146,7 +147,7 @@ test('reports of a provider in any order never lose money or refund it twice', (
       assert.ok(world.takenBack <= 1);
       if (position.phase === 'Completed' && !world.accepted) assert.equal(position.paid, 1000);
     }),
-    { numRuns: 20_000, seed },
+    { numRuns: sizeOfRun({ small: 2_000, whole: 20_000, full: 20_000 }), seed },
   );
 });
 
