@@ -2,12 +2,13 @@
 // `--whole` leaves no file out and runs the long tests at full length, as everything that lands is tried;
 // `--changed` runs what the changed files reach, nearest first; words select the files whose path contains one of
 // them; `npm run check` runs the checks alone. Other options go on to Node's test runner.
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { isSource, parseSource, readTexts } from '../architecture-rules/source-files.ts';
+import { countLines, readTestFiles } from '../generate/spec-coverage.ts';
 import { findCardDataInFiles } from './card-data-in-temporary-files.ts';
 import { changedFiles } from './changed-files.ts';
 import { readImporters, testsReachedBy } from './import-graph.ts';
@@ -58,15 +59,8 @@ type Plan = {
   isInOrder?: boolean;
 };
 
-function allTestFiles(): TestFile[] {
-  return globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root })
-    .map((path) => path.split(sep).join('/'))
-    .sort()
-    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
-}
-
 function planRun({ patterns, isWhole, changed }: Choice): Plan {
-  const files = allTestFiles();
+  const files = readTestFiles(root);
   if (changed !== undefined) return planChanged(files, changed);
   if (patterns.length > 0) {
     const selected = files.filter(({ path }) => patterns.some((part) => path.includes(part)));
@@ -230,6 +224,10 @@ async function main(args: string[]): Promise<number> {
   for (const [name, count] of Object.entries(totals)) console.log(`# ${name} ${count}`);
   if (run.notBegun > 0) console.log(`${run.notBegun} test files were not begun`);
   if ('note' in run && run.note !== undefined) console.log(run.note);
+  const lines = countLines(readFileSync(join(root, 'docs/spec-coverage.md'), 'utf8'));
+  console.log(
+    `${lines.proved} lines of the specification and the contract have a test, ${lines.unproved} not yet`,
+  );
   return faults.length === 0 ? 0 : 1;
 }
 
