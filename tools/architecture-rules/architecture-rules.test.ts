@@ -132,6 +132,7 @@ describe('the documents are consistent with the code', () => {
     assertNone(documents.statusFaults(texts, statusOf));
   });
 
+  // Spec: LIST-11
   test('each error code is used by a module or reserved, and never both', () => {
     const modules = texts.filter(
       ({ path }) => path.startsWith('packages/server/src/') && isSource({ path, text: '' }),

@@ -63,6 +63,7 @@ test('every command in the guide for a new acquirer does what the page says', {
   }
 });
 
+// Spec: EVT-4
 test('every command of “Take a QR payment” has the output that the page shows', {
   timeout: 300_000,
   skip: absentTools('curl', 'bash'),
@@ -100,6 +101,7 @@ done
 speak -tls1_1 | grep -oE 'alert protocol version' | head -1
 `;
 
+// Spec: TERM-3 TERM-4
 test('every command of “Enrol a device” has the output that the page shows', {
   timeout: 300_000,
   skip: absentTools('openssl', 'curl', 'bash'),

@@ -27,6 +27,7 @@ import {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const limitMs = 150_000;
 
+// Spec: NEXO-59
 describe('the README with a running platform', { concurrency: false, timeout: 300_000 }, () => {
   let demo: DemoServer | undefined;
   let directory: string;
@@ -71,6 +72,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
     assert.match(stdout, /72\.50 EUR +25\.00 EUR +47\.50 EUR/);
   });
 
+  // Spec: NEXO-51
   test('its two commands start a terminal and a point of sale, and 12.50 are paid', async () => {
     const [simulate, sell] = ['terminal', 'till'].map((name) => namedBlock(readme, name).trim());
     assert.equal(simulate, 'npx switchyard terminal simulate');
@@ -230,6 +232,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.equal(captured(), before);
     });
 
+    // Spec: NEXO-58
     test('a restarted point of sale requests the result of the last payment first, and does not charge twice', async () => {
       await waitUntilOnline(terminal);
       const before = captured();

@@ -109,6 +109,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     };
   }
 
+  // Spec: CC-13
   test('a point of sale finds the terminal through the connector by its properties', async (t) => {
     const [{ tsn, certFile, keyFile }] = facts.devices as [Facts['devices'][0]];
     const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
@@ -166,6 +167,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     http.close();
   });
 
+  // Spec: NEXO-39
   test('an SDK point of sale reconnects after a break, and gets the missed messages first', async (t) => {
     const [, { tsn, certFile, keyFile }] = facts.devices as [unknown, Facts['devices'][0]];
     const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
@@ -226,6 +228,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     assert.equal(breaks.length, 1);
   });
 
+  // Spec: SVC-29
   test('the terminal pays with the token of its certificate, and uploads offline sales', async (t) => {
     const source = tokens();
     const payments = createPaymentClient({ baseUrl: facts.baseUrl, tokens: source, tls });

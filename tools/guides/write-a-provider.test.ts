@@ -17,6 +17,7 @@ const command = join(root, 'packages/cli/bin/switchyard.cjs');
 const programIn = (text: string): string =>
   [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, piece = '']) => piece).join('\n');
 
+// Spec: QRPROV-8
 test('the provider of “Write a provider” passes every check, as the page says', {
   timeout: 300_000,
   skip: absentTools('bash'),

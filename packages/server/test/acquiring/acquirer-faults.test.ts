@@ -79,6 +79,7 @@ function assertRepeats(messages: readonly Message[], first: string, count: numbe
 }
 
 describe('faults of the host', { concurrency: 8 }, () => {
+  // Spec: CARD-52
   test('no response: the sale is not approved, and its reversal is stored before the merchant gets the response', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const answer = await sell(setup, { amount: 9091, instrument: card(silentCard) });

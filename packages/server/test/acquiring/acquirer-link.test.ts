@@ -171,6 +171,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     });
   }
 
+  // Spec: ACQ-2
   test('1: a link uses TLS, and only loopback is possible without TLS', async (t) => {
     const { settings } = await testPlatform();
     const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
@@ -193,6 +194,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     await assert.rejects(createLink(t, { port: 8583, host: '192.0.2.1' }), /requires TLS/);
   });
 
+  // Spec: ACQ-2
   test('2: the link sends only a sign-on before its response, echoes while idle, and disconnects after two missing responses', async (t) => {
     const host = await scripted(t);
     host.script(() => {});
@@ -272,6 +274,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     await waitForState(setup, body.transactionId, 'Reversed');
   });
 
+  // Spec: ACQ-9
   test('5: advices are stored, sent in order and repeated until accepted; a stuck queue raises an alarm', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const first = await sell(setup, { amount: 9091, instrument: card(silentCard) });
@@ -324,6 +327,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
+  // Spec: ACQ-10
   test('6: a late approval is recorded and changes nothing; the reversal remains', async () => {
     const setup = await createTestOrganization();
     const { body } = await sell(setup, { amount: 9092 });
@@ -443,6 +447,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     assert.equal(heard.length, answered);
   });
 
+  // Spec: ACQ-10
   test('11: a response with other echo fields is ignored; a partial approval needs the contract', async (t) => {
     const host = await scripted(t);
     const { connection: patient } = await createLink(t, { port: host.port });

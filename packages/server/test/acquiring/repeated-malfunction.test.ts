@@ -34,6 +34,7 @@ const operationIn = (setup: TestOrganization, id: string, status: string) =>
 /** The numbers by which the host recognises a repeated message. */
 const numbersOf = ({ fields }: Message) => [fields[11], fields[37], fields[41]].join(' ');
 
+// Spec: CARD-53
 describe('responses “system malfunction” to repeated messages', { concurrency: 4 }, () => {
   test('a malfunction at a repeated refund does not free the amount for a second refund', async (t) => {
     const { setup, scriptedHost } = await scripted(t);
@@ -116,6 +117,7 @@ test('a reversal with reference numbers that the host knows is sent with new num
   assert.equal(new Set(reversals.map(({ fields }) => fields[90])).size, 1, 'of one sale');
 });
 
+// Spec: CARD-55 CARD-57
 test('a sale that the issuer may book later is not approved, and is reversed', async (t) => {
   const { setup, scriptedHost } = await scripted(t);
   // Code 16 approves and asks to update the magnetic stripe; no host table here contains it.
@@ -140,6 +142,7 @@ test('a sale that the issuer may book later is not approved, and is reversed', a
   }
 });
 
+// Spec: ACQ-10
 test('a sale that the issuer books after its reversal is reversed once more', async (t) => {
   const { setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];

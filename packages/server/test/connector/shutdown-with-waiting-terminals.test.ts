@@ -66,6 +66,7 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   };
 }
 
+// Spec: NEXO-24
 test('the server stops without waiting for pending terminal requests', {
   timeout: 300_000,
 }, async () => {

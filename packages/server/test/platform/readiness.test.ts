@@ -23,6 +23,7 @@ type Ready = {
 /** The default probe timeout of load balancers and Kubernetes. */
 const probeLimitMs = 1000;
 
+// Spec: SET-6 SET-28
 test('a process without its database stays ready, and answers 503 with Retry-After', {
   timeout: 300_000,
 }, async () => {

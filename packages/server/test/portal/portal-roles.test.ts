@@ -234,13 +234,20 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     await context.close();
   }
 
+  // Spec: RIGHT-1 RIGHT-2 RIGHT-3 RIGHT-5 RIGHT-9 RIGHT-10 RIGHT-11 RIGHT-12 RIGHT-13 RIGHT-14 RIGHT-15 RIGHT-16 RIGHT-18
   test('the administrator of an organisation', () => walkAs('org_admin'));
+  // Spec: RIGHT-1 RIGHT-2 RIGHT-18
   test('customer care', () => walkAs('org_custcare'));
+  // Spec: RIGHT-2 RIGHT-4 RIGHT-18
   test('the operator of the fleet', () => walkAs('org_dfo'));
+  // Spec: RIGHT-11 RIGHT-14 RIGHT-18
   test('a developer', () => walkAs('org_dev'));
+  // Spec: RIGHT-1 RIGHT-2 RIGHT-3 RIGHT-5 RIGHT-7 RIGHT-8 RIGHT-9 RIGHT-12 RIGHT-18
   test('the manager of a merchant', () => walkAs('merchant_manager'));
   test('the developer of a merchant', () => walkAs('merchant_dev'));
+  // Spec: RIGHT-1 RIGHT-2 RIGHT-7 RIGHT-18
   test('the supervisor of a merchant', () => walkAs('org_supervisor'));
+  // Spec: RIGHT-8 RIGHT-17 RIGHT-18
   test('the operator of a merchant', () => walkAs('org_operator'));
 
   /** Opens the screens of the service provider portal. */
@@ -263,12 +270,14 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     });
   }
 
+  // Spec: RIGHT-14
   test('the administrator of a service provider', async () => {
     const context = await stage.signedIn('provider', { isTourOver: true });
     await walkAsProvider(context, providerRail);
     await context.close();
   });
 
+  // Spec: RIGHT-9
   test('an open page closes and its link disappears when the permission is removed', async () => {
     const { client, facts } = stage;
     const token = await stage.tokenOf('acquirer');

@@ -109,6 +109,7 @@ async function all(path: string): Promise<Record<string, unknown>[]> {
   return items;
 }
 
+// Spec: PROV-29
 test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, async () => {
   const next = createRandom(seed);
   let reached = 0;

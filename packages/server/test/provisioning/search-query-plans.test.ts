@@ -102,6 +102,7 @@ describe('the plans of search and lists', () => {
     return accesses;
   }
 
+  // Spec: PROV-20
   test(`begin with the organisation in tables of ${rowsFull} rows`, {
     timeout: 300_000,
   }, async () => {

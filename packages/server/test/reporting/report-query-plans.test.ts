@@ -212,6 +212,7 @@ describe('the plans of the reports', () => {
     assert.deepEqual(usedIndexes, ['report_settlements_merchant']);
   });
 
+  // Spec: REP-9
   test('the writer finds stored lines and events by their primary key', async () => {
     const usedIndexes = await indexesOf(storedPaymentsSql, [
       organizationId,

@@ -66,6 +66,7 @@ describe('an access token', () => {
       .sign(privateJwk);
   }
 
+  // Spec: TOK-9
   test('gives the same caller each time', async () => {
     const caller = await verify(token);
     const { permissions, ...facts } = caller;
@@ -84,6 +85,7 @@ describe('an access token', () => {
     assert.equal(await verify(token), caller);
   });
 
+  // Spec: ID-4
   test('of a merchant and a store names both', async () => {
     const merchantId = randomUUID();
     const storeId = randomUUID();
@@ -155,6 +157,7 @@ describe('an access token', () => {
     }
   });
 
+  // Spec: LIST-5
   test('with a malformed key id causes no look-up of a realm', async () => {
     let lookups = 0;
     const realms = {
@@ -222,6 +225,7 @@ describe('an access token', () => {
     }
   });
 
+  // Spec: IDENT-23
   test('bound to a certificate needs that certificate, also while it is being read', async () => {
     const bound = await sign({ cnf: { 'x5t#S256': 'thumb' } });
     const presenting = (thumbprint: string | undefined, isRead: boolean) =>
@@ -247,6 +251,7 @@ describe('an access token', () => {
     assert.equal(await codeOf(verify(await sign({ nbf: now + 31 }))), 'token_invalid');
   });
 
+  // Spec: TOK-6
   test('is refused from the second of its expiry on, cached or not', async () => {
     const shortLived = await sign({ exp: clock.now() / 1000 + 10 });
     const unseen = await sign({ exp: clock.now() / 1000 + 10 });

@@ -194,6 +194,7 @@ describe('a disabled user', () => {
     };
   }
 
+  // Spec: USER-6 STATE-2
   test('is refused at once in this process, within a minute in the other, and old tokens stay invalid', async () => {
     const {
       clock,

@@ -125,6 +125,7 @@ function checkMoney(position: PaymentPosition): void {
 
 const isEnd = (position: PaymentPosition) => !isLive(position);
 
+// Spec: QRPROV-1
 test('reports of a provider in any order never lose money or refund it twice', () => {
   const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);
@@ -194,6 +195,7 @@ test('the platform refunds a completion after an end once, and ignores an end af
   }
 });
 
+// Spec: QRPROV-13
 test('a second completion of an ended payment is its first one, or contradicts it', () => {
   const late = { status: 'Completed', sequence: 4, amount: 500, currency: 'EUR' } as const;
   const fall: PaymentPosition = { ...fresh, phase: 'Expired', sequence: 3 };

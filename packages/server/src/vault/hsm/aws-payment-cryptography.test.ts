@@ -85,6 +85,7 @@ after(async () => {
 });
 
 describe('the AWS HSM', () => {
+  // Spec: ACQ-12
   it('sends these bytes for a PIN, signed, to the data plane', async () => {
     const { pinBlock, outFormat } = await hsm.translatePin({ ...request, outFormat: 3 });
     assert.equal(outFormat, 3);
@@ -296,6 +297,7 @@ describe('the AWS HSM', () => {
     await macUnder('mac');
   });
 
+  // Spec: ACQ-13
   it('compares check values, usages and states at the start', async () => {
     const wrong = [
       [{ KeyCheckValue: '000000' }, /zpk has another check value/],

@@ -70,6 +70,7 @@ after(async () => {
 });
 
 describe('the payShield', () => {
+  // Spec: ACQ-12
   it('is sent these bytes for a PIN under DUKPT (G0)', async () => {
     const { pinBlock, outFormat } = await hsm.translatePin({ ...request, outFormat: 3 });
     assert.equal(outFormat, 3);
@@ -235,6 +236,7 @@ describe('the payShield', () => {
     assert.ok(!logged.some((line) => line.includes(testPan) || line.includes(request.pinBlock)));
   });
 
+  // Spec: ACQ-13
   it('compares check values at the start, and later where the module was away', async () => {
     stub.overrideCheckValue('zpk', '000000');
     await assert.rejects(create().start(), (error: unknown) => {

@@ -62,6 +62,7 @@ const translatePin = (overrides: Partial<PinTranslationRequest> & object) =>
   hsm.translatePin({ ...pinRequest, ...overrides } as PinTranslationRequest);
 
 describe('the software HSM', () => {
+  // Spec: ACQ-12
   it('translates PIN blocks of terminals to the zone key of the acquirer', async () => {
     const cases = [
       [tdesKsn, 'DukptTdes', 0, 'zpk', 0],

@@ -321,6 +321,7 @@ function merchantsOf(setup: TestOrganization): (terms: ModelTerms) => Promise<Te
   };
 }
 
+// Spec: INV-11
 test(`${walks} random payments agree with the model (seed ${seed})`, {
   timeout: 900_000,
 }, async () => {

@@ -52,6 +52,7 @@ async function assertCounted(
 }
 
 describe('concurrent offline uploads of one device', { concurrency: 4 }, () => {
+  // Spec: PROV-59
   test('the limit counts all sales of a device, although each terminal of it has its own numbers', async () => {
     const setup = await createOrganization({ offlineLimits });
     const answers = await all(setup, (at) => [
@@ -61,6 +62,7 @@ describe('concurrent offline uploads of one device', { concurrency: 4 }, () => {
     await assertCounted(setup, answers);
   });
 
+  // Spec: PROV-59
   test('the limit counts uploads of two terminals of a device that arrive at the same time', async () => {
     const setup = await createOrganization({ offlineLimits });
     const answers = await all(setup, (at) => [

@@ -29,6 +29,7 @@ function lastSummer(): [at: string, day: string] {
 }
 
 describe('offline sales', { concurrency: 8 }, () => {
+  // Spec: SVC-15 CARDF-5 PAY-4
   test('an offline sale is stored, sent to the acquirer unchanged, and captured', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization, {
       offlineLimits: { maxAgeHours: 8760, maxCount: 10 },
@@ -108,6 +109,7 @@ describe('offline sales', { concurrency: 8 }, () => {
     }
   });
 
+  // Spec: CARD-13
   test('a late decline is visible, and a replay returns it', async () => {
     const setup = await createOrganization();
     const body = offlineSale(setup, {}, { amount: 9051 });
@@ -226,6 +228,7 @@ describe('reversals of offline sales', { concurrency: 8 }, () => {
     });
   }
 
+  // Spec: CARD-14
   test('after a message may have been sent, the reversal waits for it and no amount remains', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const { transactionId: id } = await uploadStored(setup, {}, { amount: 9091 });

@@ -61,6 +61,7 @@ const jobsOf = async (setup: TestOrganization) =>
   );
 
 describe('operations without a response', { concurrency: 4 }, () => {
+  // Spec: CARD-54
   test('resolved as Failed: its amount is free, and it is not sent again', async (t) => {
     const { setup, host } = await createCollidingHost(t);
     const id = await sold(setup, 'Immediate');
@@ -114,6 +115,7 @@ describe('operations without a response', { concurrency: 4 }, () => {
     );
   });
 
+  // Spec: CARD-54
   test('resolved as Succeeded: a capture of all that waited for it completes', async (t) => {
     const { setup } = await createCollidingHost(t);
     const id = await sold(setup, 'Deferred');

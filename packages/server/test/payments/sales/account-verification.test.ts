@@ -23,6 +23,7 @@ describe('account verification', () => {
     setup = await createTestOrganization();
   });
 
+  // Spec: CARD-4
   test('the issuer authorises a verification of amount zero, and the platform captures nothing', async () => {
     const { body: sale, text } = await getOrPost(setup, '/process', verification());
     assert.equal(sale.state, 'Authorized', text);
@@ -61,6 +62,7 @@ describe('account verification', () => {
     assert.ok(!all.text.includes(sale.transactionId));
   });
 
+  // Spec: MONEY-2
   test('only a verification has the amount zero, and it allows no other members', async () => {
     const cases: [Record<string, unknown>, string, string][] = [
       [keyedSale({ amount: 0 }), 'amount_zero', '/amount'],

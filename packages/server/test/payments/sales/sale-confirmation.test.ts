@@ -91,6 +91,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     assert.deepEqual([late.status, late.body.state], [200, 'PartiallyRefunded']);
   });
 
+  // Spec: CARD-58
   test('an unconfirmed sale is reversed within two seconds after its deadline, captured or not', async () => {
     const rounds: number[] = [];
     // Repeats the measurement up to three times, because the machine may be slow.
@@ -286,6 +287,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     assert.equal((await running).body.state, 'Captured');
   });
 
+  // Spec: CARD-8
   test('invalid times, members that do not fit, and sales of others are refused', async () => {
     const setup = await createOrganization();
     for (const confirmWithinSeconds of [4, 121, 0, -5, '30', null]) {

@@ -30,6 +30,7 @@ async function watchStop(metricsUrl: string): Promise<void> {
   }
 }
 
+// Spec: SET-7
 test('a stopping process completes running requests and answers waiting clients', {
   timeout: 300_000,
 }, async () => {

@@ -179,6 +179,7 @@ describe('a sign-in', () => {
       assert.equal((await scene.signIn(user, { otp: older })).ok, false);
     });
 
+    // Spec: IDENT-39
     test('of many concurrent sign-ins with the same code, one succeeds', async () => {
       const { user, otp } = await withCode();
       for (let round = 0; round < 5; round += 1) {
@@ -207,6 +208,7 @@ describe('a sign-in', () => {
       assert.deepEqual(await scene.signIn(user, wrong), refused);
     });
 
+    // Spec: IDENT-41
     test('production requires it of a manager although it was off, and not of an operator', async () => {
       const strict = await openTestAccounts(database, { environment: 'production' });
       const merchantId = systemIds.uuid();
@@ -242,6 +244,7 @@ describe('a sign-in', () => {
   });
 
   describe('that fails', () => {
+    // Spec: IDENT-36
     test('ten times locks for 30 minutes, and the right password then fails like a wrong one', async () => {
       const user = await scene.createUser();
       await times(maxFailures - 1, () => scene.signIn(user, wrong));

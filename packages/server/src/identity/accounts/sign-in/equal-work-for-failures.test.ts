@@ -56,6 +56,7 @@ describe('the work of a failed sign-in', () => {
     return [...work];
   }
 
+  // Spec: IDENT-38
   test('is equal for unknown, wrong, locked, disabled, without password, and wrong code', async () => {
     const user = await scene.createUser();
     const locked = await scene.createUser();

@@ -166,6 +166,7 @@ describe('database timeline', { concurrency: false }, () => {
     await restore();
   }
 
+  // Spec: INV-17
   test('a restore that loses an acknowledged payment stops new numbers in all processes until the recovery', () =>
     withServer(async (dataDir) => {
       const node = await start(dataDir);
@@ -226,6 +227,7 @@ describe('database timeline', { concurrency: false }, () => {
       assertRecoveryRequired(await start(dataDir));
     }));
 
+  // Spec: INV-19
   test('processes that restart without a data directory jump and warn', () =>
     withServer(async (dataDir) => {
       await restoreBeforeOnlyPayment(dataDir);
@@ -253,6 +255,7 @@ describe('database timeline', { concurrency: false }, () => {
       assert.equal(restarted.timeline.status().isRecoveryRequired, false);
     }));
 
+  // Spec: INV-17
   test('a snapshot of the disk, which has no new timeline, is detected by the position and the payments', () =>
     withServer(async (dataDir) => {
       const node = await start(dataDir);
