@@ -16,7 +16,7 @@ import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
 import { settingsDocument } from './settings.ts';
-import { fillProofs } from './spec-coverage.ts';
+import { fillProofs, readTestFiles } from './spec-coverage.ts';
 import { statesTable, transitionsDiagram } from './states.ts';
 import { terminalParametersDocument } from './terminal-parameters.ts';
 
