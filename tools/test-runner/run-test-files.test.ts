@@ -72,7 +72,7 @@ describe('faults of a test process', () => {
 });
 
 describe('a process of test files', () => {
-  test('a file that cannot be imported is a fault, and the files after it run', async (t) => {
+  test('a file that cannot be imported and a failing hook are faults, and all others run', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'switchyard-runner-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const contents = {
@@ -80,10 +80,11 @@ describe('a process of test files', () => {
           globalThis.closed = false;
           let ready = false;
           before(async () => { await new Promise(setImmediate); ready = true; });
-          after(() => { globalThis.closed = true; });
+          after(() => { globalThis.closed = true; throw new Error('a cannot close'); });
           test('a', () => { if (!ready) throw new Error('before did not run'); });`,
       b: `throw new Error('b is broken');`,
-      c: `import { test } from 'node:test';
+      c: `import { after, test } from 'node:test';
+          after(() => console.log('c is closed'));
           test('c', () => { if (globalThis.closed) throw new Error('a has ended the process'); });`,
       d: `export {};`,
     };
@@ -102,7 +103,18 @@ describe('a process of test files', () => {
     });
     const waiting = [...files];
     child.on('message', () => child.send(waiting.shift() ?? ''));
-    const [code] = await once(child, 'exit');
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk) => {
+        output += chunk;
+      });
+    const [code] = await once(child, 'close');
+    assert.equal(code, 1);
+    assert.match(
+      output,
+      /after hook at the top of \S+a\.test\.mjs .*failed: Error: a cannot close/,
+    );
+    assert.match(output, /c is closed/);
     const run = faultsOfProcess(readFileSync(resultsFile, 'utf8'), files, { code });
     assert.match(run.faults[0]?.text ?? '', /is imported\n {4}b is broken/);
     assert.deepEqual(

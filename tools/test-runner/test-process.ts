@@ -1,9 +1,14 @@
 // A process of tests: imports the files that the runner sends, one after the other, and runs their tests.
 // Files share what they load, one database and one platform, however the runner distributes them.
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { nextFileRequest, nextFileTest } from './next-file.ts';
+
+/** Required, because the first import of `node:test` fixes the functions that test files import. */
+const nodeTest = createRequire(import.meta.url)('node:test') as typeof import('node:test');
+const { after, getTestContext, test } = nodeTest;
+const hookLimitMs = 120_000;
 
 type Gate = { reached: Promise<void>; open(): void };
 
@@ -26,9 +31,43 @@ async function requestFile(): Promise<string> {
   return String(file);
 }
 
+let currentFile = '';
+
+/**
+ * Node skips all hooks behind one that fails at the top of a file, and reports no failure: servers of other files
+ * would stay open. Such a hook fails the process, after the others have run.
+ */
+async function runClosingHook(hook: () => unknown, file: string): Promise<void> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => limit.reject(new Error(`it did not end within ${hookLimitMs / 1000} s`)),
+    hookLimitMs,
+  );
+  try {
+    await Promise.race([hook(), limit.promise]);
+  } catch (error) {
+    console.error(
+      `✗ an after hook at the top of ${file} (or of a file that it imports) failed:`,
+      error,
+    );
+    process.once('exit', () => {
+      process.exitCode = 1;
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+nodeTest.after = (hook, options) => {
+  const file = currentFile;
+  const isAtTop = getTestContext() === undefined && hook !== undefined;
+  after(isAtTop ? () => runClosingHook(hook as () => unknown, file) : hook, options);
+};
+
 let gate = registerGate();
 await gate.reached;
 for (let file = await requestFile(); file !== ''; file = await requestFile()) {
+  currentFile = file;
   try {
     await import(pathToFileURL(file).href);
   } catch (error) {
