@@ -1,6 +1,6 @@
 // Whole run: much is made, or waited for, before it shows.
-// The simulated terminal with its own platform: PINs, chips and reversals over HTTPS and the
-// connector.
+// The simulated terminal with its own platform: PINs, chips and reversals over HTTPS. Its way over the
+// connector is tested in tools/guides/readme.test.ts.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -8,7 +8,6 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/simulators';
-import { WebSocket } from 'ws';
 import { scanFolder } from '../support/card-data/leak-scan.ts';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { createDemoServer, type DemoServer } from '../support/processes/demo-server.ts';
@@ -29,7 +28,6 @@ describe('the simulated terminal', () => {
   let facts: Facts;
   let started: StartedTerminal;
   let certificate: string;
-  const clouds: string[] = [];
 
   before(async () => {
     demo = await createDemoServer('simulated', {
@@ -54,7 +52,6 @@ describe('the simulated terminal', () => {
       ca: await readFile(facts.caFile, 'utf8'),
       listen: { host: '127.0.0.1', port: 0 },
       times: { stepMs: 1, cardWaitMs: 100, lateAnswerMs: 10, rebootMs: 50, enquiryMs: 50 },
-      onCloud: (state, error) => void clouds.push(`${state} ${error ?? ''}`.trim()),
     });
     certificate = await readFile(started.local?.certFile ?? '', 'utf8');
   });
@@ -237,83 +234,4 @@ describe('the simulated terminal', () => {
     );
     assert.equal(state, 'Captured');
   });
-
-  test('a till anywhere claims it at the connector, pays 12.50 and finds out after a break', async () => {
-    await eventually(`the terminal is online`, () => clouds.at(-1) === 'Connected', 60_000).catch(
-      (error: Error) => assert.fail(`${error.message}: ${clouds.join(', ')}`),
-    );
-    const client = await platform.client();
-    const { clientId, clientSecret } = facts.applications['pos'] ?? {
-      clientId: '',
-      clientSecret: '',
-    };
-    const token = await client.token(facts.userDomainId, clientId, clientSecret);
-    const ca = await readFile(facts.caFile, 'utf8');
-    const headers = { authorization: `Bearer ${token}` };
-    const base = facts.baseUrl.replace('https:', 'wss:');
-    const control = await opened(`${base}/cloud-connector/v1/pos-listener`, { ca, headers });
-    const tsn = started.terminal.tsn;
-    const claim = async (requestId: string) => {
-      control.send(JSON.stringify({ type: 'claim', requestId, tsn, waitSeconds: 20 }));
-      return control.next(({ requestId: of }) => of === requestId);
-    };
-    const claimed = await claim('1');
-    assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
-    const session = await opened(claimed['sessionUrl'], { ca, headers });
-    session.send(JSON.stringify(pay(12.5)));
-    const answer = await session.next(({ SaleToPOIResponse }) => SaleToPOIResponse !== undefined);
-    assert.equal(conditionOf(answer), 'Success', JSON.stringify(answer));
-    const lost = pay(80.12);
-    session.send(JSON.stringify(lost));
-    const { code } = await session.ended;
-    assert.equal(code, 4003, 'the till learns at once that the terminal has disconnected');
-    const again = await claim('2');
-    assert.equal(again['type'], 'claimed', JSON.stringify(again));
-    const resumed = await opened(again['sessionUrl'], { ca, headers });
-    const { MessageCategory, SaleID, ServiceID } = lost['SaleToPOIRequest'].MessageHeader;
-    const reference = { MessageCategory, SaleID, ServiceID };
-    resumed.send(JSON.stringify(message('TransactionStatus', { MessageReference: reference })));
-    const status = await resumed.next(({ SaleToPOIResponse }) => SaleToPOIResponse !== undefined);
-    const { RepeatedMessageResponse: repeated } = responseOf(status, 'TransactionStatus');
-    const { PaymentResponse } = repeated.RepeatedResponseMessageBody;
-    assert.equal(PaymentResponse.Response.Result, 'Success');
-    for (const each of [resumed, control]) each.close();
-  });
 });
-
-type Line = {
-  send(text: string): void;
-  next(matches: (message: Json) => boolean): Promise<Json>;
-  readonly ended: Promise<{ code: number }>;
-  close(): void;
-};
-
-function opened(
-  url: string,
-  options: { ca: string; headers: Record<string, string> },
-): Promise<Line> {
-  const socket = new WebSocket(url, options);
-  const heard: Json[] = [];
-  const ended = new Promise<{ code: number }>((resolve) => {
-    socket.on('close', (code) => resolve({ code }));
-  });
-  socket.on('message', (data) => heard.push(JSON.parse(String(data))));
-  const line: Line = {
-    ended,
-    send: (text) => socket.send(text),
-    async next(matches) {
-      let match: Json | undefined;
-      await eventually('a message', () => {
-        const at = heard.findIndex(matches);
-        if (at >= 0) [match] = heard.splice(at, 1);
-        return match !== undefined;
-      });
-      return match ?? {};
-    },
-    close: () => socket.close(),
-  };
-  return new Promise((resolve, reject) => {
-    socket.on('open', () => resolve(line));
-    socket.on('error', reject);
-  });
-}
