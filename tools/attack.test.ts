@@ -44,6 +44,7 @@ test('options are read, and wrong ones are named', () => {
   }
 });
 
+// Spec: SET-12
 test('each item from 1 to 10 has an attack', () => {
   const covered = new Set(allAttacks.map(({ item }) => item));
   for (let item = 1; item <= 10; item += 1) assert.ok(covered.has(item), `item ${item}`);
@@ -102,6 +103,7 @@ test('wrong usage ends with 2, help and list with 0', async () => {
   assert.equal(list.stdout.trim().split('\n').length, allAttacks.length);
 });
 
+// Spec: SET-12
 test('the command attacks stored texts, finds no weakness and ends with 0', {
   timeout: 240_000,
 }, async () => {

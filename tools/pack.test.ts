@@ -291,6 +291,7 @@ export const isSafe = ({ kind }: DeviceError): boolean => kind === 'NotSent';
 createDeviceClient({ registerUrl: 'wss://pay.example/' });
 `;
 
+// Spec: QRPROV-46
 describe('the packed packages', () => {
   let files: string[];
   before(async () => {
@@ -335,6 +336,7 @@ describe('the packed packages', () => {
     }
   });
 
+  // Spec: QRPROV-47
   test('no package is larger than its limit, and sdk-pos takes less than 1 MB of a disk', () => {
     const limits = Object.values(maxBytes);
     assert.deepEqual(Object.keys(maxBytes), [...publishedPackages]);
@@ -413,6 +415,7 @@ test('npm 8, which packs the folder of a package, packs no sources', () => {
 
 describe('npm pack in the folder of a package', skipWithoutNpm, () => {
   for (const name of publishedPackages) {
+    // Spec: QRPROV-48
     test(`npm pack is refused and names npm run pack: ${name}`, () => {
       const cwd = join(root, 'packages', name);
       const { status, stderr } = runNpm(cwd, 'pack', '--pack-destination', folder);
@@ -426,6 +429,7 @@ describe('npm pack in the folder of a package', skipWithoutNpm, () => {
 describe('installed without a registry', skipWithoutNpm, () => {
   before(async () => installInto(folder, 'module', (await packOnce()).files));
 
+  // Spec: QRPROV-47
   test('sdk-pos alone, in an empty folder, is used by import and by require', async () => {
     const alone = mkdtempSync(join(folder, 'alone-'));
     const { files } = await packOnce();
@@ -514,6 +518,7 @@ describe('installed without a registry', skipWithoutNpm, () => {
     after(() => platform.stop());
 
     for (const { node, version } of findNodeVersions()) {
+      // Spec: NEXO-40
       test(`a terminal and a point of sale of the SDKs pay EUR 12.50 under Node ${version}`, async () => {
         writeFileSync(join(folder, 'sale.js'), saleScript);
         const facts = join(folder, 'platform/demo.json');

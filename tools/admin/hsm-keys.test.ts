@@ -43,6 +43,7 @@ const component = (name: string, custodian: string, part: string, more = '', kin
   ]);
 
 describe('switchyard admin hsm-keys', () => {
+  // Spec: ACQ-14
   it('makes a key of the components of two people, and shows check values alone', async () => {
     for (const name of ['alice', 'bob']) {
       const passphrase = passphrases[name] ?? '';

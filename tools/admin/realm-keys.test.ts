@@ -47,6 +47,7 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
+  // Spec: IDENT-18
   test('publishes new keys, reports already published keys, and with --now replaces all keys', async () => {
     const keysOf = (done: Run) => (JSON.parse(done.stdout) as { keys: Key[] }).keys;
     const old = keysOf(await run(['list', domain, '--json'], variables));

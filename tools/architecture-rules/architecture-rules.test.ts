@@ -117,11 +117,9 @@ describe('the documents are consistent with the code', () => {
     assertNone(documents.tourFaults(tour, exists));
   });
 
-  test('each line of the specification is proved by a test, planned, or not yet built', () => {
+  test('the files that implement a line of the specification exist', () => {
     const coverage = textOf('docs/spec-coverage.md');
-    assert.ok(documents.coverageRows(coverage.text).length >= 200);
-    const tests = texts.filter(({ path }) => isTest(path));
-    assertNone(documents.coverageProofFaults(coverage, tests));
+    assert.ok(documents.coverageRows(coverage.text).length >= 800);
     assertNone(documents.missingPathFaults(coverage, exists));
   });
 
@@ -134,6 +132,7 @@ describe('the documents are consistent with the code', () => {
     assertNone(documents.statusFaults(texts, statusOf));
   });
 
+  // Spec: LIST-11
   test('each error code is used by a module or reserved, and never both', () => {
     const modules = texts.filter(
       ({ path }) => path.startsWith('packages/server/src/') && isSource({ path, text: '' }),
@@ -348,20 +347,6 @@ describe('the rules find planted faults', () => {
       faults.map(({ line, text }) => `${line} ${text}`),
       ['2 provider_unavailable is 502, not 503', '3 so_so is no code, not 409'],
     );
-  });
-
-  test('a named test that does not exist is found', () => {
-    const tests = [{ path: 'tools/a.test.ts', text: `test('one is one', …)` }];
-    const head = '| What | Proof |\n|---|---|\n';
-    const faultsOf = (proof: string): number =>
-      documents.coverageProofFaults({ path: 'c.md', text: `${head}| x | ${proof} |` }, tests)
-        .length;
-    for (const good of ['not yet', 'planned: a', '`a.test.ts`', '`a.test.ts` › “one is one”']) {
-      assert.equal(faultsOf(good), 0, good);
-    }
-    for (const bad of ['', 'done', '`b.test.ts`', '`a.test.ts` › “one is two”', 'planned: ']) {
-      assert.equal(faultsOf(bad), 1, bad);
-    }
   });
 
   test('a rule for card data that is missing, duplicated or without a test is found', () => {

@@ -1,6 +1,6 @@
 // Runs the fault tests round after round, two at a time, until the time is over.
 import { basename } from 'node:path';
-import type { TestRun, TestRunFault } from '../test-runner/run-batches.ts';
+import type { TestRun, TestRunFault } from '../test-runner/run-test-files.ts';
 
 export type RoundsOptions = {
   readonly files: readonly string[];

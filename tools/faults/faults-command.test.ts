@@ -1,7 +1,7 @@
 // The command of the fault tests: its options, and the order of its rounds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emptyRun } from '../test-runner/run-batches.ts';
+import { emptyRun } from '../test-runner/run-test-files.ts';
 import { readFaultOptions, UsageError } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 

@@ -1,7 +1,7 @@
 // `npm run faults`: runs the fault tests at full size, with new seeds, for a given time.
 import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
-import { runBatches } from '../test-runner/run-batches.ts';
+import { runTestFiles } from '../test-runner/run-test-files.ts';
 import { root } from '../test-runner/static-checks.ts';
 import { type FaultOptions, readFaultOptions, UsageError, usage } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
@@ -45,7 +45,7 @@ async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
         TEST_SEED: String(roundSeed),
         TEST_SILENCE_SECONDS: '1500',
       };
-      return runBatches([[file]], {
+      return runTestFiles([file], {
         runnerOptions: [],
         limitMs: fileLimitMs,
         startLimitMs: fileLimitMs,

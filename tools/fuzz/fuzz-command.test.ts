@@ -12,6 +12,7 @@ const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31));
 /** Where less is read, or less refused, the inputs are of one kind and prove little. */
 const leastOfEach = 0.02;
 
+// Spec: INV-24
 test(`${inputs} inputs cause no crash, no hang and no wrong result (seed ${seed})`, {
   timeout: 300_000,
 }, async () => {

@@ -17,6 +17,7 @@ import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
 import { settingsDocument } from './settings.ts';
+import { fillProofs, readTestFiles } from './spec-coverage.ts';
 import { statesTable, transitionsDiagram } from './states.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
@@ -47,6 +48,7 @@ const documents: Generated[] = [
   },
   { path: 'docs/reference/openapi.json', write: openApi },
   { path: 'docs/reference/asyncapi.json', write: asyncApiText },
+  { path: 'docs/spec-coverage.md', write: (present) => fillProofs(present, readTestFiles(root)) },
   { path: 'docs/reference/acquirer-spi.json', write: acquirerSpiDocument },
   { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },

@@ -12,6 +12,7 @@ import { providerSpiDocument } from './provider-spi.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+// Spec: NEXO-68
 test('the SPI documents contain security, contact, tags and unambiguous paths, as linters require', () => {
   for (const text of [acquirerSpiDocument(), providerSpiDocument()]) {
     checkLintRules(JSON.parse(text));
@@ -37,6 +38,7 @@ test('paths are ambiguous if one address matches both and neither is more specif
 /** Its connection ends before the device has registered. */
 const withoutSecurity = ['tellDeviceFault'];
 
+// Spec: NEXO-68
 test('the AsyncAPI document contains the members that linters require', () => {
   const document = JSON.parse(asyncApiText()) as Record<
     'info' | 'servers' | 'channels' | 'operations' | 'components',

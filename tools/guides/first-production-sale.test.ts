@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { testSchemaUrl } from '../../packages/server/test/support/database/test-database.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import { root } from '../test-runner/static-checks.ts';
-import { namedBlock, shellBlocks } from './quickstart.ts';
+import { namedBlock, shellBlocks } from './shell-blocks.ts';
 import { startProcess } from './terminal-and-pos-processes.ts';
 
 const page = join(root, 'docs/tutorials/first-production-sale.md');

@@ -13,7 +13,7 @@ import {
   type ServerProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import { root } from '../test-runner/static-checks.ts';
-import { shellBlocks } from './quickstart.ts';
+import { shellBlocks } from './shell-blocks.ts';
 import { runSwitchyard, waitUntilOnline } from './terminal-and-pos-processes.ts';
 
 const limitMs = 120_000;

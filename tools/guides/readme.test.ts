@@ -2,20 +2,19 @@
 // Runs the commands of the README, of the first payment, and of the pages for points of sale and terminals at a running platform.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
-  createServerProcess,
-  type ServerProcess,
-} from '../../packages/server/test/support/processes/server-process.ts';
+  createDemoServer,
+  type DemoServer,
+} from '../../packages/server/test/support/processes/demo-server.ts';
+import type { ServerProcess } from '../../packages/server/test/support/processes/server-process.ts';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 import { readLedger } from '../../packages/simulators/src/index.ts';
-import { namedBlock, shellBlocks } from './quickstart.ts';
+import { namedBlock, runShell, shellBlocks, shellEnvironment } from './shell-blocks.ts';
 import {
   type Json,
   type ProcessResult,
@@ -28,7 +27,9 @@ import {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const limitMs = 150_000;
 
+// Spec: NEXO-59
 describe('the README with a running platform', { concurrency: false, timeout: 300_000 }, () => {
+  let demo: DemoServer | undefined;
   let directory: string;
   let server: ServerProcess;
   let readme: string;
@@ -37,7 +38,6 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
   let env: Record<string, string>;
 
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'switchyard-readme-'));
     const pages = [
       'README.md',
       'docs/tutorials/first-payment.md',
@@ -46,29 +46,12 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
     [readme = '', firstPayment = '', tillAndTerminal = ''] = await Promise.all(
       pages.map((page) => readFile(join(root, page), 'utf8')),
     );
-    const dataDir = join(directory, 'data');
-    const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-    server = createServerProcess(
-      {
-        SWITCHYARD_DATA_DIR: dataDir,
-        SWITCHYARD_PORT: port ?? '',
-        SWITCHYARD_DEVICE_PORT: devicePort ?? '',
-        SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-        SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
-      },
-      { isFromSource: true },
-    );
-    env = {
-      HOME: directory,
-      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-      SWITCHYARD_DATA_DIR: dataDir,
-    };
+    demo = await createDemoServer('readme', {}, { isFromSource: true });
+    ({ directory, server } = demo);
+    env = shellEnvironment(directory, { SWITCHYARD_DATA_DIR: demo.dataDir });
     await server.start();
   });
-  after(async () => {
-    await server?.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
+  after(() => demo?.close());
 
   /** A transaction as the merchant of the demo reads it. */
   async function transactionOf(id: string): Promise<Json> {
@@ -82,12 +65,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
   test('every command of the first payment has the output that the page shows', async () => {
     const blocks = shellBlocks(firstPayment, 'Take the first payment');
     assert.ok(blocks.length >= 8, 'the page has its commands');
-    const script = ['set -euo pipefail', ...blocks].join('\n');
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], {
-      cwd: root,
-      timeout: limitMs,
-      env,
-    });
+    const stdout = await runShell(blocks, root, env);
     const states = [...stdout.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state);
     for (const state of ['Captured', 'Authorized', 'PartiallyCaptured', 'PartiallyRefunded']) {
       assert.ok(states.includes(state), `${state} in ${stdout}`);
@@ -103,6 +81,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
     assert.match(stdout, /72\.50 EUR +25\.00 EUR +47\.50 EUR/);
   });
 
+  // Spec: NEXO-51
   test('the README takes a first sale in one paste', async () => {
     const [paste = ''] = shellBlocks(readme, 'A first sale');
     const { stdout } = await promisify(execFile)('bash', ['-c', `set -euo pipefail\n${paste}`], {
@@ -275,6 +254,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.equal(captured(), before);
     });
 
+    // Spec: NEXO-58
     test('a restarted point of sale requests the result of the last payment first, and does not charge twice', async () => {
       await waitUntilOnline(terminal);
       const before = captured();

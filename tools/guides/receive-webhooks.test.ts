@@ -30,6 +30,7 @@ function signed(id: string, at = now(), keys = [key]): Record<string, string> {
   return createWebhookHeaders({ id, sentAt: at, body, keys, privateKeys: [pair.privateKey] });
 }
 
+// Spec: QRPROV-32
 describe('the examples of “Receive webhooks”', () => {
   let directory: string;
   before(async () => {

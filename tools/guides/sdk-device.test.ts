@@ -2,8 +2,7 @@
 // A terminal of the SDK at the demo platform: it connects, pays, sells offline, and claims itself by a code.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { openWebsocket, systemClock } from '../../packages/sdk-core/src/index.ts';
@@ -26,9 +25,12 @@ import {
   openCuttableConnection,
 } from '../../packages/server/test/support/processes/cuttable-connection.ts';
 import {
-  createServerProcess,
-  type DemoFacts,
-  type ServerProcess,
+  createDemoServer,
+  type DemoServer,
+} from '../../packages/server/test/support/processes/demo-server.ts';
+import type {
+  DemoFacts,
+  ServerProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
 
@@ -50,6 +52,7 @@ const sale = (amount = 1250) => ({
 });
 
 describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
+  let demo: DemoServer;
   let directory: string;
   let server: ServerProcess;
   /** By which points of sale reach their sessions. */
@@ -58,19 +61,13 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
   let tls: DeviceTls;
   let ca: string;
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'switchyard-sdk-device-'));
-    const ports = (await freePorts(4)).map(String);
-    const [SWITCHYARD_PORT = '', SWITCHYARD_DEVICE_PORT = '', ...more] = ports;
-    const [SWITCHYARD_METRICS_PORT = '', SWITCHYARD_ACQUIRER_PORT = ''] = more;
-    wire = await openCuttableConnection(Number(SWITCHYARD_PORT));
-    server = createServerProcess({
-      SWITCHYARD_DATA_DIR: join(directory, 'data'),
-      SWITCHYARD_PORT,
-      SWITCHYARD_DEVICE_PORT,
-      SWITCHYARD_METRICS_PORT,
-      SWITCHYARD_ACQUIRER_PORT,
+    const [port = 0] = await freePorts(1);
+    wire = await openCuttableConnection(port);
+    demo = await createDemoServer('sdk-device', {
+      SWITCHYARD_PORT: String(port),
       SWITCHYARD_CONNECTOR_NODE_URL: `https://localhost:${wire.port}`,
     });
+    ({ directory, server } = demo);
     await server.start();
     facts = (await server.demoFacts()) as Facts;
     ca = await readFile(facts.caFile, 'utf8');
@@ -80,9 +77,8 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     tls = { ca, cert, key };
   });
   after(async () => {
-    await server.stop();
+    await demo.close();
     await wire.close();
-    await rm(directory, { recursive: true, force: true });
   });
 
   const tokens = () =>
@@ -113,6 +109,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     };
   }
 
+  // Spec: CC-13
   test('a point of sale finds the terminal through the connector by its properties', async (t) => {
     const [{ tsn, certFile, keyFile }] = facts.devices as [Facts['devices'][0]];
     const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
@@ -170,6 +167,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     http.close();
   });
 
+  // Spec: NEXO-39
   test('an SDK point of sale reconnects after a break, and gets the missed messages first', async (t) => {
     const [, { tsn, certFile, keyFile }] = facts.devices as [unknown, Facts['devices'][0]];
     const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
@@ -230,6 +228,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     assert.equal(breaks.length, 1);
   });
 
+  // Spec: SVC-29
   test('the terminal pays with the token of its certificate, and uploads offline sales', async (t) => {
     const source = tokens();
     const payments = createPaymentClient({ baseUrl: facts.baseUrl, tokens: source, tls });

@@ -1,28 +1,26 @@
 // Whole run: commands as users start them, each a process of its own.
 // "Write a provider in Node.js", word for word: the pieces of the page are one program, and every check holds.
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
-import { shellBlocks } from './quickstart.ts';
+import { absentTools, runShell, shellBlocks, shellEnvironment } from './shell-blocks.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = join(root, 'docs/tutorials/write-a-qr-provider.md');
 const command = join(root, 'packages/cli/bin/switchyard.cjs');
-const limitMs = 200_000;
 
 /** The pieces of a program in the order of the page. */
 const programIn = (text: string): string =>
   [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, piece = '']) => piece).join('\n');
 
+// Spec: QRPROV-8
 test('the provider of “Write a provider” passes every check, as the page says', {
   timeout: 300_000,
-  skip: spawnSync('bash', ['--version']).status !== 0 && 'there is no bash',
+  skip: absentTools('bash'),
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-write-a-provider-'));
   try {
@@ -40,16 +38,7 @@ test('the provider of “Write a provider” passes every check, as the page say
       .replaceAll('8591', String(listenPort))
       .replace('provider conformance', '--json provider conformance')
       .replace(/(--listen \S+)/, '$1 > checks.json || true');
-    const env = {
-      HOME: directory,
-      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-      PORT: String(port),
-    };
-    await promisify(execFile)('bash', ['-euc', script], {
-      cwd: directory,
-      env,
-      timeout: limitMs,
-    });
+    await runShell([script], directory, shellEnvironment(directory, { PORT: String(port) }));
     const report = await readFile(join(directory, 'checks.json'), 'utf8');
     const { passed, failed, checks } = JSON.parse(report);
     const wrong = checks.filter(({ ok }: { ok: boolean }) => !ok);

@@ -75,6 +75,7 @@ describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
     }
   }
 
+  // Spec: IDENT-43
   test('openid-client: PKCE, nonce, userinfo, refresh, revocation, and a wrong verifier', async () => {
     const { clientId, clientSecret } = await register({ securityFlows: ['AuthorizationCode'] });
     const configuration = await openid.discovery(issuer(), clientId, clientSecret, undefined, {
@@ -166,6 +167,7 @@ describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
     assert.equal(info.email, user.username);
   });
 
+  // Spec: IDENT-43
   test('oauth4webapi: client credentials by each method, and access tokens after RFC 9068', async () => {
     const { clientId, clientSecret } = await register({
       securityFlows: ['ClientCredentials'],

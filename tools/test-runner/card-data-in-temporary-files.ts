@@ -7,7 +7,7 @@ import {
   findInFile,
   neverStoredMembers,
 } from '../../packages/server/test/support/card-data/leak-scan.ts';
-import type { TestRunFault } from './run-batches.ts';
+import type { TestRunFault } from './run-test-files.ts';
 
 /** The folders of the test runner itself contain the names of the secrets, so they are left out. */
 const ownFolderPattern = /^switchyard-(?!secrets-|results-)/;

@@ -5,6 +5,7 @@ import { writeSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect, styleText } from 'node:util';
+import { nextFileTest } from './next-file.ts';
 import { openTimers } from './open-timers.ts';
 import { root } from './static-checks.ts';
 
@@ -28,6 +29,11 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
   for await (const event of source) {
     watch.saw(event);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
+    if (event.data.name === nextFileTest) {
+      if (file !== undefined) yield fileLine(file, tally);
+      file = undefined;
+      continue;
+    }
     if (event.data.file !== undefined && event.data.file !== file) {
       if (file !== undefined) yield fileLine(file, tally);
       file = event.data.file;

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import type { TestEvent } from 'node:test/reporters';
 import { isRepeatedFailure } from './console-reporter.ts';
+import { nextFileTest } from './next-file.ts';
 
 export type Results = {
   /** Tests that ran, by file; a suite is no test. */
@@ -43,12 +44,18 @@ export default async function* results(source: AsyncIterable<TestEvent>): AsyncG
   const results: Results = { files: {}, tests: 0, totals: {}, failures: [], slowest: [] };
   // A run that hangs never comes to the end of its events, and its failures say why.
   process.once('exit', () => writeFileSync(resultsFile(), JSON.stringify(results)));
+  let waits = 0;
   for await (const { type, data } of source) {
     if (type === 'test:diagnostic' && data.nesting === 0) {
       const [, name = '', count] = closingCount.exec(data.message) ?? [];
-      if (count !== undefined) results.totals[name] = Number(count);
+      const uncounted = name === 'tests' || name === 'pass' ? waits : 0;
+      if (count !== undefined) results.totals[name] = Number(count) - uncounted;
     }
     if (type !== 'test:pass' && type !== 'test:fail') continue;
+    if (data.name === nextFileTest) {
+      waits += 1;
+      continue;
+    }
     const file = data.file ?? 'unknown';
     if (data.details.type !== 'suite' && data.skip === undefined && data.todo === undefined) {
       results.tests += 1;

@@ -2,16 +2,24 @@
 // `--whole` leaves no file out and runs the long tests at full length, as everything that lands is tried;
 // `--changed` runs what the changed files reach, nearest first; words select the files whose path contains one of
 // them; `npm run check` runs the checks alone. Other options go on to Node's test runner.
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { isSource, parseSource, readTexts } from '../architecture-rules/source-files.ts';
+import { countLines, readTestFiles } from '../generate/spec-coverage.ts';
 import { findCardDataInFiles } from './card-data-in-temporary-files.ts';
 import { changedFiles } from './changed-files.ts';
 import { readImporters, testsReachedBy } from './import-graph.ts';
-import { emptyRun, runBatches, type TestRun, type TestRunFault } from './run-batches.ts';
+import { nearestFirst, splitByRun, type TestFile, waitingFirst } from './order-test-files.ts';
+import {
+  emptyRun,
+  filesInOneProcess,
+  runTestFiles,
+  type TestRun,
+  type TestRunFault,
+} from './run-test-files.ts';
 import {
   type CheckResult,
   checksOfFiles,
@@ -20,7 +28,6 @@ import {
   type StaticCheck,
   staticChecks,
 } from './static-checks.ts';
-import { planBatches, planNearestFirst, splitByRun, type TestFile } from './test-batches.ts';
 
 /** Below the repository, where the packages are found from it; of this run alone. */
 const bundleFolder = join(root, '.cache', `server-bundle-${process.pid}`);
@@ -44,40 +51,39 @@ type Choice = {
 };
 
 type Plan = {
-  batches: string[][];
+  files: string[];
   minimum: { files: number; tests: number };
   /** What stays out of this run, in words. */
   note?: string;
   startLimitMs?: number;
+  isInOrder?: boolean;
 };
 
-function allTestFiles(): TestFile[] {
-  return globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root })
-    .map((path) => path.split(sep).join('/'))
-    .sort()
-    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
-}
-
 function planRun({ patterns, isWhole, changed }: Choice): Plan {
-  const files = allTestFiles();
+  const files = readTestFiles(root);
   if (changed !== undefined) return planChanged(files, changed);
   if (patterns.length > 0) {
     const selected = files.filter(({ path }) => patterns.some((part) => path.includes(part)));
-    return { batches: planBatches(selected), minimum: { files: 1, tests: 1 } };
+    return { files: waitingFirst(selected), minimum: { files: 1, tests: 1 } };
   }
-  if (isWhole) return { batches: planBatches(files), minimum: minimumCounts.wholeRun };
+  if (isWhole) return { files: waitingFirst(files), minimum: minimumCounts.wholeRun };
   const { everyRun, wholeRun } = splitByRun(files);
   const note = `${wholeRun.length} files that take long were left out: npm test -- --whole`;
-  return { batches: planBatches(everyRun), minimum: minimumCounts.everyRun, note };
+  return { files: waitingFirst(everyRun), minimum: minimumCounts.everyRun, note };
 }
 
-function planChanged(files: readonly TestFile[], changed: readonly string[]): Plan {
+function planChanged(all: readonly TestFile[], changed: readonly string[]): Plan {
   const sources = readTexts(root).filter(isSource).map(parseSource);
   const reached = testsReachedBy(changed, readImporters(sources, root));
-  const { everyRun } = splitByRun(files);
-  const batches = planNearestFirst(everyRun, reached);
+  const files = nearestFirst(splitByRun(all).everyRun, reached);
   const note = `${changed.length} changed files reach ${reached.length} test files; npm test -- --whole runs them all`;
-  return { batches, minimum: { files: 1, tests: 1 }, note, startLimitMs: changedStartMs };
+  return {
+    files,
+    minimum: { files: 1, tests: 1 },
+    note,
+    startLimitMs: changedStartMs,
+    isInOrder: true,
+  };
 }
 
 async function runStaticChecks(
@@ -117,10 +123,10 @@ async function prepareSharedFiles(folder: string): Promise<Record<string, string
     import('../../packages/server/test/support/processes/server-process.ts'),
     import('../../packages/server/test/support/processes/server-bundle.ts'),
   ]);
-  const [template, keys] = [join(folder, 'template'), join(folder, 'realm-keys.json')];
-  const [bundle] = await Promise.all([
+  const keys = join(folder, 'realm-keys.json');
+  const [bundle, template] = await Promise.all([
     bundles.bundleServer(bundleFolder),
-    databases.createTemplateCluster(template),
+    databases.findTemplateCluster(join(root, '.cache')),
     realmKeys.writeRealmKeys(keys),
   ]);
   return {
@@ -131,19 +137,20 @@ async function prepareSharedFiles(folder: string): Promise<Record<string, string
 }
 
 async function runTests(plan: Plan, { isWhole, runnerOptions }: Choice): Promise<TestRun> {
-  const files = plan.batches.flat().length;
-  const faults = tooFewRan('test files', files, plan.minimum.files);
-  if (files === 0) return { ...emptyRun(), faults };
+  const { files } = plan;
+  const faults = tooFewRan('test files', files.length, plan.minimum.files);
+  if (files.length === 0) return { ...emptyRun(), faults };
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-secrets-'));
   const secretsFile = join(folder, 'sent.txt');
   const startedAt = Date.now();
   try {
-    const shared = plan.batches.length > 1 ? await prepareSharedFiles(folder) : {};
+    const shared = files.length > filesInOneProcess ? await prepareSharedFiles(folder) : {};
     const size = isWhole ? { TEST_SIZE: 'whole' } : {};
-    const run = await runBatches(plan.batches, {
+    const run = await runTestFiles(files, {
       runnerOptions,
       limitMs: runLimitMs,
       startLimitMs: plan.startLimitMs ?? runLimitMs,
+      isInOrder: plan.isInOrder ?? false,
       env: { TEST_SECRETS_FILE: secretsFile, ...size, ...shared },
     });
     const minimumTests = runnerOptions.length === 0 ? plan.minimum.tests : 1;
@@ -187,13 +194,10 @@ function readChoice(args: string[]): Choice & { isStatic: boolean } {
 async function runAll(choice: Choice): Promise<TestRun & { note?: string }> {
   const { patterns, changed } = choice;
   const plan = planRun(choice);
-  const files = plan.batches.flat().length;
   const checks = changed === undefined ? staticChecks : checksOfFiles(changed);
   const chosen = patterns.length > 0 ? [] : checks;
-  if (files > 1)
-    console.log(
-      `${files} test files in ${plan.batches.length} processes, ${chosen.length} checks …`,
-    );
+  if (plan.files.length > 1)
+    console.log(`${plan.files.length} test files, ${chosen.length} checks …`);
   const [checkFaults, run] = await Promise.all([
     runStaticChecks(chosen, 1),
     runTests(plan, choice),
@@ -220,6 +224,10 @@ async function main(args: string[]): Promise<number> {
   for (const [name, count] of Object.entries(totals)) console.log(`# ${name} ${count}`);
   if (run.notBegun > 0) console.log(`${run.notBegun} test files were not begun`);
   if ('note' in run && run.note !== undefined) console.log(run.note);
+  const lines = countLines(readFileSync(join(root, 'docs/spec-coverage.md'), 'utf8'));
+  console.log(
+    `${lines.proved} lines of the specification and the contract have a test, ${lines.unproved} not yet`,
+  );
   return faults.length === 0 ? 0 : 1;
 }
 

@@ -26,6 +26,7 @@ const rightsOfGroups = {
   org_operator: 'pay.sale pay.read',
 };
 
+// Spec: SVC-39 GRP-1 GRP-2 GRP-3 GRP-4 GRP-5 GRP-6 GRP-7 IDENT-47
 test('each group has the permissions of its rights, and no other', () => {
   assert.deepEqual(Object.keys(groupPermissions), Object.keys(rightsOfGroups));
   assert.deepEqual(Object.keys(groupLevels), Object.keys(rightsOfGroups));

@@ -47,6 +47,7 @@ test('a code that is not in the table is never an approval', () => {
   }
 });
 
+// Spec: CARD-56
 test('action codes of 1993 that begin with 0 approve, two of them a part', () => {
   for (let code = 0; code < 1000; code += 1) {
     const { approved, category } = responseCodeFacts(String(code).padStart(3, '0'));

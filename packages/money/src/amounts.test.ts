@@ -26,6 +26,7 @@ test('the text of any amount leads back to it', () => {
   );
 });
 
+// Spec: MONEY-5
 test('sums are exact beyond the integers of a number', () => {
   const amounts = fc.array(fc.integer({ min: 0, max: amountMax }));
   fc.assert(

@@ -33,6 +33,7 @@ test('the table equals the published list but for the differences named here', (
   assert.deepEqual(ours.toSorted(byCode), expected.toSorted(byCode));
 });
 
+// Spec: CARDF-1 LIM-1
 test('exponents are those of ISO, also where card schemes differ', () => {
   const exponents = { EUR: 2, JPY: 0, KWD: 3, ISK: 0, CLP: 0, HUF: 2, TWD: 2, IDR: 2, CVE: 2 };
   for (const [code, exponent] of Object.entries(exponents)) {
@@ -48,6 +49,7 @@ test('metals, funds codes, test codes and inherited names are no currencies to p
   }
 });
 
+// Spec: MONEY-3
 test('a withdrawn currency has its exponent and codes, and is inactive after its last day', () => {
   assert.equal(isActiveCurrency('BGN'), false);
   assert.equal(isActiveCurrency('BGN', Date.parse('2025-12-31T23:59:59.999Z')), true);

@@ -73,6 +73,7 @@ test('an amount that is invalid for the currency is rejected', () => {
   }
 });
 
+// Spec: NEXO-36
 test('amounts in every currency stay the same after conversion to text, number and JSON', () => {
   const minor = fc.integer({ min: -(10 ** 15) + 1, max: 10 ** 15 - 1 });
   fc.assert(

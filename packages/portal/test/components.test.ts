@@ -26,6 +26,7 @@ function addressesOf(
 }
 
 describe('the navigation', () => {
+  // Spec: RIGHT-18
   test('each group sees only the items that its permissions allow', () => {
     assert.ok(addressesOf('org_admin').includes('/payments'));
     assert.ok(!addressesOf('org_admin').includes('/qr-payments'));

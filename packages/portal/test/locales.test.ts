@@ -15,12 +15,23 @@ function filesOf(language: string): string[] {
     .sort();
 }
 
-function read(language: string, namespace: string): Tree {
-  const file = filesOf(language).find((path) => basename(path) === namespace);
-  assert.ok(file !== undefined, `${language} has no namespace ${namespace}`);
-  return JSON.parse(
-    readFileSync(join(source, 'locales', language, `${file}.json`), 'utf8'),
-  ) as Tree;
+/** The texts of each namespace, by key. */
+const textsOf = Object.fromEntries(
+  languages.map((language) => [
+    language,
+    new Map(
+      filesOf(language).map((file) => {
+        const text = readFileSync(join(source, 'locales', language, `${file}.json`), 'utf8');
+        return [basename(file), flatten(JSON.parse(text) as Tree)];
+      }),
+    ),
+  ]),
+);
+
+function read(language: string, namespace: string): Map<string, string> {
+  const texts = textsOf[language]?.get(namespace);
+  assert.ok(texts !== undefined, `${language} has no namespace ${namespace}`);
+  return texts;
 }
 
 function flatten(tree: Tree, path = ''): Map<string, string> {
@@ -43,10 +54,10 @@ describe('the locale files of the portal', () => {
 
   for (const name of filesOf('en').map((path) => basename(path))) {
     test(`${name}: all languages have the same keys and placeholders, and no empty text`, () => {
-      const english = flatten(read('en', name));
+      const english = read('en', name);
       assert.ok(english.size > 0);
       for (const language of languages) {
-        const words = flatten(read(language, name));
+        const words = read(language, name);
         assert.deepEqual([...words.keys()].sort(), [...english.keys()].sort(), language);
         for (const [key, text] of words) {
           assert.notEqual(text.trim(), '', `${language} ${key}`);
@@ -67,13 +78,13 @@ describe('the locale files of the portal', () => {
       for (const [, variable = '', name = ''] of text.matchAll(
         /const (\w+) = useTranslate\('([\w-]+)'\)/g,
       )) {
-        const englishWords = flatten(read('en', name));
+        const englishWords = read('en', name);
         const calls = new RegExp(`(?<![\\w.])${variable}\\('([\\w.]+)'`, 'g');
         const bound = [...text.matchAll(/const (\w+) = useTranslate\('([\w-]+)'\)/g)];
         const others = bound.filter(([, each]) => each === variable).map(([, , each]) => each);
         for (const [, key = ''] of text.matchAll(calls)) {
           wordCount += 1;
-          const files = others.map((each) => flatten(read('en', each ?? '')));
+          const files = others.map((each) => read('en', each ?? ''));
           const isKnown = [englishWords, ...files].some(
             (each) => each.has(key) || each.has(`${key}_other`),
           );

@@ -148,6 +148,7 @@ function losesResponse(): Delivery {
   };
 }
 
+// Spec: NEXO-31
 test('after a lost response the point of sale finds the payment', async () => {
   const { till, view, until } = openTill(losesResponse());
   till.pay(sum);
@@ -158,6 +159,7 @@ test('after a lost response the point of sale finds the payment', async () => {
   till.stop();
 });
 
+// Spec: NEXO-31
 test('a reloaded page asks for the outcome of the payment', async () => {
   const deliver = losesResponse();
   const first = openTill((request) => {

@@ -53,6 +53,7 @@ function folder(t: TestContext): string {
 }
 
 describe('the queue of events', () => {
+  // Spec: QRPROV-8
   it('retries an event after 1, 2, 5, 10 and 30 minutes, and stops after a day', async (t) => {
     const { client, clock, tries } = platform(t, () => unreachable);
     const ends: EventDeliveryOutcome[] = [];
@@ -286,6 +287,7 @@ describe('the client of events', () => {
     assert.equal(refused.asked.length, 4);
   });
 
+  // Spec: NEXO-65
   it('separates finished events from repeated ones', async () => {
     const code = '{"code":"transaction_not_found"}';
     const refusal = { code: 'permission_denied', detail: 'Needs spi.events.' };

@@ -104,6 +104,8 @@ export type ApplicationOptions = {
   ids?: Ids;
   /** For tests: creates the private keys of realms. */
   makeRealmKey?: IdentityDeps['generatePrivateKey'];
+  /** For tests: hashes passwords with less work. */
+  passwordHasher?: IdentityDeps['passwordHasher'];
   /** For tests: calls to external servers, and the delays of webhook deliveries. */
   calls?: OutgoingCalls;
   /** For tests: resolves hosts of acquirer links. */
@@ -310,7 +312,10 @@ function createModules(deps: ApplicationOptions) {
     clock: deps.identityClock ?? clock,
     ...deviceLookups(provisioning),
     recordChange: audit.recordChange,
-    ...defined({ generatePrivateKey: deps.makeRealmKey }),
+    ...defined({
+      generatePrivateKey: deps.makeRealmKey,
+      passwordHasher: deps.passwordHasher,
+    }),
   });
   const calls = deps.calls ?? createOutgoingCalls(outgoingCallRules(settings));
   const catalog = createCatalog({

@@ -26,6 +26,7 @@ function references(value: unknown): string[] {
 }
 
 describe('the AsyncAPI document', () => {
+  // Spec: LIST-16
   test('is whole: each reference leads somewhere, and each example fits its schema', () => {
     const all = references(document);
     assert.ok(all.length > eventDefinitions.size * 4);

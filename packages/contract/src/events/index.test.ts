@@ -11,6 +11,7 @@ import {
 } from './index.ts';
 
 describe('the catalogue of events', () => {
+  // Spec: EVT-10
   test('names each type once, in the form of Standard Webhooks, with a description and an example', () => {
     assert.equal(new Set(eventTypes).size, eventTypes.length);
     for (const [type, { description, data, example }] of eventDefinitions) {

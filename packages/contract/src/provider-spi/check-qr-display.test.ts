@@ -46,6 +46,7 @@ test('a PNG is one by its head, and no larger than any terminal', () => {
   assert.equal(faultOf('aGVsbG8'), 'is no base64');
 });
 
+// Spec: QRPROV-6
 test('an SVG is a drawing and nothing else', () => {
   assert.equal(svg('<path d="M0 0h1v1z" fill="#000"/>'), undefined);
   assert.equal(svg('', '<?xml version="1.0" encoding="utf-8"?><svg>'), undefined);

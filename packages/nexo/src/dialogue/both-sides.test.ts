@@ -177,6 +177,7 @@ function createWorld(fate: () => Fate) {
   };
 }
 
+// Spec: NEXO-37
 test('with any network fault the payment is made once and the reported outcome is never wrong', () => {
   const outcomeCounts = new Map<string, number>();
   fc.assert(

@@ -322,6 +322,7 @@ test('the terminal accepts an answer to its own device request only once', () =>
   assert.equal(get(approved(pay('1'))).do, 'Ignore');
 });
 
+// Spec: NEXO-62
 test('a request to which no valid response exists is rejected and leaves no trace', () => {
   const { poi, receive: get } = terminal({ loginRequired: true });
   const altered = (change: Record<string, unknown>, message: AnyMessage = pay('1')): string => {

@@ -22,6 +22,7 @@ test('AdditionalResponse has message and refusalReason, URL-encoded, for every c
   assert.deepEqual(readAdditionalResponse('no'), { message: 'no', refusalReason: undefined });
 });
 
+// Spec: NEXO-64
 test('the guide lists every refusal reason of the terminal with its message', () => {
   const guide = new URL('../../../../docs/reference/refusal-reasons.md', import.meta.url);
   const text = readFileSync(guide, 'utf8');

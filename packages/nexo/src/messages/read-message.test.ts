@@ -68,6 +68,7 @@ test('any message of any kind is read to itself', () => {
   );
 });
 
+// Spec: NEXO-35
 test('unknown members are kept at their position, at every level', () => {
   const text = JSON.stringify({
     SaleToPOIRequest: {

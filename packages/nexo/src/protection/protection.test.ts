@@ -80,6 +80,7 @@ test('vectors made with other programs: keys, cipher and code', () => {
   }
 });
 
+// Spec: NEXO-69
 test('the recorded answer of a real terminal is opened', () => {
   const { keyIdentifier: identifier, keyVersion: version, passphrase } = recorded;
   const opens = createProtection({ keys: [key, { identifier, version, passphrase }], randomBytes });

@@ -65,6 +65,7 @@ test('the schemas allow any message of the table', () => {
   );
 });
 
+// Spec: NEXO-34
 test('schema and validator judge alike, wherever a message is changed', () => {
   const kinds = messageKinds.filter(({ category }) =>
     ['Payment', 'Display', 'Event', 'TransactionStatus', 'Login', 'StoredValue'].includes(category),

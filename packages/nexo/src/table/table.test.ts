@@ -81,6 +81,7 @@ type Model = { getAttributeTypeMap: () => { name: string }[] };
 const isModel = (value: unknown): value is Model =>
   typeof value === 'function' && 'getAttributeTypeMap' in value;
 
+// Spec: NEXO-33
 test('every member that the public library knows is in the table', () => {
   const missing: string[] = [];
   let members = 0;

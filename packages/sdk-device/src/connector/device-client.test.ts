@@ -87,6 +87,7 @@ describe('a device client', () => {
     connector = await startFakeConnector(certificates);
   });
 
+  // Spec: PROV-10
   test('sends the displayed claim code until the terminal is claimed', async (t) => {
     t.after(stopAll);
     const codes = ['AAAA-AAAA', makeClaimCode()];
@@ -149,6 +150,7 @@ describe('a device client', () => {
     assert.deepEqual(states, ['Registering', 'Connecting', 'Connected', 'Stopped']);
   });
 
+  // Spec: NEXO-41
   test('reports the start and the end of point-of-sale activity once each', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch({ posIdleMs: 5000 }));
@@ -187,6 +189,7 @@ describe('a device client', () => {
     assert.deepEqual(flowing, [true, false, true, false]);
   });
 
+  // Spec: NEXO-41
   test('logs its actions without message data', async (t) => {
     t.after(stopAll);
     const lines: string[] = [];
@@ -221,6 +224,7 @@ describe('a device client', () => {
     assert.match(all, /"level":"warn".*"correlationId":"c-9"/);
   });
 
+  // Spec: NEXO-70
   test('retry delays double with full jitter from one second to one minute', async (t) => {
     t.after(stopAll);
     connector.refuse = () => ({ status: 502 });
@@ -240,6 +244,7 @@ describe('a device client', () => {
     await eventually('connected', () => watched.client.state === 'Connected');
   });
 
+  // Spec: NEXO-65
   test('a rejected handshake has the error code and detail of the platform', async (t) => {
     t.after(stopAll);
     const detail = 'The application has lost its role.';
@@ -289,6 +294,7 @@ describe('a device client', () => {
     assert.equal(error?.correlationId, 'c-1');
   });
 
+  // Spec: NEXO-70
   test('another process with the same terminal stops this client until the next start', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch());
@@ -356,6 +362,7 @@ describe('a device client', () => {
     });
   }
 
+  // Spec: NEXO-60
   test('invalid times and sizes are replaced by limits', async (t) => {
     t.after(stopAll);
     const error = { code: 'rate_limited', message: 'later', retryable: true };

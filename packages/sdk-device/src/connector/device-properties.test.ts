@@ -78,6 +78,7 @@ describe('the configuration properties of the specification', () => {
     });
   }
 
+  // Spec: CC-14
   test('all faults are reported together', () => {
     const wrong = { ...properties, ssl_profile_name: '', custom_registration_data: '1' };
     assert.throws(

@@ -53,6 +53,7 @@ describe('the local listener', () => {
     });
   }
 
+  // Spec: CC-24
   test('answers at /nexo with and without a slash and answers an abort with an empty body', async () => {
     assert.deepEqual(await sendRequest({}), { status: 200, body: '{"heard":2}' });
     assert.equal((await sendRequest({ path: '/nexo/' })).status, 200);
@@ -164,6 +165,7 @@ describe('the local listener', () => {
       return { socket, next, closed };
     }
 
+    // Spec: NEXO-42
     test('messages go both ways and the terminal can send at any time', async () => {
       const { socket, next, closed } = await dial();
       for (const word of ['one', 'abort', 'two']) socket.send(word);

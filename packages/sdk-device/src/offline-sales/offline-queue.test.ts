@@ -214,6 +214,7 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
+  // Spec: NEXO-73
   test('a sale for another merchant waits until the terminal returns and does not block others', async () => {
     const { queue, options } = open();
     queue.add(sale('a', { merchantId: 'mine' }), approval);
@@ -291,6 +292,7 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
+  // Spec: NEXO-72
   test('a killed process loses no stored sale', async () => {
     const file = join(folder, 'killed', 'queue');
     // Writes synchronously: a stream would wait for the event loop, which this program blocks.

@@ -63,6 +63,7 @@ function script(...told: FakeAnswer[]): void {
 }
 
 describe('payments of a terminal', () => {
+  // Spec: NEXO-41
   test('are logged by method and path without card, identifier or token', async () => {
     const lines: string[] = [];
     const line = (level: string) => (facts: object, text: string) =>
@@ -359,6 +360,7 @@ describe('a till', () => {
     return { till: made, queue };
   }
 
+  // Spec: NEXO-71
   test('sells offline only if nothing was processed and uploads when the platform is available', async () => {
     const one = till();
     script({ status: 200, body: transaction });
@@ -386,6 +388,7 @@ describe('a till', () => {
     assert.ok(platform.requests.at(-1)?.body.includes('"offlineTransaction":true'));
   });
 
+  // Spec: CC-24
   test('sells offline if no token is available for now, but not if the credentials are refused', async () => {
     const signIn = async () => ({ username: 'u', password: 'p' });
     const tokenOptions = { deviceAuthUrl: platform.url, clientId: 'c', tls: tls(), signIn };
@@ -413,6 +416,7 @@ describe('a till', () => {
     }
   });
 
+  // Spec: CC-24
   test('standalone mode sends no requests, and a sale declined by the chip is not made', async () => {
     const one = till();
     one.till.setStandalone(true);

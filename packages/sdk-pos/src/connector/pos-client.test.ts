@@ -109,6 +109,7 @@ test('a refusal of the connector has its code and retry time', async (t) => {
   });
 });
 
+// Spec: NEXO-60
 test('invalid retry times and unsafe addresses are rejected', async (t) => {
   const { connector, claim } = await scene(t);
   for (const [seconds, ms] of [
@@ -151,6 +152,7 @@ test('concurrent calls share one token and one connection', async (t) => {
   assert.equal(connector.controls.length, 1);
 });
 
+// Spec: NEXO-38
 test('the client resumes a session after the terminal disconnected, and receives the held messages', async (t) => {
   const { connector, messages, breaks: connectionErrors, claim } = await scene(t);
   const session = await claim();
@@ -196,6 +198,7 @@ test('the control connection reconnects while a session exists and not after', a
   assert.equal(connector.controls.length, 2);
 });
 
+// Spec: NEXO-49
 test('a control connection closed for lack of claims reopens at the next call', async (t) => {
   const states: boolean[] = [];
   const { connector, clock, statuses, claim } = await scene(t, {
@@ -277,6 +280,7 @@ test('a token refused before its expiry is replaced once', async (t) => {
   assert.equal(connector.tokens.length, 3);
 });
 
+// Spec: NEXO-65
 test('a rejected handshake has the error code and detail of the platform', async (t) => {
   const { connector, client } = await scene(t);
   const detail = 'The application does not have the role Point-of-sale Terminal.';
@@ -297,6 +301,7 @@ test('a rejected handshake has the error code and detail of the platform', async
   }
 });
 
+// Spec: NEXO-65
 test('a refused token request has the code and detail of the token endpoint', async (t) => {
   const body = { error: 'invalid_client', error_description: 'client authentication failed' };
   const server = createServer((request, response) => {
@@ -338,6 +343,7 @@ test('an aborted claim is released when the connector grants it', async (t) => {
   assert.equal(connector.receivedMessages[1]?.['sessionId'], 'session-9');
 });
 
+// Spec: NEXO-38
 test('a session is released over another control connection than the one that claimed it', async (t) => {
   for (const posId of ['till-3', undefined]) {
     const connections: boolean[] = [];

@@ -49,6 +49,7 @@ async function createBrokenSession(t: TestContext) {
   return { connector, session, messages };
 }
 
+// Spec: NEXO-50
 test('a session is resumed without a token if the platform does not require one', async (t) => {
   const { connector, session, messages } = await createBrokenSession(t);
   const authorizations: (string | undefined)[] = [];

@@ -39,6 +39,7 @@ async function mute(t: TestContext) {
   return { sockets, url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/nexo` };
 }
 
+// Spec: NEXO-47
 test('a network that fails after delivery leaves the payment unknown', async (t) => {
   for (const code of ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN']) {
     const { createTerminal, clock } = await createPosWithTerminal(t);
@@ -79,6 +80,7 @@ test('a network that fails after delivery leaves the payment unknown', async (t)
   }
 });
 
+// Spec: NEXO-47
 test('a terminal without a connection after ten seconds has processed nothing', async (t) => {
   const { url, sockets } = await mute(t);
   const { createTerminal, clock, store } = await createPosWithTerminal(t);
@@ -161,6 +163,7 @@ test('the point of sale holds the connection open for the whole response time', 
   assert.equal(outcome, 'Unknown');
 });
 
+// Spec: NEXO-47
 test('an empty response means delivery: the outcome is requested at once', async (t) => {
   const { createTerminal, fakeTerminal, clock } = await createPosWithTerminal(t);
   fakeTerminal.holdsAnswers = true;

@@ -58,6 +58,7 @@ async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Prom
   return { poi, store, lines, faults, terminal };
 }
 
+// Spec: NEXO-42
 test('pays over one connection, and the terminal uses the display of the point of sale', async (t) => {
   const displayed: unknown[] = [];
   const events: string[] = [];

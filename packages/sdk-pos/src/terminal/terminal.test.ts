@@ -24,6 +24,7 @@ import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const key = { identifier: 'store-7', version: 1, passphrase: 'correct horse battery' };
 
+// Spec: SVC-28
 test('a sale in minor units is paid and returns the authorised amount in minor units', async (t) => {
   const { createTerminal, fakeTerminal, store } = await createPosWithTerminal(t);
   const terminal = createTerminal();
@@ -180,6 +181,7 @@ test('an unreachable terminal leaves the outcome unknown, and recover can reques
   assert.equal((await store.load())[0]?.outcome, 'Answered');
 });
 
+// Spec: NEXO-45
 test('after a restart during a sale, open requests the outcome from the terminal', async (t) => {
   const { createTerminal, fakeTerminal } = await createPosWithTerminal(t);
   fakeTerminal.holdsAnswers = true;
@@ -246,6 +248,7 @@ async function restartedPos(t: TestContext) {
 }
 const isAborted = isPosError('Aborted', 'aborted', 'NotProcessed');
 
+// Spec: NEXO-44
 test('an aborted open sends no more requests, and the next open starts again', async (t) => {
   const { terminal, comesBack, asksAgain, store, fakeTerminal } = await restartedPos(t);
   const stop = new AbortController();
@@ -274,6 +277,7 @@ test('a shared open continues for its remaining callers', async (t) => {
   assert.equal((await service)[0]?.outcome, 'Answered');
 });
 
+// Spec: NEXO-44
 test('an aborted recovery leaves the outcome unknown', async (t) => {
   const { terminal, asksAgain, clock, connector, client } = await restartedPos(t);
   let isOver = false;
@@ -303,6 +307,7 @@ test('an aborted recovery leaves the outcome unknown', async (t) => {
   assert.equal((await terminal.recover(serviceId)).outcome, 'Answered');
 });
 
+// Spec: NEXO-48
 test('the response to a service reported as unknown is reported as late', async (t) => {
   const { createTerminal, fakeTerminal, clock, connector } = await createPosWithTerminal(t);
   fakeTerminal.holdsAnswers = true;
@@ -503,6 +508,7 @@ test('an unreachable local terminal has processed nothing', async (t) => {
   assert.equal((await store.load())[0]?.outcome, 'NotProcessed');
 });
 
+// Spec: NEXO-46
 test('if the cloud loses the terminal during a sale, the local network provides the outcome', async (t) => {
   const { createTerminal, fakeTerminal, connector, client } = await createPosWithTerminal(t);
   const local = await startLocalTerminal(t, fakeTerminal);
@@ -536,6 +542,7 @@ const refusesClaims =
         }
       : undefined;
 
+// Spec: NEXO-46
 test('the local network is used if the cloud cannot reach the terminal', async (t) => {
   for (const code of ['device_offline', 'node_unreachable', 'unavailable', 'restarting']) {
     const { createTerminal, fakeTerminal, connector, client } = await createPosWithTerminal(t);

@@ -33,6 +33,7 @@ async function recoverFromTerminal(
   return outcome;
 }
 
+// Spec: NEXO-43
 test('a payment that the terminal has forgotten after 48 hours stays unknown until the operator sets its outcome', async (t) => {
   for (const operatorOutcome of ['Done', 'NotDone'] as const) {
     const pos = await createPosWithTerminal(t);
@@ -71,6 +72,7 @@ test('a payment of the last two days that the terminal does not know was not pro
   assert.equal(await recoverFromTerminal(pos, terminal.recover(serviceId)), 'NotProcessed');
 });
 
+// Spec: NEXO-43
 test('a recovery does not overwrite an outcome that the operator set', async (t) => {
   const pos = await createPosWithTerminal(t);
   const { store, clock, createTerminal } = pos;

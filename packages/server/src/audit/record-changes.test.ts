@@ -46,6 +46,7 @@ describe('records of changes', () => {
     );
   });
 
+  // Spec: INV-20
   test('the record after a jump skips numbers and continues the chain of hashes', async () => {
     const organizationId = randomUUID();
     const { record, recordAll } = testAudit(database, systemClock);
@@ -66,6 +67,7 @@ describe('records of changes', () => {
     assert.equal(broken?.n, 0);
   });
 
+  // Spec: PROV-65
   test('a change that is rolled back leaves no record and no gap', async () => {
     const organizationId = randomUUID();
     const { record } = testAudit(database, systemClock);

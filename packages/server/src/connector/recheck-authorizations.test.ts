@@ -140,6 +140,7 @@ async function rounds(
 describe('the token of a claimed session', () => {
   const nothing = () => {};
 
+  // Spec: NEXO-15
   it('ends the session once two rounds have found it revoked, and not before', async () => {
     const rights: Rights = new Map([['good', ['cc.pos']]]);
     const claimants = [claimantBy('good'), claimantBy('revoked')];
@@ -159,6 +160,7 @@ describe('the token of a claimed session', () => {
     assert.deepEqual(cut, [[], [], [], ['back']]);
   });
 
+  // Spec: NEXO-15
   it('of an unreadable realm does not stop the checks of other tokens and devices', async () => {
     const device = (organizationId: string, clientId?: string) => ({
       device: { organizationId, physicalDeviceId: organizationId } as AssignedTerminal,

@@ -63,6 +63,7 @@ describe('the acquirer host simulator', () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
+  // Spec: SET-3
   test('accepts connections after its start, restarts on the same port after a kill, and ends when it is stopped', async () => {
     const [port = 0] = await freePorts(1);
     const simulator = await startAcquirerSimulator(options({ port }));

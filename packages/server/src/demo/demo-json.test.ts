@@ -43,6 +43,7 @@ describe('demo.json', () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
+  // Spec: START-3
   test('is for its owner alone, and a second start leaves it as it is', async () => {
     writeDemoFile(dataDir, facts);
     const file = demoFileIn(dataDir);
@@ -56,6 +57,7 @@ describe('demo.json', () => {
     assert.match(await readFile(file, 'utf8'), /localhost:9443/);
   });
 
+  // Spec: ID-1 START-6 START-7 START-9
   test('has the shape that clients of the demo read', () => {
     assert.equal(facts.userDomainId, 'demo');
     assert.equal(facts.mailDir, '/srv/pay/.switchyard/mail');
@@ -93,6 +95,7 @@ describe('demo.json', () => {
     assert.equal(web?.redirectUri, 'https://localhost:9443/portal/callback');
   });
 
+  // Spec: START-11
   test('contains the base derivation key and the first KSN of each device', () => {
     const keysOf = ({ serialNumber }: { serialNumber: string }) => ({
       baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
@@ -106,6 +109,7 @@ describe('demo.json', () => {
     }
   });
 
+  // Spec: SIM-2 START-8
   test('has a user of every group of the specification, and one manager without a code', () => {
     const groups = facts.users.flatMap((user) => user.groups);
     for (const [group, level] of Object.entries(groupLevels)) {

@@ -12,6 +12,7 @@ import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import { testDatabase } from '../../test/support/database/test-database.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
+import { testPasswordHasher } from '../../test/support/test-password-hasher.ts';
 import { movableClock, sharedPasswordStrength } from '../../test/support/test-realm.ts';
 import { type Catalog, createCatalog, scopeAuthoredByPlatform } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
@@ -83,6 +84,7 @@ describe('the demo environment', () => {
       log,
       masterKey: randomBytes(32),
       passwordStrength: sharedPasswordStrength,
+      passwordHasher: testPasswordHasher,
       findDevice: provisioning.findDevice,
       findTerminal: async (within, id) => (await provisioning.physicalDevices.get(within, id)).view,
       findMerchantName: async (organization, id) =>
@@ -166,6 +168,7 @@ describe('the demo environment', () => {
     });
   }
 
+  // Spec: START-15
   test('Cloud Connector and QR are active for every device', async () => {
     await startOnce();
     const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
@@ -215,6 +218,7 @@ describe('the demo environment', () => {
     ]);
   });
 
+  // Spec: START-13
   test('the reference provider knows the platform, and the platform knows where it is', async () => {
     const file = join(dataDir, 'qr-provider', 'platform.json');
     const secrets: string[] = [];
@@ -269,6 +273,7 @@ describe('the demo environment', () => {
     await catalog.services.replace(scopeAuthoredByPlatform(organizationId), serviceId, declaration);
   });
 
+  // Spec: START-12
   test('a service provider is an organisation of its own, with a user, an application and services', async () => {
     const { serviceProvider, users, organizationId: acquirer } = await startOnce();
     const { application, organizationId: providerId, userDomainId, services } = serviceProvider;
@@ -368,6 +373,7 @@ describe('the demo environment', () => {
     await catalog.activations.activate(scopeAuthoredByPlatform(organizationId), target);
   });
 
+  // Spec: SET-21 START-2 START-4 START-10 START-14 START-16
   test('a first start seeds, a second one changes nothing, a lost demo.json is made again', async () => {
     const facts = await startOnce();
     assert.match(printed.join(''), /Switchyard is ready/);

@@ -31,6 +31,7 @@ test('a second demo does not start in the data directory of a running demo', asy
   }
 });
 
+// Spec: SET-7
 test('a demo that is still stopping counts as running, although it no longer answers health checks', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-second-'));
   const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {

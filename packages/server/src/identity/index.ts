@@ -12,6 +12,7 @@ import type {
   Mail,
 } from '../platform/index.ts';
 import { type Accounts, createAccounts } from './accounts/index.ts';
+import type { PasswordHasher } from './accounts/passwords/password-hashing.ts';
 import type { PasswordStrength } from './accounts/passwords/password-strength.ts';
 import type { AttemptLimits } from './accounts/sign-in-attempts/attempts-per-ip-address.ts';
 import { createApplicationLastUsed } from './clients/application-last-used.ts';
@@ -145,6 +146,8 @@ export type IdentityDeps = {
   readonly attemptLimits?: AttemptLimits;
   /** Default: word lists of its own; several instances in one process can share them. */
   readonly passwordStrength?: PasswordStrength;
+  /** For tests; default: argon2id with the parameters of ADR 0016. */
+  readonly passwordHasher?: PasswordHasher;
   /** Without jobs, signing keys rotate by command only, and the server sends no mail. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
   readonly mail?: Pick<Mail, 'send'>;
@@ -278,6 +281,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     limits: deps.attemptLimits,
     environment,
     passwordStrength: deps.passwordStrength,
+    passwordHasher: deps.passwordHasher,
     endSessions: (...which) => sessions.endAll(...which),
   });
   const findUser = accounts.find;

@@ -84,6 +84,7 @@ describe('the recorded requests', () => {
     }
   });
 
+  // Spec: QRPROV-45
   test('wait for an unavailable database; lines above the limit are counted as lost', async () => {
     let isAway = true;
     const storedLines: RequestLogLine[] = [];
@@ -172,6 +173,7 @@ describe('the request log table', () => {
     ]);
   });
 
+  // Spec: QRPROV-45
   test('has at most the limit of lines per organisation; a smaller limit is reached in steps', async () => {
     const [full, other] = [randomUUID(), randomUUID()];
     await store.add([...linesOf(full, 300), ...linesOf(other, 5)], 300);

@@ -55,6 +55,7 @@ const getCodes = (headers: Record<string, string> = {}) =>
     headers: { authorization: 'Bearer good', ...headers },
   });
 
+// Spec: CTRY-1 CTRY-2 REF-1 ERR-1 VER-1 LIST-2
 test('the server returns all ISO 3166-1 countries as an array, sorted by code', async () => {
   const answer = await getCodes();
   assert.equal(answer.statusCode, 200);
@@ -122,6 +123,7 @@ describe('public reference data', () => {
     return answer.json();
   };
 
+  // Spec: LIST-12
   test('every error code is listed with its facts, without a token', async () => {
     const { items }: ErrorCodeList = await read('error-codes');
     assert.deepEqual(
@@ -132,6 +134,7 @@ describe('public reference data', () => {
     assert.deepEqual(entry, { code: 'payload_too_large', ...errorCodes.payload_too_large });
   });
 
+  // Spec: LIST-12
   test('every role and group is listed with its permissions', async () => {
     const { roles, groups }: RoleList = await read('roles');
     const till = roles.find(({ role }) => role === 'PointOfSaleTerminal');

@@ -75,6 +75,7 @@ describe('the vault', () => {
       [organizationId, new Date(clock.now())],
     );
 
+  // Spec: ACQ-15
   test('encrypts a card under the key of its organisation and returns the same token for the same card', async () => {
     const organizationId = systemIds.uuid();
     const token = await protect(testVault, organizationId, 1);
@@ -107,6 +108,7 @@ describe('the vault', () => {
     );
   });
 
+  // Spec: ACQ-17
   test('logs each access to a card number with its actor, purpose and result', async () => {
     const organizationId = systemIds.uuid();
     const token = await protect(testVault, organizationId, 3);
@@ -265,6 +267,7 @@ describe('the vault', () => {
   });
 
   describe('rotation', () => {
+    // Spec: ACQ-16
     test('re-encrypts all cards under the new key, and the cards stay readable during the rotation', async () => {
       const ownVault = await open();
       const organizationId = systemIds.uuid();
@@ -334,6 +337,7 @@ describe('the vault', () => {
       );
     });
 
+    // Spec: ACQ-16
     test('continues after a process was killed, without repeating the finished part', async () => {
       const organizationId = systemIds.uuid();
       const clock = movableClock(Date.now());
@@ -425,6 +429,7 @@ describe('the vault', () => {
   });
 
   describe('retention', () => {
+    // Spec: ACQ-17
     test('deletes unused cards, records the deletion, and does not delete used cards', async () => {
       const ownVault = await open({ retentionDays: 90 });
       const organizationId = systemIds.uuid();

@@ -93,6 +93,7 @@ describe('client certificates of acquirer links', () => {
     ...defined({ clientCertificate }),
   });
 
+  // Spec: ACQ-5
   test('an ISO 8583 link sends its client certificate, and the renewed one at the next connection', async (t) => {
     const { host } = await testPlatform();
     const server = await guarded(t, host.port);
@@ -116,6 +117,7 @@ describe('client certificates of acquirer links', () => {
     await assertAgreement(setup);
   });
 
+  // Spec: ACQ-5
   test('a missing or unknown client certificate and an untrusted host certificate prevent the connection', async (t) => {
     const { host } = await testPlatform();
     const server = await guarded(t, host.port);
@@ -145,6 +147,7 @@ describe('client certificates of acquirer links', () => {
     );
   });
 
+  // Spec: ACQ-5
   test('an HTTP link sends its client certificate with every call', async (t) => {
     const setup = await createTestOrganization();
     const ledgerDir = mkdtempSync(join(tmpdir(), 'guarded-acquirer-'));
@@ -264,6 +267,7 @@ describe('links with unusable settings', () => {
     setup = await createTestOrganization();
   });
 
+  // Spec: ACQ-6
   test('an enabled link with unusable settings is refused with the pointer of the member', async () => {
     for (const [members, pointer] of [
       [{ clientCertificate: 'never-placed' }, '/clientCertificate'],
@@ -292,6 +296,7 @@ describe('links with unusable settings', () => {
     assert.equal((await sendRequest(setup, 'DELETE', path)).status, 204);
   });
 
+  // Spec: ACQ-6
   test('a link whose settings become unusable reports the fault in its state and can be renamed', async () => {
     const { acquirerLinks } = setup.platform.provisioning;
     const scope = { organizationId: setup.organizationId };

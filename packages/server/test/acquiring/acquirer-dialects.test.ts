@@ -192,6 +192,7 @@ describe('every dialect', { concurrency: 4 }, () => {
     return { ...table, responseCodes: { ...responseCodes, financial } };
   };
 
+  // Spec: CARD-56
   test('a 1993 host with approval codes 007 and 006 agrees with the platform', async (t) => {
     await sellRefundAndCapture(
       await createOrganizationOnHost(t, dialectThatApproves('007', '006')),
@@ -208,6 +209,7 @@ describe('every dialect', { concurrency: 4 }, () => {
     assert.deepEqual([totals?.captured, totals?.refunded], [5000, 1200]);
   });
 
+  // Spec: ACQ-1
   test('messages with a MAC: sales, captures, refunds and cancels agree with the host', async (t) => {
     const { settings } = await testPlatform();
     const key = { algorithm: 'Tdes', key: demoKeys(settings.dataDir).key('demo-mac') } as const;
@@ -216,6 +218,7 @@ describe('every dialect', { concurrency: 4 }, () => {
     await sellRefundAndCapture(await createOrganizationOnHost(t, table, keys));
   });
 
+  // Spec: ACQ-1
   test('an unknown dialect is refused, and the error lists the known dialects', async () => {
     const setup = await createTestOrganization();
     const link = { name: 'north', host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };
@@ -271,6 +274,7 @@ describe('PIN blocks of format 4', () => {
 describe('keys that the host sends', () => {
   const pan = '5413330089010012';
 
+  // Spec: ACQ-11
   test('keys are requested, verified, stored, used for PINs and MACs, and replaced', async (t) => {
     const { settings } = await testPlatform();
     const database = await testDatabase();

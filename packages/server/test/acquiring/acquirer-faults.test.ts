@@ -2,69 +2,37 @@
 // Faults of the acquirer host: no amount is lost, and no amount is booked twice.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, type TestContext, test } from 'node:test';
-import { defined } from '@switchyard/contract';
+import { describe, test } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import { type AcquirerRelay, startAcquirerRelay } from '../support/acquirers/acquirer-relay.ts';
 import { assertProblem, countRows } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
+import {
+  call,
+  createOrganizationBehindRelay,
+  eventTypesOf,
+  originalsOf,
+  transactionsPath,
+  waitForState,
+} from '../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { testPlatform, testTimeoutMs } from '../support/test-platform.ts';
+import { testTimeoutMs } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';
 
-const base = '/payment/v1/transactions';
 /** The host does not answer the first two reversals of this card. */
 const silentCard = '4000000000004202';
 /** The host refuses the first three reversals of this card with 96. */
 const refusingCard = '4000000000004210';
 
-type Tapped = TestOrganization & { tap: AcquirerRelay };
-type Event = { type: string; data: Record<string, unknown> };
-
-/** A scene whose link passes through its own relay. */
-async function createOrganizationBehindRelay(t: TestContext): Promise<Tapped> {
-  const relay = await startAcquirerRelay((await testPlatform()).host.port);
-  t.after(relay.close);
-  return { ...(await createTestOrganization({}, { acquirerPort: relay.port })), tap: relay };
-}
-
 const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
-
-function call(
-  setup: TestOrganization,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<HttpResponse> {
-  const options = { token: setup.merchant.token, ...defined({ body }) };
-  return setup.client.call(method, base + path, options);
-}
 
 const sell = (setup: TestOrganization, members: Record<string, unknown>) =>
   call(setup, 'POST', '/process', keyedSale(members));
 
-const inState = (setup: TestOrganization, id: string, state: string) =>
-  until(
-    async () => {
-      const { body } = await call(setup, 'GET', `/${id}`);
-      return body.state === state ? body : undefined;
-    },
-    `${id} to be ${state}`,
-    60_000,
-  );
-
-const typesOf = ({ events }: { events: Event[] }) =>
-  events.map(({ type }) => type.replace('transaction.', ''));
-
 function originalOf(setup: TestOrganization, rrn: string) {
-  const originals = setup.host
-    .ledger()
-    .originals.filter(
-      (each) => each.rrn === rrn && each.merchant === setup.merchant.merchantNumber,
-    );
+  const originals = originalsOf(setup, rrn);
   assert.equal(originals.length, 1, 'one original at the host');
   return originals[0];
 }
@@ -84,7 +52,7 @@ function assertNotApproved({ status, body, text }: HttpResponse): void {
  * unanswered.
  */
 const hasLeft = (
-  { tap: relay }: Awaited<ReturnType<typeof createOrganizationBehindRelay>>,
+  { relay }: Awaited<ReturnType<typeof createOrganizationBehindRelay>>,
   amount: number,
 ) =>
   until(
@@ -111,6 +79,7 @@ function assertRepeats(messages: readonly Message[], first: string, count: numbe
 }
 
 describe('faults of the host', { concurrency: 8 }, () => {
+  // Spec: CARD-52
   test('no response: the sale is not approved, and its reversal is stored before the merchant gets the response', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const answer = await sell(setup, { amount: 9091, instrument: card(silentCard) });
@@ -128,16 +97,16 @@ describe('faults of the host', { concurrency: 8 }, () => {
       [setup.organizationId, id],
     );
     assert.deepEqual({ ...operation }, { kind: 'Reversal', status: 'Pending' });
-    const reversed = await inState(setup, id, 'Reversed');
-    assert.deepEqual(typesOf(reversed), ['received', 'reversal_queued', 'reversed']);
+    const reversed = await waitForState(setup, id, 'Reversed');
+    assert.deepEqual(eventTypesOf(reversed), ['received', 'reversal_queued', 'reversed']);
     assert.equal(reversed.approved, false);
     assert.equal(reversed.answeredState, 'Reversing');
     const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
-    assertRepeats(setup.tap.sent, '0420', 3);
-    const [first] = setup.tap.sent.filter(({ mti }) => mti === '0420');
+    assertRepeats(setup.relay.sent, '0420', 3);
+    const [first] = setup.relay.sent.filter(({ mti }) => mti === '0420');
     assert.equal(first?.fields[90]?.slice(4, 10), reversed.systemTraceAuditNumber);
-    for (const { mti, fields } of setup.tap.sent) {
+    for (const { mti, fields } of setup.relay.sent) {
       if (!mti.startsWith('042')) continue;
       assert.deepEqual([fields[35], fields[48], fields[52], fields[55]], Array(4).fill(undefined));
     }
@@ -150,14 +119,14 @@ describe('faults of the host', { concurrency: 8 }, () => {
     assertNotApproved(answer);
     const reversal = await until(async () => {
       const { body } = await call(setup, 'GET', `/${answer.body.transactionId}`);
-      const types = typesOf(body);
+      const types = eventTypesOf(body);
       // The server reverses again after an approval that arrives after the reversal.
       const late = types.indexOf('late_response');
       return late >= 0 && types.lastIndexOf('reversed') > late ? body : undefined;
     }, 'the late answer, and the reversal behind it');
     const late = reversal.events.find(({ type }: Event) => type.endsWith('late_response'));
     assert.equal(late.data.response.code, '00');
-    const reversed = await inState(setup, answer.body.transactionId, 'Reversed');
+    const reversed = await waitForState(setup, answer.body.transactionId, 'Reversed');
     assert.equal(reversed.approved, false);
     assert.equal(reversed.terminalAction, 'Decline');
     assert.equal(reversed.authorizedAmount, 0);
@@ -168,13 +137,13 @@ describe('faults of the host', { concurrency: 8 }, () => {
 
   test('a broken link reconnects, and the sale is reversed', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
-    await setup.tap.stopListening();
+    await setup.relay.stopListening();
     const answer = await sell(setup, { amount: 9093 });
     assertNotApproved(answer);
     const down = (await call(setup, 'GET', '/technical/isAvailable')).body;
     assert.deepEqual([down.available, down.offlineAdvised], [false, true]);
-    await setup.tap.startListening();
-    const reversed = await inState(setup, answer.body.transactionId, 'Reversed');
+    await setup.relay.startListening();
+    const reversed = await waitForState(setup, answer.body.transactionId, 'Reversed');
     const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
     const next = await sell(setup, {});
@@ -186,7 +155,7 @@ describe('faults of the host', { concurrency: 8 }, () => {
     const setup = await createTestOrganization();
     const answer = await sell(setup, { amount: 9095, captureMode: 'Deferred' });
     assertNotApproved(answer);
-    await inState(setup, answer.body.transactionId, 'Reversed');
+    await waitForState(setup, answer.body.transactionId, 'Reversed');
     const next = await sell(setup, {});
     assert.equal(next.body.state, 'Captured', next.text);
     await assertAgreement(setup);
@@ -199,7 +168,7 @@ describe('faults of the host', { concurrency: 8 }, () => {
     const next = await sell(setup, {});
     assert.equal(next.body.state, 'Captured');
     const now = (await call(setup, 'GET', `/${body.transactionId}`)).body;
-    assert.deepEqual(typesOf(now), ['received', 'captured']);
+    assert.deepEqual(eventTypesOf(now), ['received', 'captured']);
     await assertAgreement(setup);
   });
 
@@ -214,8 +183,8 @@ describe('faults of the host', { concurrency: 8 }, () => {
     const setup = await createOrganizationBehindRelay(t);
     const answer = await sell(setup, { amount: 9091, instrument: card(refusingCard) });
     assertNotApproved(answer);
-    const reversed = await inState(setup, answer.body.transactionId, 'Reversed');
-    assertRepeats(setup.tap.sent, '0420', 4);
+    const reversed = await waitForState(setup, answer.body.transactionId, 'Reversed');
+    assertRepeats(setup.relay.sent, '0420', 4);
     const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
     await assertAgreement(setup);
@@ -260,7 +229,7 @@ describe('faults of the host', { concurrency: 8 }, () => {
         [9094, 200],
         [9098, 200],
       ] as const) {
-        setup.tap.sent.length = 0;
+        setup.relay.sent.length = 0;
         const clientOperationId = `${verb}-${amount}`;
         const request = { amount, clientOperationId };
         const path = `/${sold.transactionId}/${verb}`;
@@ -268,7 +237,7 @@ describe('faults of the host', { concurrency: 8 }, () => {
         assert.equal(first.status, status, first.text);
         assert.equal(first.body.operation.status, status === 202 ? 'Pending' : 'Succeeded');
         if (status === 202) {
-          assert.equal(first.headers['location'], `${base}/${sold.transactionId}`);
+          assert.equal(first.headers['location'], `${transactionsPath}/${sold.transactionId}`);
           assert.ok(Number(first.headers['retry-after']) >= 1);
         }
         const done = await until(async () => {
@@ -279,7 +248,7 @@ describe('faults of the host', { concurrency: 8 }, () => {
           return operation.status === 'Succeeded' ? operation : undefined;
         }, `${verb} of ${amount}`);
         assert.equal(done.amount, amount);
-        assertRepeats(setup.tap.sent, mti, status === 202 ? 2 : 1);
+        assertRepeats(setup.relay.sent, mti, status === 202 ? 2 : 1);
         const again = await call(setup, 'POST', path, request);
         assert.equal(again.status, status);
         assert.equal(again.headers['idempotent-replayed'], 'true');
@@ -295,10 +264,10 @@ describe('faults of the host', { concurrency: 8 }, () => {
     const setup = await createOrganizationBehindRelay(t);
     const { body: sold } = await sell(setup, { captureMode: 'Deferred' });
     const path = `/${sold.transactionId}`;
-    setup.tap.holdResponses();
-    setup.tap.sent.length = 0;
+    setup.relay.holdResponses();
+    setup.relay.sent.length = 0;
     const capture = call(setup, 'POST', `${path}/capture`);
-    await until(() => (setup.tap.sent.length > 0 ? true : undefined), 'the capture to be sent');
+    await until(() => (setup.relay.sent.length > 0 ? true : undefined), 'the capture to be sent');
     for (const [verb, body] of [
       ['refund', undefined],
       ['refund', { amount: 1 }],
@@ -314,7 +283,7 @@ describe('faults of the host', { concurrency: 8 }, () => {
     const { body: allowed } = await call(setup, 'GET', `${path}/allowedoperations`);
     for (const { operation, reason } of allowed.operations)
       assert.equal(reason, 'transaction_in_progress', operation);
-    setup.tap.releaseResponses();
+    setup.relay.releaseResponses();
     const captured = await capture;
     assert.equal(captured.body.state, 'Captured', captured.text);
     const refunded = await call(setup, 'POST', `${path}/refund`);
@@ -324,11 +293,11 @@ describe('faults of the host', { concurrency: 8 }, () => {
 
   test('a client can reverse a sale by its own identifier while the sale is in progress', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
-    setup.tap.holdResponses();
+    setup.relay.holdResponses();
     const clientTransactionId = randomUUID();
     const sale = keyedSale({ captureMode: 'Deferred', clientTransactionId });
     const running = call(setup, 'POST', '/process', sale);
-    await inState(setup, clientTransactionId, 'Received');
+    await waitForState(setup, clientTransactionId, 'Received');
     await hasLeft(setup, 1234);
     const reversal = (await call(setup, 'GET', `/${clientTransactionId}/allowedoperations`)).body;
     const allowed = reversal.operations.map((each: { allowed: boolean }) => each.allowed);
@@ -347,12 +316,12 @@ describe('faults of the host', { concurrency: 8 }, () => {
       [replayedReversal.body.state, replayedReversal.body.operation.kind],
       ['Reversing', 'Reversal'],
     );
-    setup.tap.releaseResponses();
+    setup.relay.releaseResponses();
     const sold = await running;
     assertNotApproved(sold);
     const again = await cancel();
     assert.equal(again.body.operation.operationId, replayedReversal.body.operation.operationId);
-    const reversed = await inState(setup, clientTransactionId, 'Reversed');
+    const reversed = await waitForState(setup, clientTransactionId, 'Reversed');
     const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.approved, original?.held, original?.captured], [1234, 0, 0]);
     const late = await call(setup, 'POST', '/process', sale);
@@ -362,20 +331,20 @@ describe('faults of the host', { concurrency: 8 }, () => {
 
   test('a repeated request after a broken connection gets the same response', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
-    setup.tap.holdResponses();
+    setup.relay.holdResponses();
     const sale = keyedSale();
     const id = String(sale['clientTransactionId']);
     const cutOff = new AbortController();
-    const lost = setup.client.call('POST', `${base}/process`, {
+    const lost = setup.client.call('POST', `${transactionsPath}/process`, {
       token: setup.merchant.token,
       body: sale,
       signal: cutOff.signal,
     });
-    await inState(setup, id, 'Received');
+    await waitForState(setup, id, 'Received');
     await hasLeft(setup, 1234);
     cutOff.abort();
     await assert.rejects(lost);
-    setup.tap.releaseResponses();
+    setup.relay.releaseResponses();
     const again = await call(setup, 'POST', '/process', sale);
     assert.equal(again.status, 200, again.text);
     assert.equal(again.body.state, 'Captured');
@@ -390,9 +359,9 @@ describe('faults of the host', { concurrency: 8 }, () => {
     const unanswered = keyedSale({ amount: 9091 });
     const running = call(setup, 'POST', '/process', unanswered);
     const unansweredId = String(unanswered['clientTransactionId']);
-    await inState(setup, unansweredId, 'Received');
+    await waitForState(setup, unansweredId, 'Received');
     await hasLeft(setup, 9091);
-    await setup.tap.close();
+    await setup.relay.close();
     assertNotApproved(await running);
     const available = async () => (await call(setup, 'GET', '/technical/isAvailable')).body;
     await until(async () => ((await available()).available ? undefined : true), 'the link to drop');
@@ -411,20 +380,20 @@ describe('faults of the host', { concurrency: 8 }, () => {
     const id = String(sale['clientTransactionId']);
     assertProblem(await call(setup, 'GET', `/${id}`), { code: 'transaction_not_found' });
     assert.equal((await call(setup, 'GET', `/${heldSale.transactionId}`)).body.state, 'Authorized');
-    await setup.tap.startListening();
+    await setup.relay.startListening();
     await until(async () => ((await available()).available ? true : undefined), 'the link');
     const up = await call(setup, 'POST', '/process', sale);
     assert.equal(up.status, 200, up.text);
     assert.equal(up.headers['idempotent-replayed'], undefined);
     assert.equal(up.body.state, 'Captured');
-    await inState(setup, unansweredId, 'Reversed');
+    await waitForState(setup, unansweredId, 'Reversed');
     await assertAgreement(setup);
   });
 
   test('a reversal that is requested while the acquirer is unavailable is sent later', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const { body: heldSale } = await sell(setup, { captureMode: 'Deferred' });
-    await setup.tap.close();
+    await setup.relay.close();
     await until(async () => {
       const { body } = await call(setup, 'GET', '/technical/isAvailable');
       return body.available === false ? true : undefined;
@@ -438,8 +407,8 @@ describe('faults of the host', { concurrency: 8 }, () => {
     );
     assert.equal(replayedReversal.status, 202, replayedReversal.text);
     assert.equal(replayedReversal.body.state, 'Reversing');
-    await setup.tap.startListening();
-    await inState(setup, heldSale.transactionId, 'Reversed');
+    await setup.relay.startListening();
+    await waitForState(setup, heldSale.transactionId, 'Reversed');
     const original = originalOf(setup, heldSale.retrievalReferenceNumber);
     assert.equal(original?.held, 0);
     await assertAgreement(setup);
@@ -483,8 +452,8 @@ describe('work of an ended process', { concurrency: 4 }, () => {
       const sale = keyedSale({ captureMode });
       const { body: sold } = await call(setup, 'POST', '/process', sale);
       await forget(setup, sold.transactionId);
-      const reversed = await inState(setup, sold.transactionId, 'Reversed');
-      assert.deepEqual(typesOf(reversed), ['received', 'reversal_queued', 'reversed']);
+      const reversed = await waitForState(setup, sold.transactionId, 'Reversed');
+      assert.deepEqual(eventTypesOf(reversed), ['received', 'reversal_queued', 'reversed']);
       const original = originalOf(setup, sold.retrievalReferenceNumber);
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
       const again = await call(setup, 'POST', '/process', sale);
@@ -505,7 +474,7 @@ describe('work of an ended process', { concurrency: 4 }, () => {
     if (again.body.state === 'Received') again = await call(setup, 'POST', '/process', sale);
     assert.equal(again.status, 200, again.text);
     assert.match(again.body.state, /^Revers(?:ing|ed)$/);
-    await inState(setup, sold.transactionId, 'Reversed');
+    await waitForState(setup, sold.transactionId, 'Reversed');
     await assertAgreement(setup);
   });
 
@@ -529,7 +498,7 @@ describe('work of an ended process', { concurrency: 4 }, () => {
         FROM transaction_events WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
       [setup.organizationId, sold.transactionId, copy],
     );
-    const reversed = await inState(setup, copy, 'Reversed');
+    const reversed = await waitForState(setup, copy, 'Reversed');
     assert.equal(reversed.operations[0].response.code, '25');
     assert.equal(originalOf(setup, sold.retrievalReferenceNumber)?.captured, 1234);
     await assertAgreement(setup);
@@ -559,7 +528,7 @@ describe('work of an ended process', { concurrency: 4 }, () => {
       const { body } = await call(setup, 'GET', `/${id}`);
       return body.capturedAmount === 1000 ? body : undefined;
     }, 'the capture');
-    assert.deepEqual(typesOf(now), [
+    assert.deepEqual(eventTypesOf(now), [
       'received',
       'authorized',
       'capture_pending',

@@ -112,6 +112,7 @@ describe('acquirer links in production', () => {
     assert.equal((await read(acquirerLinkId)).host, 'acquirer.example');
   });
 
+  // Spec: SET-9
   test('a link of a tenant opens only after the operator approved it', async () => {
     const acquirerLinkId = await made({ name: 'waits' });
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import tls, { createServer as createTlsServer } from 'node:tls';
-import { defined } from '@switchyard/contract';
 import { builtInHosts, compileHost, type HostTable, type Message } from '@switchyard/iso8583';
 import { startAcquirerHost } from '@switchyard/simulators';
 import type { AcquirerRequest, LateResponse } from '../../src/acquiring/index.ts';
@@ -23,7 +22,7 @@ import {
   systemClock,
 } from '../../src/platform/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import { type AcquirerRelay, startAcquirerRelay } from '../support/acquirers/acquirer-relay.ts';
+import { startAcquirerRelay } from '../support/acquirers/acquirer-relay.ts';
 import {
   approvalResponse,
   approve,
@@ -34,8 +33,13 @@ import {
 } from '../support/acquirers/scripted-host.ts';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
+import {
+  call,
+  createOrganizationBehindRelay,
+  type OrganizationBehindRelay,
+  waitForState,
+} from '../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { testPlatform } from '../support/test-platform.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -43,7 +47,6 @@ import { until } from '../support/wait-for-result.ts';
 
 const addressGuard = createAddressGuard({ allowsLoopback: true });
 
-const base = '/payment/v1/transactions';
 /** The host does not answer the first two reversals of this card. */
 const silentCard = '4000000000004202';
 const now = () => systemClock.now();
@@ -132,40 +135,10 @@ async function simulated(t: TestContext, table: HostTable) {
 
 const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
 
-const call = (
-  setup: TestOrganization,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<HttpResponse> =>
-  setup.client.call(method, path, {
-    token: setup.merchant.token,
-    ...defined({ body }),
-  });
-
 const sell = (setup: TestOrganization, members: Record<string, unknown> = {}) =>
-  call(setup, 'POST', `${base}/process`, keyedSale(members));
+  call(setup, 'POST', '/process', keyedSale(members));
 
-const inState = (setup: TestOrganization, id: string, state: string) =>
-  until(
-    async () => {
-      const { body } = await call(setup, 'GET', `${base}/${id}`);
-      return body.state === state ? body : undefined;
-    },
-    `${id} to be ${state}`,
-    60_000,
-  );
-
-type Tapped = TestOrganization & { tap: AcquirerRelay };
-
-/** A scene whose link passes through its own relay. */
-async function createOrganizationBehindRelay(t: TestContext): Promise<Tapped> {
-  const relay = await startAcquirerRelay((await testPlatform()).host.port);
-  t.after(relay.close);
-  return { ...(await createTestOrganization({}, { acquirerPort: relay.port })), tap: relay };
-}
-
-const advices = ({ tap: relay }: Tapped): Message[] =>
+const advices = ({ relay }: OrganizationBehindRelay): Message[] =>
   relay.sent.filter(({ mti }) => mti.startsWith('042'));
 
 const originalsOf = (setup: TestOrganization) =>
@@ -198,6 +171,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     });
   }
 
+  // Spec: ACQ-2
   test('1: a link uses TLS, and only loopback is possible without TLS', async (t) => {
     const { settings } = await testPlatform();
     const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
@@ -220,6 +194,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     await assert.rejects(createLink(t, { port: 8583, host: '192.0.2.1' }), /requires TLS/);
   });
 
+  // Spec: ACQ-2
   test('2: the link sends only a sign-on before its response, echoes while idle, and disconnects after two missing responses', async (t) => {
     const host = await scripted(t);
     host.script(() => {});
@@ -296,9 +271,10 @@ describe('acquirer links', { concurrency: 4 }, () => {
     );
     assert.deepEqual({ ...storedJob }, { same: true, queue_id: setup.linkId });
     host.script(approve);
-    await inState(setup, body.transactionId, 'Reversed');
+    await waitForState(setup, body.transactionId, 'Reversed');
   });
 
+  // Spec: ACQ-9
   test('5: advices are stored, sent in order and repeated until accepted; a stuck queue raises an alarm', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const first = await sell(setup, { amount: 9091, instrument: card(silentCard) });
@@ -334,7 +310,8 @@ describe('acquirer links', { concurrency: 4 }, () => {
       'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND queue_id = $3',
       stuck,
     );
-    for (const { body } of [first, second]) await inState(setup, body.transactionId, 'Reversed');
+    for (const { body } of [first, second])
+      await waitForState(setup, body.transactionId, 'Reversed');
     const order = advices(setup).map(({ mti, fields }) => `${mti} ${fields[90]?.slice(4, 10)}`);
     const [one, other] = [first, second].map(({ body }) => body.systemTraceAuditNumber);
     // The second reversal waits for the first one, which has no response twice.
@@ -350,19 +327,20 @@ describe('acquirer links', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
+  // Spec: ACQ-10
   test('6: a late approval is recorded and changes nothing; the reversal remains', async () => {
     const setup = await createTestOrganization();
     const { body } = await sell(setup, { amount: 9092 });
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
     const transaction = await until(async () => {
-      const now = await call(setup, 'GET', `${base}/${body.transactionId}`);
+      const now = await call(setup, 'GET', `/${body.transactionId}`);
       const types = now.body.events.map(({ type }: { type: string }) => type);
       // The server reverses again after an approval that arrives after the reversal.
       const late = types.indexOf('transaction.late_response');
       return late >= 0 && types.lastIndexOf('transaction.reversed') > late ? now.body : undefined;
     }, 'the late answer, and the reversal behind it');
     assert.equal(transaction.approved, false);
-    const reversed = await inState(setup, body.transactionId, 'Reversed');
+    const reversed = await waitForState(setup, body.transactionId, 'Reversed');
     assert.deepEqual([reversed.approved, reversed.capturedAmount], [false, 0]);
     await assertAgreement(setup);
   });
@@ -372,11 +350,11 @@ describe('acquirer links', { concurrency: 4 }, () => {
     const declined = await sell(setup, { amount: 9051 });
     assert.equal(declined.body.state, 'Declined');
     const technical = { cancelReason: 'Technical' };
-    const path = `${base}/${declined.body.transactionId}/cancel`;
+    const path = `/${declined.body.transactionId}/cancel`;
     assert.equal((await call(setup, 'POST', path, technical)).status, 200);
     assert.equal(advices(setup).length, 0);
     const { body } = await sell(setup, { amount: 9091, instrument: card(silentCard) });
-    await inState(setup, body.transactionId, 'Reversed');
+    await waitForState(setup, body.transactionId, 'Reversed');
     // The same advice three times; the host processed the first.
     assert.deepEqual(
       advices(setup).map(({ mti }) => mti),
@@ -393,16 +371,16 @@ describe('acquirer links', { concurrency: 4 }, () => {
   test('8: a repeated request reaches the host once, and a different request with its identifier is refused', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const request = keyedSale();
-    const first = await call(setup, 'POST', `${base}/process`, request);
-    const again = await call(setup, 'POST', `${base}/process`, request);
+    const first = await call(setup, 'POST', '/process', request);
+    const again = await call(setup, 'POST', '/process', request);
     assert.equal(again.body.transactionId, first.body.transactionId);
     assert.equal(again.headers['idempotent-replayed'], 'true');
-    const other = await call(setup, 'POST', `${base}/process`, { ...request, amount: 99 });
+    const other = await call(setup, 'POST', '/process', { ...request, amount: 99 });
     assertProblem(other, { code: 'client_id_reused' });
-    assert.equal(setup.tap.sent.length, 1);
+    assert.equal(setup.relay.sent.length, 1);
     // Trace number, terminal and date identify a message at the host, so each sale differs.
     await sell(setup);
-    const names = setup.tap.sent.map(({ fields }) =>
+    const names = setup.relay.sent.map(({ fields }) =>
       [fields[41], fields[11], fields[13]].join(' '),
     );
     assert.equal(new Set(names).size, 2);
@@ -419,7 +397,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     });
     const { body } = await sell(setup);
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
-    await inState(setup, body.transactionId, 'Reversed');
+    await waitForState(setup, body.transactionId, 'Reversed');
     assert.equal(host.receivedTypes().filter((each) => each === '0420').length, 1);
   });
 
@@ -469,6 +447,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     assert.equal(heard.length, answered);
   });
 
+  // Spec: ACQ-10
   test('11: a response with other echo fields is ignored; a partial approval needs the contract', async (t) => {
     const host = await scripted(t);
     const { connection: patient } = await createLink(t, { port: host.port });
@@ -502,7 +481,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
     const setup = await createTestOrganization({ partialApproval: false });
     const { body } = await sell(setup, { amount: 9010 });
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
-    await inState(setup, body.transactionId, 'Reversed');
+    await waitForState(setup, body.transactionId, 'Reversed');
     await assertAgreement(setup);
   });
 
@@ -512,7 +491,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
       {},
       { acquirerPort: relay.port, link: { connections: 2 } },
     );
-    const available = async () => (await call(setup, 'GET', `${base}/technical/isAvailable`)).body;
+    const available = async () => (await call(setup, 'GET', '/technical/isAvailable')).body;
     const { available: up, offlineAdvised } = await available();
     assert.deepEqual([up, offlineAdvised], [true, false]);
     await relay.close();

@@ -84,6 +84,7 @@ function openConnection(
   };
 }
 
+// Spec: SET-9
 test('an ISO 8583 link does not connect when its host name resolves to loopback, at any reconnect', async (t) => {
   const service = await startPrivateService(t);
   const { addressGuard, countLookups } = await savedGuard();

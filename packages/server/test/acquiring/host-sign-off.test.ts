@@ -17,6 +17,7 @@ import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 
+// Spec: ACQ-3
 test('a host that signed off gets no requests until it signs on again', async (t) => {
   const host = await startScriptedHost();
   t.after(host.stop);

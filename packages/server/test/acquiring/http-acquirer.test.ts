@@ -45,6 +45,7 @@ describe('HTTP acquirers', () => {
     return { captured, refunded, openHolds };
   };
 
+  // Spec: PROV-57
   test('a sale, partial captures, a refund and a cancel: both ledgers agree', async () => {
     const before = totals();
     const sale = await sell({ amount: 2000 });
@@ -135,6 +136,7 @@ describe('HTTP acquirers', () => {
     assert.deepEqual(totals(), before);
   });
 
+  // Spec: PROV-57
   test('after a broken connection, an enquiry finds the approval of the sale', async () => {
     const { body, text } = await sell({ amount: 9093 });
     assert.equal(body.state, 'Captured', text);

@@ -112,6 +112,7 @@ async function linked(t: TestContext) {
 
 const head = `PT01${keyTableEntry('zpk-other', '').checkValue}`;
 
+// Spec: ACQ-11
 test('a key block from a host is imported into AWS, and PINs are encrypted under its key', async (t) => {
   const { stub, hsm, ring, give: sendKeyBlock } = await linked(t);
   assert.equal(await sendKeyBlock(head + tr31KeyBlock('zpk-other')), '00');

@@ -34,6 +34,7 @@ async function availableLinks(setup: TestOrganization): Promise<unknown[]> {
   return (await Promise.all(answers)).map(({ body }) => body);
 }
 
+// Spec: CARD-49
 test('a disabled and removed link stays open until its reversal has a response', async (t) => {
   const relay = await startAcquirerRelay((await testPlatform()).host.port);
   t.after(relay.close);

@@ -3,7 +3,6 @@
 // once.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import {
   approvalResponse,
@@ -14,12 +13,10 @@ import {
   startScriptedHost,
 } from '../support/acquirers/scripted-host.ts';
 import { assertProblem } from '../support/assert-problem-response.ts';
-import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
+import { getOrPost } from '../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
-
-const base = '/payment/v1/transactions';
 
 async function scripted(t: TestContext) {
   const scriptedHost = await startScriptedHost();
@@ -28,29 +25,20 @@ async function scripted(t: TestContext) {
   return { setup, scriptedHost };
 }
 
-function call(
-  setup: TestOrganization,
-  path: string,
-  body?: Record<string, unknown>,
-): Promise<HttpResponse> {
-  const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: setup.merchant.token, ...defined({ body }) };
-  return setup.client.call(method, base + path, options);
-}
-
 const operationIn = (setup: TestOrganization, id: string, status: string) =>
   until(async () => {
-    const { body } = await call(setup, `/${id}`);
+    const { body } = await getOrPost(setup, `/${id}`);
     return body.operations[0]?.status === status ? body : undefined;
   }, `the operation to be ${status}`);
 
 /** The numbers by which the host recognises a repeated message. */
 const numbersOf = ({ fields }: Message) => [fields[11], fields[37], fields[41]].join(' ');
 
+// Spec: CARD-53
 describe('responses “system malfunction” to repeated messages', { concurrency: 4 }, () => {
   test('a malfunction at a repeated refund does not free the amount for a second refund', async (t) => {
     const { setup, scriptedHost } = await scripted(t);
-    const { body: sold } = await call(setup, '/process', keyedSale({ amount: 1000 }));
+    const { body: sold } = await getOrPost(setup, '/process', keyedSale({ amount: 1000 }));
     assert.equal(sold.state, 'Captured');
     const refunds: Message[] = [];
     const codes = ['96', '91', '68'];
@@ -66,12 +54,12 @@ describe('responses “system malfunction” to repeated messages', { concurrenc
       return undefined;
     });
     const path = `/${sold.transactionId}/refund`;
-    const first = await call(setup, path, { amount: 600, clientOperationId: 'r-1' });
+    const first = await getOrPost(setup, path, { amount: 600, clientOperationId: 'r-1' });
     assert.equal(first.status, 202, first.text);
     await until(() => refunds.length >= 3, 'two answers of a host that is out of order');
-    const { body: transaction } = await call(setup, `/${sold.transactionId}`);
+    const { body: transaction } = await getOrPost(setup, `/${sold.transactionId}`);
     assert.equal(transaction.operations[0].status, 'Pending');
-    const second = await call(setup, path, { amount: 600, clientOperationId: 'r-2' });
+    const second = await getOrPost(setup, path, { amount: 600, clientOperationId: 'r-2' });
     assert.equal(second.status, 422, second.text);
     assertProblem(second, { code: 'refund_amount_exceeded' });
     cured = true;
@@ -84,7 +72,7 @@ describe('responses “system malfunction” to repeated messages', { concurrenc
   test('a malfunction at the first capture message declines it, except for “issuer too late” and unknown codes', async (t) => {
     const { setup, scriptedHost } = await scripted(t);
     const sale = keyedSale({ amount: 1000, captureMode: 'Deferred' });
-    const { body: heldSale } = await call(setup, '/process', sale);
+    const { body: heldSale } = await getOrPost(setup, '/process', sale);
     assert.equal(heldSale.state, 'Authorized');
     const answers = ['96', '16', '68', '00'];
     scriptedHost.script((received) => {
@@ -94,13 +82,13 @@ describe('responses “system malfunction” to repeated messages', { concurrenc
       return undefined;
     });
     const path = `/${heldSale.transactionId}/capture`;
-    const declined = await call(setup, path, { clientOperationId: 'c-1' });
+    const declined = await getOrPost(setup, path, { clientOperationId: 'c-1' });
     assert.equal(declined.body.operation.status, 'Declined', declined.text);
-    const late = await call(setup, path, { clientOperationId: 'c-2' });
+    const late = await getOrPost(setup, path, { clientOperationId: 'c-2' });
     assert.equal(late.status, 202, late.text);
     assert.equal(late.body.operation.status, 'Pending');
     const done = await until(async () => {
-      const { body } = await call(setup, `/${heldSale.transactionId}`);
+      const { body } = await getOrPost(setup, `/${heldSale.transactionId}`);
       return body.state === 'Captured' ? body : undefined;
     }, 'the capture');
     assert.equal(done.capturedAmount, 1000);
@@ -120,7 +108,7 @@ test('a reversal with reference numbers that the host knows is sent with new num
     );
     return undefined;
   });
-  const { body: sale } = await call(setup, '/process', keyedSale({ amount: 1000 }));
+  const { body: sale } = await getOrPost(setup, '/process', keyedSale({ amount: 1000 }));
   assert.equal(sale.state, 'Reversing');
   const reversed = await operationIn(setup, sale.transactionId, 'Succeeded');
   assert.equal(reversed.state, 'Reversed');
@@ -129,6 +117,7 @@ test('a reversal with reference numbers that the host knows is sent with new num
   assert.equal(new Set(reversals.map(({ fields }) => fields[90])).size, 1, 'of one sale');
 });
 
+// Spec: CARD-55 CARD-57
 test('a sale that the issuer may book later is not approved, and is reversed', async (t) => {
   const { setup, scriptedHost } = await scripted(t);
   // Code 16 approves and asks to update the magnetic stripe; no host table here contains it.
@@ -144,7 +133,7 @@ test('a sale that the issuer may book later is not approved, and is reversed', a
       socket.write(encodeMessageFrame(approvalResponse(message, { 39: code })));
       return undefined;
     });
-    const { body: sale } = await call(setup, '/process', keyedSale({ amount: 1000 }));
+    const { body: sale } = await getOrPost(setup, '/process', keyedSale({ amount: 1000 }));
     assert.deepEqual([sale.approved, sale.response?.reason], [false, reason], code);
     assert.ok(['Reversing', 'Reversed'].includes(sale.state), sale.state);
     const reversed = await operationIn(setup, sale.transactionId, 'Succeeded');
@@ -153,6 +142,7 @@ test('a sale that the issuer may book later is not approved, and is reversed', a
   }
 });
 
+// Spec: ACQ-10
 test('a sale that the issuer books after its reversal is reversed once more', async (t) => {
   const { setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
@@ -167,11 +157,11 @@ test('a sale that the issuer books after its reversal is reversed once more', as
     socket.write(encodeMessageFrame(approvalResponse(message, { 39: '09' })));
     return undefined;
   });
-  const { body: sale } = await call(setup, '/process', keyedSale({ amount: 1000 }));
+  const { body: sale } = await getOrPost(setup, '/process', keyedSale({ amount: 1000 }));
   await operationIn(setup, sale.transactionId, 'Succeeded');
   for (const booked of sales) approve(booked);
   const reversed = await until(async () => {
-    const { body } = await call(setup, `/${sale.transactionId}`);
+    const { body } = await getOrPost(setup, `/${sale.transactionId}`);
     return body.operations[1]?.status === 'Succeeded' ? body : undefined;
   }, 'the second reversal');
   assert.deepEqual([sales.length, reversed.state, reversals.length], [1, 'Reversed', 2]);

@@ -74,6 +74,7 @@ describe('routing rules of a merchant', () => {
     return { bank, shop: merchant, contract };
   }
 
+  // Spec: PROV-55
   test('rules by scheme, currency and amount select the acquirer', async () => {
     const { shop: merchant, contract } = await shopWithBank('rules', {
       routing: [
@@ -150,6 +151,7 @@ describe('routing rules of a merchant', () => {
     assert.equal(body.links.length, 2);
   });
 
+  // Spec: PROV-56
   test('if no message was sent, the next acquirer gets the sale and all later operations', async () => {
     const { bank, shop, contract } = await shopWithBank('failing');
     assert.equal(merchantOf((await sell(shop)).body), contract.acquirerMerchantId);
@@ -182,6 +184,7 @@ describe('routing rules of a merchant', () => {
     assert.equal(book?.contractId, shop.contractId);
   });
 
+  // Spec: PROV-56
   test('if the acquirer may have received the sale, no other acquirer gets it', async () => {
     const { bank, shop } = await shopWithBank('silent');
     // This goes first, because a missing response makes the link check the acquirer.
@@ -230,6 +233,7 @@ describe('routing rules of a merchant', () => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
   });
 
+  // Spec: CARD-49
   test('availability lists only the links of the merchant', async () => {
     const bank = await attachHttpAcquirer(setup, 'alone');
     const merchant = await setup.createMerchant(contractTermsOnLink(bank.linkId));

@@ -18,6 +18,7 @@ type Source = { pointer: string; level: string };
 const levelAt = (sources: Source[], pointer: string) =>
   sources.find((source) => source.pointer === pointer)?.level;
 
+// Spec: SVC-3
 test('each level sets its own values, and inherits the others from above', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
@@ -109,6 +110,7 @@ function merged(upper: unknown, lower: unknown): unknown {
   return all;
 }
 
+// Spec: PROV-42
 test('a device gets the merged values of its four levels, as a model predicts', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
@@ -128,6 +130,7 @@ test('a device gets the merged values of its four levels, as a model predicts', 
   );
 });
 
+// Spec: PROV-45
 test('every change is a version, which can be read and brought back', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
@@ -172,6 +175,7 @@ test('every change is a version, which can be read and brought back', async () =
   assert.equal((await scene.call('org', 'POST', `${other}/versions/2/restore`)).status, 404);
 });
 
+// Spec: PROV-45
 test('of several parallel changes of one version, one succeeds and the others get status 412', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
@@ -221,6 +225,7 @@ test('a device gets the values of active services, and a new version after each 
   );
 });
 
+// Spec: PROV-43
 test('an organisation inherits from those above it', async () => {
   const top = await scene.newShop();
   const serviceId = await scene.configured();

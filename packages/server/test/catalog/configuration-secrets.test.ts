@@ -13,6 +13,7 @@ after(() => scene.close());
 
 const secret = 'sk-live-7f3a9c';
 
+// Spec: PROV-48
 test('a secret is stored encrypted, is never shown, and is delivered to the device', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();

@@ -57,6 +57,7 @@ test('a change at the parent organisation makes devices Pending and reaches them
   }
 });
 
+// Spec: PROV-51
 test('the delivery list filters devices by status, service and store, and refuses requests of devices', async () => {
   const one = await scene.terminal();
   const two = await scene.terminal(one.merchantId);

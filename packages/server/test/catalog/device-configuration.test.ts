@@ -33,6 +33,7 @@ async function readConfiguration(terminal: Terminal, tag?: string) {
 
 const valuesOf = async (terminal: Terminal) => (await readConfiguration(terminal)).service.values;
 
+// Spec: PROV-50
 test('a device reads its own configuration, inherited from level to level, and signed', async () => {
   const terminal = await scene.terminal();
   const first = await readConfiguration(terminal);
@@ -59,6 +60,7 @@ test('a device reads its own configuration, inherited from level to level, and s
   await assert.rejects(scene.verified({ ...last.service, payload: forged }));
 });
 
+// Spec: PROV-50
 test('a device with the current version receives 304, and equal values result in the same version', async () => {
   const terminal = await scene.terminal();
   const { tag } = await readConfiguration(terminal);
@@ -78,6 +80,7 @@ test('a device with the current version receives 304, and equal values result in
   assert.deepEqual((await readConfiguration(terminal, other.tag)).tag, tag);
 });
 
+// Spec: PROV-50
 test('a store configuration changes the version only for the devices of that store', async () => {
   const one = await scene.terminal();
   const beside = await scene.terminal(one.merchantId);
@@ -129,6 +132,7 @@ test('a certificate that was revoked ends the reading', async () => {
   assert.equal((await terminal.ask('GET', devicePath)).status, 401);
 });
 
+// Spec: PROV-51
 test('a device reports whether it applied a version, and the administrator sees the result', async () => {
   const terminal = await scene.terminal();
   const never = await scene.api(deliveryOf(terminal), { token: scene.token });

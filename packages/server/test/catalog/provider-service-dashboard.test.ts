@@ -37,6 +37,7 @@ describe('the provider of a service', () => {
   const activate = (serviceId: string, level: string, entityId: string, more: object = {}) =>
     scene.done('org', 'POST', '/activations', { serviceId, level, entityId, ...more });
 
+  // Spec: PROV-39
   test('sees the activations of its service by level, and other callers do not', async () => {
     const { serviceId } = await scene.subscribed();
     const shop = await scene.createShop(`place-${randomUUID()}`);
@@ -104,6 +105,7 @@ describe('the provider of a service', () => {
     provider.script = answering(200, { status: 'Accepted' });
   });
 
+  // Spec: PROV-39
   test('sees how many calls its server answered, how many failed, and the last fault', async () => {
     const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
     const path = `/services/${serviceId}/calls`;
@@ -144,6 +146,7 @@ describe('the provider of a service', () => {
     assert.equal(bad.body['code'], 'field_invalid');
   });
 
+  // Spec: PROV-39
   test('of two processes that count, no call is lost', async () => {
     const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
     const other = await openCatalogue();
@@ -190,6 +193,7 @@ describe('where a service is in use', () => {
     };
   };
 
+  // Spec: PROV-40
   test('is shown from the organisation down to the devices, and agrees with the state of each device', async () => {
     const { serviceId } = await scene.subscribed();
     const shop = await scene.createShop(`place-${randomUUID()}`);
@@ -293,6 +297,7 @@ describe('the provider of QR payments', () => {
 
   const path = '/qrcode-payment/v1/provider-transactions';
 
+  // Spec: PROV-39
   test('sees the payments of its services, and no others', async () => {
     const id = await qr.begun();
     const amount = { amount: 1050, currency: 'EUR' };

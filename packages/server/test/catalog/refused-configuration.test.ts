@@ -20,6 +20,7 @@ const firstOf = ({ body }: Answer) => {
   return [body['code'], error?.pointer];
 };
 
+// Spec: PROV-44
 test('values that do not fit the schema are refused at their pointer', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
@@ -77,6 +78,7 @@ test('the server refuses values that are not strict JSON, are too deep, or are n
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
 });
 
+// Spec: PROV-44
 test('a member that belongs further up is set there alone', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
@@ -111,6 +113,7 @@ test('a missing required member is reported at the store level and refused at th
   assert.deepEqual(after.values, { footer: 'Bye', receipt: { copies: 1 } });
 });
 
+// Spec: PROV-47
 test('a release that stored values do not fit is not delivered in silence', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
@@ -185,6 +188,7 @@ test('many invalid values at a higher level do not hide an invalid value at the 
   assert.equal((await scene.submit('org', store, { m29: 5 })).status, 200);
 });
 
+// Spec: PROV-49
 test('each caller reaches its own entities and no others', async () => {
   const shop = await scene.newShop();
   const foreign = await scene.newShop();

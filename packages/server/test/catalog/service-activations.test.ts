@@ -49,6 +49,7 @@ const isActive = (serviceId: string, { deviceId }: Pick<Shop, 'deviceId'>) =>
   scene.catalog.isActive(scene.organizationId, deviceId, serviceId);
 const open = { includesExisting: false };
 
+// Spec: CC-16 PROV-37
 test('a service is active at a device only if it is at every level above', async () => {
   const { serviceId } = await scene.subscribed();
   const shop = await newShop();
@@ -71,6 +72,7 @@ test('a service is active at a device only if it is at every level above', async
   }
 });
 
+// Spec: CC-17 PROV-38
 test('an activation takes along the devices that exist, and later ones need their own', async () => {
   const { serviceId } = await scene.subscribed();
   const shop = await newShop();
@@ -226,6 +228,7 @@ async function activateWithScript(script: ProviderScript) {
 const read = async (made: Record<string, unknown>) =>
   scene.done('org', 'GET', `/activations/${made['activationId']}`);
 
+// Spec: PROV-41
 test('the server sends the provider a signed request with the parameters and stores the parameters of its answer', async () => {
   const accepted = answering(200, { status: 'Accepted', parameters: { shop: 7 }, extra: true });
   const { serviceId, secret, made } = await activateWithScript(accepted);
@@ -260,6 +263,7 @@ test('the server sends the provider a signed request with the parameters and sto
   assert.equal(provider.calls.length, 1);
 });
 
+// Spec: PROV-48
 test('the server sends a secret parameter to the provider and never shows it in responses, tables or audit records', async () => {
   const secret = 'pk-5e1d77';
   provider.script = answering(200, { status: 'Accepted' });
@@ -331,6 +335,7 @@ const answer = (made: Record<string, unknown>, body: object, token = 'provider')
 
 const lastHandshake = () => JSON.parse(provider.calls.at(-1)?.body ?? '{}').data.handshakeId;
 
+// Spec: PROV-41
 test('a provider may answer later, once; the same again changes nothing', async () => {
   const { made, serviceId } = await activateWithScript(answering(202));
   await scene.work();

@@ -28,6 +28,7 @@ const declaration = {
   logo: { mediaType: 'image/png', data: 'iVBORw0KGgo=' },
 };
 
+// Spec: SVC-6
 test('a draft is its provider’s alone; published, every organisation sees it, but for the address', async () => {
   const made = await scene.call('provider', 'POST', '/services', declaration);
   assert.equal(made.status, 201);
@@ -57,6 +58,7 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
   assert.deepEqual([listed.name, listed.logo, listed.spiUrl], ['QR', undefined, undefined]);
 });
 
+// Spec: PROV-34
 test('other organisations see a change after its publication, and earlier releases remain readable', async () => {
   const { serviceId } = await scene.service({ methods: ['one'] });
   const path = `/services/${serviceId}`;
@@ -157,6 +159,7 @@ test('a logo of each accepted type is declared', async () => {
   }
 });
 
+// Spec: PROV-25
 test('a declaration with a bad member is refused at its pointer', async () => {
   const remote = { type: 'object', properties: { a: { $ref: 'https://elsewhere.example/s' } } };
   for (const [member, value, pointer] of [
@@ -216,6 +219,7 @@ test('packages contain only published services, and only their organisation can 
   assertRefused(await scene.call('org', 'DELETE', path), 'has_dependants');
 });
 
+// Spec: SVC-2 PROV-36
 test('an organisation subscribes once, and nothing below it does', async () => {
   const { serviceId } = await scene.service();
   const offer = { name: 'Offer', serviceIds: [serviceId] };

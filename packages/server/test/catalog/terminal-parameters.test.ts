@@ -57,6 +57,7 @@ test('without a country nothing is delivered; then applications, keys and the ca
   assert.deepEqual((await scene.verified(service))['values'], service.values);
 });
 
+// Spec: PROV-52
 test('devices inherit a limit from their store, and the other values from higher levels', async () => {
   const terminal = await scene.terminal();
   const beside = await scene.terminal(terminal.merchantId);
@@ -85,6 +86,7 @@ test('devices inherit a limit from their store, and the other values from higher
   assert.deepEqual([source.level, source.entityId], ['Store', storeId]);
 });
 
+// Spec: PROV-52
 test('values that terminals cannot work with are refused, with their place', async () => {
   const { merchantId, storeId } = await scene.terminal();
   const organization: [Level, string] = ['organizations', scene.organizationId];
@@ -113,6 +115,7 @@ test('values that terminals cannot work with are refused, with their place', asy
   }
 });
 
+// Spec: PROV-52
 test('the platform refuses a rule that removes the choice of the brand from the cardholder', async () => {
   const { merchantId } = await scene.terminal();
   const rule = (isCardholderChoice: boolean) => ({
@@ -148,6 +151,7 @@ test('a key that was withdrawn is switched off for the whole organisation', asyn
   await scene.configure(...organization, terminalValues);
 });
 
+// Spec: PROV-53
 test('production takes no test key, neither as a default nor at a level', () => {
   const check = emvValueRules({ allowsTestKeys: false })[terminalParameterDomain];
   const faults = check?.(declaration.defaults) ?? [];

@@ -16,6 +16,7 @@ after(() => line.remove());
 
 const rows = (name: string) => readFileSync(join(line.folder, name), 'utf8').trimEnd().split('\n');
 
+// Spec: PROV-70
 test('the chain of the server and its export verify with stored checkpoints and keys', async () => {
   const online = await line.run(['audit', 'verify', '--json']);
   assert.equal(online.code, 0, online.stderr);
@@ -37,6 +38,7 @@ test('the chain of the server and its export verify with stored checkpoints and 
   assert.match(offline.stdout, /^The audit chain is complete and valid\./);
 });
 
+// Spec: PROV-70
 test('a changed, missing or truncated record ends with 6 and names the sequence', async () => {
   const whole = rows('a.jsonl');
   const verify = (lines: string[]) =>

@@ -69,6 +69,7 @@ async function webLogin(use: (address: string) => Promise<unknown>) {
   return ended;
 }
 
+// Spec: PROV-71
 test('a user signs in with the browser, and refresh tokens keep the session', async () => {
   const ended = await webLogin(async (address) => {
     const browser = createBrowser(setup.settings.authUrl, over.transport);

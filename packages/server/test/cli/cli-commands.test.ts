@@ -59,6 +59,7 @@ test('a user is created, found by name, edited without losing members, deactivat
   assert.equal((await line.run(['users', 'edit', 'ann', '-s', 'username=bob'])).code, 6);
 });
 
+// Spec: PROV-74
 test('secrets of an application and a point of sale are written to one file for its owner', async () => {
   const lost = await line.run(['apps', 'create', 'Office']);
   assert.equal(lost.code, 2);
@@ -139,6 +140,7 @@ test('an application of a merchant developer is edited, waits for approval and i
   }
 });
 
+// Spec: PROV-74
 test('a device is enrolled with a local key, and its certificate is revoked', async () => {
   const serialNumber = `S${randomUUID().slice(0, 8)}`;
   const members = [

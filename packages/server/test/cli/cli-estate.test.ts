@@ -46,6 +46,7 @@ describe('an estate of one file', () => {
     assert.equal((await line.run(['estate', 'diff', 'e.yaml', '--exit-code'])).code, 8);
   });
 
+  // Spec: PROV-72
   test('a first import creates the estate, and a second one changes nothing', async () => {
     const file = line.file('e.yaml', yaml);
     const all = ['estate', 'import', file, '--secrets-out', 'secrets.jsonl', '--json'];
@@ -79,6 +80,7 @@ describe('an estate of one file', () => {
     assert.match(await setup.client.token(setup.realm, till.clientId, till.clientSecret), /^ey/);
   });
 
+  // Spec: PROV-72
   test('exports in YAML and JSON are the same each time and show no difference', async () => {
     for (const name of ['one.yaml', 'two.yaml', 'three.json']) {
       const ended = await line.run(['estate', 'export', '--out', name]);
@@ -178,6 +180,7 @@ organizations:
 });
 
 describe('errors of an import', () => {
+  // Spec: PROV-73
   test('all errors of a file are reported with their lines, and nothing is sent', async () => {
     const file = line.file(
       'faulty.yaml',
@@ -225,6 +228,7 @@ physicalDevices:
     assert.equal((await line.run(['estate', 'diff', 'nowhere.yaml'])).code, 2);
   });
 
+  // Spec: PROV-75
   test('changes that the server rejects are listed, the others are applied, and the exit code is 9', async () => {
     const merchant = (key: string, country: string) => ({
       externalId: key,
@@ -313,6 +317,7 @@ acquirerLinks:
     }
   });
 
+  // Spec: PROV-73
   test('an import that was killed continues without duplicates or gaps', async () => {
     const setup = await createTestOrganization();
     const many = await signedInCommandLine(setup);

@@ -73,6 +73,7 @@ describe('webhooks listen', () => {
 
   const sales = ['--events', 'transaction.captured,transaction.declined'];
 
+  // Spec: QRPROV-41
   test('each event is forwarded in the order of the feed, signed with a stable secret', async (t) => {
     const to = await receiver();
     t.after(to.stop);
@@ -158,6 +159,7 @@ describe('webhooks listen', () => {
     assert.match(noReceiver.stdout, / {2}--- {2}.*\n +the connection was refused/);
   });
 
+  // Spec: QRPROV-41
   test('after a connection break no event is lost or repeated', async (t) => {
     const to = await receiver();
     t.after(to.stop);

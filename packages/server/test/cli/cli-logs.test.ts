@@ -126,6 +126,7 @@ describe('the request log on the command line', () => {
     assert.ok(!without.stdout.includes('\u001b'));
   });
 
+  // Spec: QRPROV-44
   test('the command applies its filters to new requests, and a connection failure loses no request', async (t) => {
     const wire = await openCuttableConnection(setup.settings.port);
     t.after(wire.close);

@@ -28,6 +28,7 @@ const fresh = (env?: Record<string, string>) => {
 };
 
 describe('signing in', () => {
+  // Spec: PROV-71
   test('a sign-in with client id and secret is saved for its owner, used by later commands, and removed', async () => {
     const ownLine = fresh();
     const login = ['login', '--url', setup.settings.baseUrl, '--user-domain', setup.realm];
@@ -163,6 +164,7 @@ describe('exit codes', () => {
     }
   });
 
+  // Spec: PROV-75
   test('4, 5 and 6: not permitted, not found and rejected, with code and request id, also as JSON', async () => {
     const reader = await signedInCommandLine(setup, 'MerchantReadOnly', setup.merchant.merchantId);
     opened.push(reader);

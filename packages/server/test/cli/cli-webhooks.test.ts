@@ -73,6 +73,7 @@ describe('webhooks on the command line', () => {
     assert.equal((await line.run(['webhooks', 'endpoints', 'get', id])).code, 5);
   });
 
+  // Spec: QRPROV-43
   test('a test event is sent, its response is shown, and its delivery is listed and resent', async () => {
     const { id, secret } = await makeEndpoint('transaction.*');
     const before = to.received.length;
@@ -187,6 +188,7 @@ describe('webhooks trigger in the demo', () => {
   /** The saved profile is used without the variable. */
   const unset = { SWITCHYARD_CLI_URL: '' };
 
+  // Spec: QRPROV-43
   test('every event with a demo trigger is triggered', async (context) => {
     const { items } = (await line.run(['--json', 'webhooks', 'events'], { env: unset })).json() as {
       items: { type: string; demoTrigger: string }[];

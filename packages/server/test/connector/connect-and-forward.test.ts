@@ -19,6 +19,7 @@ describe('the connector', () => {
 
   const credentials = () => ({ client_id: till.clientId, client_secret: till.clientSecret });
 
+  // Spec: CC-2 CC-5 CC-7 VER-6 NEXO-9
   it('registers a device, closes the connection, and returns a connection URL and a token', async () => {
     const terminal = await scene.terminal();
     const { line, answer } = await scene.register({ tsn: terminal.tsn, ...credentials() });
@@ -50,6 +51,7 @@ describe('the connector', () => {
     );
   });
 
+  // Spec: SVC-26 SVC-27 CC-10
   it('carries text as text and binary as binary, both ways and in order', async () => {
     const terminal = await scene.terminal();
     const device = await scene.connect(terminal, till);
@@ -68,6 +70,7 @@ describe('the connector', () => {
     });
   });
 
+  // Spec: CC-11
   it('reports the status of a device, and notifies the point of sale of changes during a claim', async () => {
     const terminal = await scene.terminal();
     const pos = await scene.pos(token);
@@ -108,6 +111,7 @@ describe('the connector', () => {
     await scene.session(pos, { tsn: terminal.tsn, posId: 'another' });
   });
 
+  // Spec: CC-9
   it('lets one of two points of sale win', async () => {
     const terminal = await scene.terminal();
     await scene.connect(terminal, till);

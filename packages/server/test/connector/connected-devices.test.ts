@@ -257,6 +257,7 @@ describe('connected and disconnected devices', () => {
       assert.deepEqual(await publishAndReadEvents(terminal), []);
     });
 
+    // Spec: NEXO-6
     it('are not published for short disconnections, and at most once a minute for repeated disconnections', async () => {
       const terminal = await scene.terminal();
       let device = await scene.connect(terminal, till);
@@ -294,6 +295,7 @@ describe('connected and disconnected devices', () => {
       device.close();
     });
 
+    // Spec: NEXO-20
     it('are published as offline one minute after a database failure, unless their node renews the lease', async () => {
       const [staying, dead] = [await scene.terminal(), await scene.terminal()];
       const lines = [await scene.connect(staying, till), await scene.connect(dead, till)];

@@ -71,6 +71,7 @@ describe('peers of the connector that mean no good', () => {
   }
 
   describe('by their frames', () => {
+    // Spec: NEXO-7
     it('a flood of pings closes the connection, also at the listener for unregistered devices', async () => {
       const pings = Buffer.concat(Array.from({ length: 1500 }, () => frame(0x89)));
       const { line, device } = await ready();
@@ -235,6 +236,7 @@ describe('peers of the connector that mean no good', () => {
       }
     });
 
+    // Spec: LIST-5
     it('requests for unknown session addresses do not keep a point of sale from its claimed session', async (t) => {
       const unauthenticated = { windowSeconds: 3600, limit: 2 };
       const scene = await openConnector({ rateLimits: { unauthenticated } });

@@ -55,6 +55,7 @@ describe('several nodes of the connector', () => {
     assert.equal((await pos.raw()).data.toString(), `answer ${word}`);
   }
 
+  // Spec: NEXO-3
   it('leads a point of sale to the node that has the device, and no other one gets it', async () => {
     const [a, b, c] = scene.nodes;
     const tsn = tsnAt(0);
@@ -283,6 +284,7 @@ describe('several nodes of the connector', () => {
     assert.deepEqual([response.status, response.body['code']], [409, 'device_offline']);
   });
 
+  // Spec: NEXO-5
   it('loses only the way between two nodes that cannot reach each other', async () => {
     const [a, b, c] = scene.nodes;
     const tsn = tsnAt(0);
@@ -308,6 +310,7 @@ describe('several nodes of the connector', () => {
     for (const line of [device, posB, posC]) line.close();
   });
 
+  // Spec: NEXO-5
   it('restarts node after node under load: rounds go on, and no answer goes astray', async (t) => {
     let at = 0;
     const running = payOn(t, scene, {
@@ -328,6 +331,7 @@ describe('several nodes of the connector', () => {
     await running.end();
   });
 
+  // Spec: NEXO-5
   it('continues sessions under load while PostgreSQL is killed and restarted', async (t) => {
     const [a, b] = scene.nodes;
     const running = payOn(t, scene, { tsn: tsnAt(0), start: 0, posAt: () => b });

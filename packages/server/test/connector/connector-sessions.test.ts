@@ -72,6 +72,7 @@ describe('sessions of the connector', () => {
   }
 
   describe('after a break', () => {
+    // Spec: NEXO-1 NEXO-13
     it('the same owner resumes the session and first receives the messages that the device sent during the break', async () => {
       const { terminal, device, pos, line, claimed } = await ready();
       line.socket.terminate();
@@ -96,6 +97,7 @@ describe('sessions of the connector', () => {
       await talks({ line: again, device });
     });
 
+    // Spec: NEXO-17 NEXO-32
     it('the point of sale resumes the session although its connection breaks again before it has used the session address', async () => {
       const { terminal, device, pos, line, claimed } = await ready();
       line.socket.terminate();
@@ -174,6 +176,7 @@ describe('sessions of the connector', () => {
   });
 
   describe('claimed by a point of sale that did not receive the response', () => {
+    // Spec: NEXO-16
     it('the point of sale can claim the device again when the session address was unused for five seconds', async () => {
       const terminal = await scene.terminal();
       const device = await scene.connect(terminal, till);
@@ -207,6 +210,7 @@ describe('sessions of the connector', () => {
   });
 
   describe('taken over', () => {
+    // Spec: NEXO-2
     it('by the same owner once no data flows, or by force, which is audited', async () => {
       const { terminal, device, pos, line } = await ready();
       const refused = await claim(pos, terminal, { takeOver: true });
@@ -246,6 +250,7 @@ describe('sessions of the connector', () => {
         ...more,
       });
 
+    // Spec: NEXO-18
     it('a point of sale can repeat the release when the node of the device was unreachable', async () => {
       const { pos, line, claimed } = await ready();
       const { backplane } = scene.connector;
@@ -263,6 +268,7 @@ describe('sessions of the connector', () => {
       assert.equal((await release(pos, claimed))['error'].code, 'session_unknown');
     });
 
+    // Spec: NEXO-18
     it('over another control connection, by its owner alone', async () => {
       const { pos, line, terminal, claimed } = await ready();
       pos.socket.terminate();
@@ -286,6 +292,7 @@ describe('sessions of the connector', () => {
     });
   });
 
+  // Spec: NEXO-15
   it('end with their token though their control connections are gone, and not with one that was renewed', async () => {
     const client = await scene.application();
     const { clientId: client_id, clientSecret: client_secret } = client;
@@ -317,6 +324,7 @@ describe('sessions of the connector', () => {
     assert.equal((await renewed.line.closed()).code, closeCodes.unauthorized);
   });
 
+  // Spec: NEXO-15
   it('go on by a renewed token though the word of it was lost once', async (t) => {
     const { backplane } = scene.connector;
     const { publish } = backplane;
@@ -513,6 +521,7 @@ describe('sessions of the connector', () => {
   });
 });
 
+// Spec: NEXO-15
 it('sessions end with the key of their token though their control connections are gone', async (t) => {
   const scene = await openConnector();
   t.after(() => scene.close());

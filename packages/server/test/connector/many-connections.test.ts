@@ -34,6 +34,7 @@ const countUnidentified = (scene: ConnectorScene) =>
 const claimOf = (tsn: string, more: Json = {}) => ({ type: 'claim', tsn, posId: 'p', ...more });
 
 describe('the connector with many connections', () => {
+  // Spec: NEXO-12
   it('of registrations takes a quarter of all connections, and a row for each device', async (t) => {
     const scene = await small(t, 40);
     const till = await scene.application();
@@ -71,6 +72,7 @@ describe('the connector with many connections', () => {
     );
   });
 
+  // Spec: NEXO-12
   it('of claims takes the places that there are, and leaves some to others', async (t) => {
     const scene = await small(t, 20);
     const [till, other] = [await scene.application(), await scene.application()];
@@ -144,6 +146,7 @@ describe('the connector with many connections', () => {
     assert.ok((await claims(scene)) <= 10);
   });
 
+  // Spec: NEXO-12
   it('of open and ended sessions stays within the limit, and the connector removes only ended sessions', async (t) => {
     const scene = await small(t, 10);
     // The same effect as a NATS outage.

@@ -282,6 +282,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       return { sendAndAwaitEcho, heard, endings, stop, lost: joined.disconnected };
     }
 
+    // Spec: NEXO-4
     it('the cluster works after one server stops, and nodes of that server connect to the other server', async () => {
       const [first = '', second = ''] = urls;
       const [a, b] = [node(first), node(first)];

@@ -115,6 +115,7 @@ describe('nodes whose clocks are apart', () => {
     await scene.close();
   });
 
+  // Spec: NEXO-8
   it('give a device to its newest connection, whichever of them it came to', async () => {
     const terminal = await scene.terminal();
     let former = await ahead.device(terminal);
@@ -174,6 +175,7 @@ describe('nodes whose clocks are apart', () => {
     for (const line of [reconnected, pos]) line.close();
   });
 
+  // Spec: NEXO-8
   it('keep the newer of two connections that open in parallel', async () => {
     const terminal = await scene.terminal();
     const elder = await ahead.register(terminal);

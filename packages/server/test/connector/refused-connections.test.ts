@@ -142,6 +142,7 @@ describe('refusals of the connector', () => {
       await scene.connect(beside, client);
     });
 
+    // Spec: CC-6
     it('tsn_ambiguous: a serial number of two organisations that know the credentials', async () => {
       const terminal = await scene.terminal();
       const { serialNumber, tsn } = terminal;
@@ -176,6 +177,7 @@ describe('refusals of the connector', () => {
       assert.equal((await line.closed()).code, 4408);
     });
 
+    // Spec: CC-15
     it('device_disabled: its store is, or it has no place', async () => {
       const terminal = await scene.terminal();
       await disable(terminal);
@@ -209,6 +211,7 @@ describe('refusals of the connector', () => {
       assert.deepEqual([error['code'], code], ['not_subscribed', 4424]);
     });
 
+    // Spec: CC-23
     it('family_not_supported: an older family', async () => {
       const { tsn } = await scene.terminal({ family: 'telium' });
       const { error, code } = await refused({ tsn, ...credentials() });
@@ -217,6 +220,7 @@ describe('refusals of the connector', () => {
   });
 
   describe('of a certificate', () => {
+    // Spec: CC-18
     it('unauthorized: of another terminal; the right one needs no credentials', async () => {
       const terminal = await scene.terminal();
       const other = await scene.terminal();
@@ -250,6 +254,7 @@ describe('refusals of the connector', () => {
       return { path: new URL(answer['connectionUrl']).pathname, jwt: answer['token'], terminal };
     }
 
+    // Spec: CC-8
     it('the connector refuses a token that is used, expired, missing, or issued for another connection or purpose', async () => {
       const { path, jwt } = await registered();
       const elsewhere = await registered();
@@ -288,6 +293,7 @@ describe('refusals of the connector', () => {
       assert.equal((await claim(pos, terminal.tsn))['error'].code, 'device_disabled');
     });
 
+    // Spec: NEXO-21
     it('1012: the connector disconnects a device that moves to another store, and its session; the device can reconnect there', async () => {
       const terminal = await scene.terminal();
       const { merchantId, storeId, tsn } = terminal;
@@ -319,6 +325,7 @@ describe('refusals of the connector', () => {
   });
 
   describe('of a point of sale', () => {
+    // Spec: CC-3
     it('401 with a challenge: no token of ours; 403: without the role', async () => {
       const bad = await refusal(scene.open(connectorPaths.posListener, { token: 'x' }));
       assert.deepEqual([bad.status, bad.body['code']], [401, 'token_invalid']);
@@ -327,6 +334,7 @@ describe('refusals of the connector', () => {
       assert.deepEqual([missing.status, missing.body['code']], [403, 'role_missing']);
     });
 
+    // Spec: CC-21
     it('origin_not_allowed: a page; an application shell is let in', async () => {
       const headers = { origin: 'https://shop.example' };
       for (const path of [connectorPaths.posListener, connectorPaths.deviceListener]) {
@@ -368,6 +376,7 @@ describe('refusals of the connector', () => {
       assert.equal(statusAnswer['error'].code, 'device_unknown');
     });
 
+    // Spec: CC-19
     it('wrong_store: of the same merchant', async () => {
       const terminal = await scene.terminal();
       const beside = await scene.terminal({ merchantId: terminal.merchantId });
@@ -418,6 +427,7 @@ describe('refusals of the connector', () => {
       assert.equal((await waiting)['type'], 'claimed');
     });
 
+    // Spec: CC-20
     it('device_claimed, pos_id_required, too_many_claims', async () => {
       const { terminal, pos } = await ready();
       await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
@@ -437,6 +447,7 @@ describe('refusals of the connector', () => {
       assert.equal(beyond['error'].code, 'too_many_claims');
     });
 
+    // Spec: CC-4
     it('session_gone: an address that was used, has expired, or never was', async () => {
       const { terminal, pos } = await ready();
       const { claimed } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
@@ -496,6 +507,7 @@ describe('refusals of the connector', () => {
       assert.equal((await line.closed()).code, closeCodes.unauthorized);
     });
 
+    // Spec: NEXO-15
     it('unauthorized: a token that is revoked takes its sessions with it, and no others', async () => {
       const client = await scene.application();
       const { clientId: client_id, clientSecret: client_secret } = client;
@@ -559,6 +571,7 @@ describe('refusals of the connector', () => {
       assert.equal(staying.socket.readyState, staying.socket.OPEN);
     });
 
+    // Spec: NEXO-10
     it('role_missing: with its role an application loses its devices, sessions and connections', async () => {
       const [claimantTerminal, later, otherTerminal] = [
         await scene.terminal(),

@@ -97,6 +97,7 @@ describe('messages to terminals', () => {
   }
 
   describe('of a process that died', () => {
+    // Spec: NEXO-26
     it('fail with the fault timeout when they are overdue, and only published messages create an event', async () => {
       const publishedMessage = await begin({ serviceId: 'told', isPublished: true });
       const quiet = await begin({ serviceId: 'quiet' });
@@ -170,6 +171,7 @@ describe('messages to terminals', () => {
   });
 
   describe('of the last 48 hours', () => {
+    // Spec: NEXO-26
     it('reserve their ServiceID, and after 48 hours a new message can use it', async () => {
       const completedMessage = await begin({ serviceId: 'once' });
       assert.ok(completedMessage);
@@ -351,6 +353,7 @@ describe('messages to terminals', () => {
       assert.equal((await findMessage(accepted.serviceId))?.status, 'Answered');
     });
 
+    // Spec: NEXO-26
     it('whose connection breaks while the terminal works get the answer later', async () => {
       make(60_000);
       const abortController = new AbortController();
@@ -437,6 +440,7 @@ describe('messages to terminals', () => {
           });
       });
 
+      // Spec: NEXO-19
       it('get it though the one that opened it hangs up', async () => {
         const abortController = new AbortController();
         const first = await join(paymentOf(), { waitSeconds: 20, signal: abortController.signal });
@@ -475,6 +479,7 @@ describe('messages to terminals', () => {
       });
     });
 
+    // Spec: NEXO-19
     it('fail with device_disconnected if the terminal disconnects before the server sends an abort', async () => {
       make(60_000, {
         create(message) {

@@ -32,6 +32,7 @@ describe('the Retail API', () => {
     call('POST', `/devices/${tsn}/${how}?posId=p1`, { body, ...options });
   const statusOf = async (tsn: string) => (await call('GET', `/devices/${tsn}/status`)).body;
 
+  // Spec: NEXO-14
   it('lists the terminals of a store with their connection state, claim state and payment methods', async () => {
     const { tsn, storeId, logicalDeviceId, connect } = await scene.device();
     const path = `/stores/${storeId}/devices`;
@@ -90,6 +91,7 @@ describe('the Retail API', () => {
     assert.equal(new Set(tsns).size, 5);
   });
 
+  // Spec: JSON-7 NEXO-14
   it('sends a message as it was written, and gives the answer as it came', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
@@ -148,6 +150,7 @@ describe('the Retail API', () => {
     assert.equal(PaymentResponse.Response.ErrorCondition, 'Aborted');
   });
 
+  // Spec: NEXO-14
   it('answers an asynchronous request at once, publishes the result as an event and returns it by ServiceID', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
@@ -207,6 +210,7 @@ describe('the Retail API', () => {
     assert.equal((await later).status, 200);
   });
 
+  // Spec: NEXO-25
   it('reports an unknown outcome when the terminal disconnects during a payment, and refuses a repeated request', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
@@ -262,6 +266,7 @@ describe('the Retail API', () => {
     assert.equal((await waiting).status, 200);
   });
 
+  // Spec: NEXO-28
   it('shares no terminal with another point of sale, by HTTP or by a socket', async () => {
     const { tsn, connect } = await scene.device();
     const line = await connect();
@@ -350,6 +355,7 @@ describe('the Retail API', () => {
     assert.equal((await sendAs(ownDevice.tsn, scene.token)).body.code, 'pos_id_required');
   });
 
+  // Spec: NEXO-23
   it('hides earlier messages of a moved terminal from its new store, and shows them to the organisation', async () => {
     const ownDevice = await scene.device();
     const [beside, foreign] = [

@@ -3,16 +3,14 @@
 // sent any more.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import { bearerHeaders } from '../support/bearer-headers.ts';
-import { freePorts } from '../support/free-ports.ts';
 import { type Client, createClient } from '../support/https-client.ts';
-import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
+import { createDemoServer } from '../support/processes/demo-server.ts';
+import type { ServerProcess } from '../support/processes/server-process.ts';
 import { type Line, lineOf } from './test-connector.ts';
 import { paymentOf } from './test-retail-api.ts';
 
@@ -68,19 +66,12 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   };
 }
 
+// Spec: NEXO-24
 test('the server stops without waiting for pending terminal requests', {
   timeout: 300_000,
 }, async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-terminals-'));
-  const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = createServerProcess({
-    SWITCHYARD_DATA_DIR: directory,
-    SWITCHYARD_PORT: port ?? '',
-    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
-    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-    SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
-    SWITCHYARD_LOG_LEVEL: 'info',
-  });
+  const settings = { SWITCHYARD_LOG_LEVEL: 'info' };
+  const { server, close } = await createDemoServer('stop-terminals', settings);
   try {
     await server.start();
     const { baseUrl, caFile } = await server.demoFacts();
@@ -97,6 +88,6 @@ test('the server stops without waiting for pending terminal requests', {
     client.close();
   } finally {
     await server.kill();
-    await rm(directory, { recursive: true, force: true });
+    await close();
   }
 });

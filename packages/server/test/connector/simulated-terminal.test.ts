@@ -1,19 +1,17 @@
 // Whole run: much is made, or waited for, before it shows.
-// The simulated terminal with its own platform: PINs, chips and reversals over HTTPS and the
-// connector.
+// The simulated terminal with its own platform: PINs, chips and reversals over HTTPS. Its way over the
+// connector is tested in tools/guides/readme.test.ts.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/simulators';
-import { WebSocket } from 'ws';
 import { scanFolder } from '../support/card-data/leak-scan.ts';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
-import { freePorts } from '../support/free-ports.ts';
-import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
+import { createDemoServer, type DemoServer } from '../support/processes/demo-server.ts';
+import type { ServerProcess } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes
@@ -24,25 +22,20 @@ type Facts = Awaited<ReturnType<ServerProcess['demoFacts']>> & {
 };
 
 describe('the simulated terminal', () => {
+  let demo: DemoServer | undefined;
   let folder: string;
   let platform: ServerProcess;
   let facts: Facts;
   let started: StartedTerminal;
   let certificate: string;
-  const clouds: string[] = [];
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'switchyard-simulated-'));
-    const [port, devicePort, metricsPort, acquirerPort] = await freePorts(4);
-    platform = createServerProcess({
-      SWITCHYARD_DATA_DIR: join(folder, 'platform'),
+    demo = await createDemoServer('simulated', {
       SWITCHYARD_DATABASE_URL: await testDatabaseCopyUrl(),
       SWITCHYARD_LOG_LEVEL: 'warn',
-      SWITCHYARD_ACQUIRER_PORT: String(acquirerPort),
-      SWITCHYARD_PORT: String(port),
-      SWITCHYARD_DEVICE_PORT: String(devicePort),
-      SWITCHYARD_METRICS_PORT: String(metricsPort),
     });
+    folder = demo.directory;
+    platform = demo.server;
     await platform.start();
     facts = (await platform.demoFacts()) as Facts;
     const [device] = facts.devices;
@@ -59,15 +52,13 @@ describe('the simulated terminal', () => {
       ca: await readFile(facts.caFile, 'utf8'),
       listen: { host: '127.0.0.1', port: 0 },
       times: { stepMs: 1, cardWaitMs: 100, lateAnswerMs: 10, rebootMs: 50, enquiryMs: 50 },
-      onCloud: (state, error) => void clouds.push(`${state} ${error ?? ''}`.trim()),
     });
     certificate = await readFile(started.local?.certFile ?? '', 'utf8');
   });
   after(async () => {
     await started?.stop();
-    await platform?.stop();
     scanFolder(join(folder, 'terminal'));
-    await rm(folder, { recursive: true, force: true });
+    await demo?.close();
   });
 
   let services = 0;
@@ -191,7 +182,7 @@ describe('the simulated terminal', () => {
         return ['Refunded', 'Reversed', 'Cancelled'].includes(state);
       });
     }
-    assert.deepEqual(readLedger(join(folder, 'platform', 'acquirer')).faults, []);
+    assert.deepEqual(readLedger(join(demo?.dataDir ?? '', 'acquirer')).faults, []);
   });
 
   test('reservation, completion, refund and reversal at the platform', async () => {
@@ -243,83 +234,4 @@ describe('the simulated terminal', () => {
     );
     assert.equal(state, 'Captured');
   });
-
-  test('a till anywhere claims it at the connector, pays 12.50 and finds out after a break', async () => {
-    await eventually(`the terminal is online`, () => clouds.at(-1) === 'Connected', 60_000).catch(
-      (error: Error) => assert.fail(`${error.message}: ${clouds.join(', ')}`),
-    );
-    const client = await platform.client();
-    const { clientId, clientSecret } = facts.applications['pos'] ?? {
-      clientId: '',
-      clientSecret: '',
-    };
-    const token = await client.token(facts.userDomainId, clientId, clientSecret);
-    const ca = await readFile(facts.caFile, 'utf8');
-    const headers = { authorization: `Bearer ${token}` };
-    const base = facts.baseUrl.replace('https:', 'wss:');
-    const control = await opened(`${base}/cloud-connector/v1/pos-listener`, { ca, headers });
-    const tsn = started.terminal.tsn;
-    const claim = async (requestId: string) => {
-      control.send(JSON.stringify({ type: 'claim', requestId, tsn, waitSeconds: 20 }));
-      return control.next(({ requestId: of }) => of === requestId);
-    };
-    const claimed = await claim('1');
-    assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
-    const session = await opened(claimed['sessionUrl'], { ca, headers });
-    session.send(JSON.stringify(pay(12.5)));
-    const answer = await session.next(({ SaleToPOIResponse }) => SaleToPOIResponse !== undefined);
-    assert.equal(conditionOf(answer), 'Success', JSON.stringify(answer));
-    const lost = pay(80.12);
-    session.send(JSON.stringify(lost));
-    const { code } = await session.ended;
-    assert.equal(code, 4003, 'the till learns at once that the terminal has disconnected');
-    const again = await claim('2');
-    assert.equal(again['type'], 'claimed', JSON.stringify(again));
-    const resumed = await opened(again['sessionUrl'], { ca, headers });
-    const { MessageCategory, SaleID, ServiceID } = lost['SaleToPOIRequest'].MessageHeader;
-    const reference = { MessageCategory, SaleID, ServiceID };
-    resumed.send(JSON.stringify(message('TransactionStatus', { MessageReference: reference })));
-    const status = await resumed.next(({ SaleToPOIResponse }) => SaleToPOIResponse !== undefined);
-    const { RepeatedMessageResponse: repeated } = responseOf(status, 'TransactionStatus');
-    const { PaymentResponse } = repeated.RepeatedResponseMessageBody;
-    assert.equal(PaymentResponse.Response.Result, 'Success');
-    for (const each of [resumed, control]) each.close();
-  });
 });
-
-type Line = {
-  send(text: string): void;
-  next(matches: (message: Json) => boolean): Promise<Json>;
-  readonly ended: Promise<{ code: number }>;
-  close(): void;
-};
-
-function opened(
-  url: string,
-  options: { ca: string; headers: Record<string, string> },
-): Promise<Line> {
-  const socket = new WebSocket(url, options);
-  const heard: Json[] = [];
-  const ended = new Promise<{ code: number }>((resolve) => {
-    socket.on('close', (code) => resolve({ code }));
-  });
-  socket.on('message', (data) => heard.push(JSON.parse(String(data))));
-  const line: Line = {
-    ended,
-    send: (text) => socket.send(text),
-    async next(matches) {
-      let match: Json | undefined;
-      await eventually('a message', () => {
-        const at = heard.findIndex(matches);
-        if (at >= 0) [match] = heard.splice(at, 1);
-        return match !== undefined;
-      });
-      return match ?? {};
-    },
-    close: () => socket.close(),
-  };
-  return new Promise((resolve, reject) => {
-    socket.on('open', () => resolve(line));
-    socket.on('error', reject);
-  });
-}

@@ -48,6 +48,7 @@ describe('the public client', () => {
   });
   after(() => scene.close());
 
+  // Spec: NEXO-29
   it('pays and waits for the answer', async () => {
     const paying = client.sync(paymentOf({ POIID: device.tsn }) as never);
     const heard = await heardBy(line);
@@ -74,6 +75,7 @@ describe('the public client', () => {
     assert.equal(SaleToPOIResponse.PaymentResponse.Response.Result, 'Success');
   });
 
+  // Spec: NEXO-29
   it('sends without waiting', async () => {
     const payment = paymentOf({ POIID: device.tsn });
     await client.async(payment as never);

@@ -29,6 +29,7 @@ describe('terminals at the connector, in production', () => {
       claimCode,
     );
 
+  // Spec: PROV-11
   it('connect once the code was entered that they have registered with', async () => {
     const terminal = await scene.terminal();
     const { physicalDeviceId, tsn } = terminal;
@@ -58,6 +59,7 @@ describe('terminals at the connector, in production', () => {
     assert.equal(again.answer['type'], 'registered', JSON.stringify(again.answer));
   });
 
+  // Spec: PROV-10
   it('register as simulated terminals once the code was entered that they show', async () => {
     const terminal = await scene.terminal();
     const { cert, key } = await scene.certify(terminal.physicalDeviceId);
@@ -95,6 +97,7 @@ describe('terminals at the connector, in production', () => {
     }
   });
 
+  // Spec: PROV-11
   it('lose their connection with their claim', async () => {
     const terminal = await scene.terminal();
     const { organizationId } = scene;

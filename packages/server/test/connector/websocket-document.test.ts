@@ -33,6 +33,7 @@ describe('the WebSockets of the document', () => {
   });
   after(() => scene.close());
 
+  // Spec: LIST-17
   it('send and accept every documented message', async () => {
     const terminal = await scene.terminal();
     const token = await scene.tokenOf(till);

@@ -178,6 +178,7 @@ describe('a database that is replaced', { concurrency: false }, () => {
     }
   }
 
+  // Spec: INV-18
   test('a synchronous standby takes over under load without an operator: no sale is lost, no number is used twice', {
     timeout: timeoutMs,
   }, async () => {
@@ -196,6 +197,7 @@ describe('a database that is replaced', { concurrency: false }, () => {
     assert.deepEqual({ status, timeline, jumps }, { status: 'Available', timeline: 2, jumps: 1 });
   });
 
+  // Spec: INV-17
   test('a restore to an earlier moment stops new payments until the recovery, and no number is used twice', {
     timeout: timeoutMs,
   }, async () => {
@@ -261,6 +263,7 @@ describe('a database that is replaced', { concurrency: false }, () => {
     assert.equal(records.length, 1);
   });
 
+  // Spec: INV-19
   test('processes that restart without a data directory after a restore use no number twice, and warn', {
     timeout: timeoutMs,
   }, async () => {

@@ -22,6 +22,7 @@ const rounds = sizeOfRun({ small: 1, full: 3 });
 const tills = 12;
 const limitMs = sizeOfRun({ small: 120_000, full: 900_000 });
 
+// Spec: INV-16
 describe('failures of the database', { concurrency: false }, () => {
   const next = createRandom(seed);
   /** The sales of all tests, because the host totals include all of them. */

@@ -83,6 +83,7 @@ async function ballast(platform: FaultPlatform) {
   };
 }
 
+// Spec: INV-21
 test(`sales continue after the disk was full (seed ${seed})`, {
   timeout: sizeOfRun({ small: 120_000, full: 600_000 }),
   skip: way === undefined ? 'this machine gives nobody a file system of his own' : false,

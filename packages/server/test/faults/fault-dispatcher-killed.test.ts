@@ -123,6 +123,7 @@ describe('kills of the webhook dispatcher', { concurrency: false }, () => {
     if (answer?.status === 200) sales.add(answer.body.transactionId);
   }
 
+  // Spec: QRPROV-39
   test('a kill after the response sends the event again, with the same identifier and bytes', {
     timeout: limitMs,
   }, async () => {
@@ -156,6 +157,7 @@ describe('kills of the webhook dispatcher', { concurrency: false }, () => {
     }
   });
 
+  // Spec: QRPROV-39
   test(`${size.kills} kills at random instants lose no event (seed ${seed})`, {
     timeout: limitMs,
   }, async () => {

@@ -31,6 +31,7 @@ type OfflineSale = { terminal: number; sequence: number; body: Body };
 type Awaited = { body: Body; answered?: HttpResponse; confirmed?: HttpResponse; asked: boolean };
 type OpenClient = { client: Client; token: string };
 
+// Spec: CARD-58
 describe('kills of the server during offline uploads', { concurrency: false }, () => {
   const next = createRandom(seed);
   const below = (limit: number) => Math.floor(next() * limit);
@@ -185,6 +186,7 @@ describe('kills of the server during offline uploads', { concurrency: false }, (
 
   const atHost = () => platform.host.ledger().totals.reduce((all, each) => all + each.captured, 0);
 
+  // Spec: INV-15
   test(`${kills} kills while they upload and confirm (seed ${seed})`, {
     timeout: limitMs,
   }, async () => {

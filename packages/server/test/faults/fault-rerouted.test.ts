@@ -159,6 +159,7 @@ describe('kills of the server during a rerouted sale', { concurrency: false }, (
     ['after-reroute', 0],
     ['after-send', 1],
   ] as const) {
+    // Spec: ACQ-7
     test(`a kill at the fail point ${failPoint}: the sale is reversed at its acquirer and nowhere else`, {
       timeout: limitMs,
     }, async () => {

@@ -130,6 +130,7 @@ const sendRequest = (setup: TestOrganization, path: string, body: unknown): Prom
   setup.client.call('POST', base + path, { token: setup.merchant.token, body });
 
 describe(`lost responses (seed ${seed})`, { concurrency: false }, () => {
+  // Spec: INV-22
   test('a repeated sale and refund get the same responses, and are done once', {
     timeout: 300_000,
   }, async () => {

@@ -22,12 +22,13 @@ const kills = sizeOfRun({ small: 3, whole: 30, full: 90 });
 /** Each fail point also ends a server process. */
 const failPoints = sizeOfRun({ small: 1, full: 5 });
 const batchKills = sizeOfRun({ small: 1, whole: 6, full: 25 });
-const batchSales = sizeOfRun({ small: 600, full: 10_000 });
+const batchSales = sizeOfRun({ small: 200, whole: 600, full: 10_000 });
 const tills = 12;
 const salesBetweenKills = 10;
 const sellersOfBatch = 32;
 const limitMs = sizeOfRun({ small: 360_000, full: 1_200_000 });
 
+// Spec: INV-5
 describe('kills of the server', { concurrency: false }, () => {
   const sales: Sale[] = [];
   const next = createRandom(seed);
@@ -43,6 +44,7 @@ describe('kills of the server', { concurrency: false }, () => {
 
   const answeredSales = () => sales.filter(({ response }) => response?.status === 200).length;
 
+  // Spec: INV-12
   test(`sales are settled after ${kills} kills at random instants (seed ${seed})`, {
     timeout: limitMs,
   }, async () => {
@@ -90,6 +92,7 @@ describe('kills of the server', { concurrency: false }, () => {
   }
 
   for (const failPoint of ['after-intent', 'after-send']) {
+    // Spec: INV-13
     test(`after a kill at the fail point ${failPoint} the sale is reversed, and the host holds no money`, {
       timeout: limitMs,
     }, async () => {
@@ -138,6 +141,7 @@ describe('kills of the server', { concurrency: false }, () => {
     return heldIds;
   }
 
+  // Spec: INV-14
   test(`${batchKills} kills during a capture of ${batchSales}: each sale is captured once`, {
     timeout: limitMs,
   }, async () => {

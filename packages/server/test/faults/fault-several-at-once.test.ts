@@ -91,6 +91,7 @@ describe(`concurrent requests (seed ${seed})`, { concurrency: false }, () => {
     for (const { operations } of await assertAgreement(setup)) assert.equal(operations.length, 1);
   });
 
+  // Spec: INV-23
   test(`${racers} concurrent operations of one sale are done once each, within the limits`, {
     timeout: 600_000,
   }, async () => {

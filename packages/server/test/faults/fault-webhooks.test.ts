@@ -126,6 +126,7 @@ const faults: Record<string, Answering> = {
 
 describe('webhook receivers with faults', () => {
   for (const [name, how] of Object.entries(faults)) {
+    // Spec: QRPROV-38
     test(`a receiver with ${name} gets all events after its recovery, and no other endpoint waits`, async () => {
       const webhooks = await openWebhooks();
       const [bad, good] = [await open(how), await open()];
@@ -216,6 +217,7 @@ async function listening(server: Server, port: number): Promise<void> {
 }
 
 describe('endpoints that the platform must not call', () => {
+  // Spec: QRPROV-36
   test('an endpoint with a forbidden address, now or after a DNS change, gets no connection', async () => {
     const certificate = await makeCertificate('rebinding');
     const closing: Answering = (_received, reply) =>
@@ -276,6 +278,7 @@ describe('endpoints that the platform must not call', () => {
     );
   });
 
+  // Spec: QRPROV-37
   test('an endpoint that answered 410 is disabled at once, and the other endpoints of the organisation get an event', async () => {
     const webhooks = await openWebhooks();
     const [goneReceiver, good] = [await open(answerWith(410)), await open()];
@@ -316,6 +319,7 @@ describe('endpoints that the platform must not call', () => {
   });
 });
 
+// Spec: QRPROV-18
 test('only one replay of an endpoint runs at a time, and a new one can start after its end', async () => {
   // No process runs the replay job yet.
   const webhooks = closeAfterTest(await startTestWebhooks());
@@ -342,6 +346,7 @@ type Tried = { attempts: number; status: string; due_at: Date; updated_at: Date 
 describe('the retry schedule', () => {
   const minute = 60_000;
 
+  // Spec: QRPROV-37
   test('the platform retries for three days with the published delays, and then marks the delivery as failed', async () => {
     const clock = leapingClock();
     const { retryDelaysMs: _quick, ...times } = quickTimes;
@@ -389,6 +394,7 @@ describe('the retry schedule', () => {
     await eventually('it is delivered', async () => (await attempts())?.status === 'Delivered');
   });
 
+  // Spec: QRPROV-37
   test('Retry-After of the receiver delays the next attempt, and an endpoint that accepts nothing for five days is disabled', async () => {
     const clock = leapingClock();
     const webhooks = await openWebhooks({
@@ -430,6 +436,7 @@ describe('the retry schedule', () => {
 });
 
 describe('many receivers with faults', () => {
+  // Spec: QRPROV-38
   test('all receivers get every event, those without faults at once, from two processes', async () => {
     const size = sizeOfRun({ small: { events: 60, rounds: 3 }, full: { events: 400, rounds: 20 } });
     const chance = createSeededRandom(seed);
@@ -479,6 +486,7 @@ describe('many receivers with faults', () => {
     }
   });
 
+  // Spec: QRPROV-37
   test('an endpoint that answered 410 continues at its new address', async () => {
     const webhooks = await openWebhooks({ times: { ...quickTimes, timeoutMs: 5_000 } });
     const { promise: lookups, resolve: ask } = Promise.withResolvers<ServerResponse>();

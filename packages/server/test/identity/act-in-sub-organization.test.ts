@@ -243,6 +243,7 @@ describe('acting in a sub-organisation', () => {
     assert.equal(making?.entity.id, sub.organizationId);
   });
 
+  // Spec: PROV-3
   test('parent, sibling and unknown organisations are refused', async () => {
     const sibling = await makeBelow();
     const child = await makeBelow({ parentOrganizationId: below.organizationId });

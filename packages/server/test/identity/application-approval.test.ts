@@ -95,6 +95,7 @@ describe('approval of applications', () => {
     'Device',
   ];
 
+  // Spec: ONB-21
   test('an application with payment permissions gets no token before an administrator approves it', async () => {
     for (const role of payingRoles) {
       const made = await registered(developer, { roles: [role] });
@@ -124,6 +125,7 @@ describe('approval of applications', () => {
     assert.equal((await registered(setup.acquirerToken)).status, 'Enabled');
   });
 
+  // Spec: ONB-21
   test('a manager approves applications of the merchant and finds no others', async () => {
     const ownApplication = await registered(developer);
     const readApplication = await call('GET', `/${ownApplication.clientId}`, manager);
@@ -194,6 +196,7 @@ describe('approval of applications', () => {
     assert.equal(forItself.body.status, 'PendingApproval', forItself.text);
   });
 
+  // Spec: ONB-21
   test('a developer cannot rotate the secret of an application with payment permissions', async () => {
     const ofOthers = await registered(administrator);
     const renewed = await call('POST', `/${ofOthers.clientId}/secret`, developer);

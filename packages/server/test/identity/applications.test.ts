@@ -84,6 +84,7 @@ describe('applications', () => {
     assert.equal(await isGood(await setup.client.token(setup.realm, clientId, clientSecret)), true);
   });
 
+  // Spec: APP-2 ONB-16
   test('every member is returned; roles and services are named by identifier or title', async () => {
     const members = {
       clientId: `back-office.${setup.realm}`,
@@ -116,6 +117,7 @@ describe('applications', () => {
     assertProblem(await call('POST', '', { body: members }), { code: 'already_exists' });
   });
 
+  // Spec: ONB-18
   test('an application shows its last use, and a client may send that member back unchanged', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const { clientId, clientSecret } = body;
@@ -189,6 +191,7 @@ describe('applications', () => {
     assert.ok((await permissionsNow()).includes('spi.events'));
   });
 
+  // Spec: APP-4 ONB-24
   test('a rotated secret replaces the old one at once, and issued tokens stay valid', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const { clientId, clientSecret } = body;
@@ -203,6 +206,7 @@ describe('applications', () => {
     assert.equal((await call('GET', `/${clientId}`)).headers['etag'], '"2"');
   });
 
+  // Spec: ONB-23
   test('a disabled or deleted application gets no token, and its issued tokens are invalid', async () => {
     const { body } = await register();
     const { clientId, clientSecret } = body;
@@ -265,6 +269,7 @@ describe('applications', () => {
     assertProblem(await call('GET', '?colour=red'), { code: 'field_unknown', pointer: '?colour' });
   });
 
+  // Spec: APP-1
   test('all faults of a request are reported by member', async () => {
     const rows: [object, string, string][] = [
       [{ name: ' ' }, 'field_invalid', '/name'],
@@ -290,6 +295,7 @@ describe('applications', () => {
     assert.equal(body.errors.length, 2);
   });
 
+  // Spec: ONB-17
   test('the domain and the applications of another organisation are not found', async () => {
     const { body } = await register();
     const otherCaller = { token: other.acquirerToken };
@@ -344,6 +350,7 @@ describe('applications', () => {
     }
   });
 
+  // Spec: ONB-20
   test('a developer cannot grant management permissions and cannot edit applications that have them', async () => {
     const entityType = 'tenant';
     const { organizationId: entityId } = setup;

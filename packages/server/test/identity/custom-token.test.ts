@@ -121,6 +121,7 @@ describe('custom tokens', () => {
     return answer.body;
   }
 
+  // Spec: TOKRES-6 CTOK-3 SIM-3 TERM-6
   test('the response has every member of a token response, and the claims name the device', async () => {
     const answer = await custom(
       tokenForm(terminal.tsn, { method: 'device_flow api' }),
@@ -161,6 +162,7 @@ describe('custom tokens', () => {
     assert.equal(typeof refresh_token, 'string');
   });
 
+  // Spec: CTOK-2
   test('every name of a device gets a custom token', async () => {
     const { deviceId, physicalDeviceId, serialNumber, tsn } = terminal;
     for (const name of [deviceId, physicalDeviceId, serialNumber, tsn]) {
@@ -173,6 +175,7 @@ describe('custom tokens', () => {
     assert.equal((await custom({ device_id: empty }, managerToken)).status, 200, 'no hardware yet');
   });
 
+  // Spec: SIM-5
   test('a custom token can sell only for its device and store', async () => {
     const { access_token: token = '' } = await deviceToken();
     const sell = (body: object) =>
@@ -229,6 +232,7 @@ describe('custom tokens', () => {
     );
   });
 
+  // Spec: IDENT-25
   test('the refresh token refreshes the custom token at the realm, with the device', async () => {
     const first = await deviceToken();
     const form = { grant_type: 'refresh_token', client_id: clientId };
@@ -278,6 +282,7 @@ describe('custom tokens', () => {
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
   });
 
+  // Spec: CTOK-1
   test('a request needs a known device and a known method', async () => {
     for (const form of [
       {},
@@ -357,6 +362,7 @@ describe('custom tokens', () => {
   });
 });
 
+// Spec: SIM-4 SET-20
 describe('custom tokens outside the demo', () => {
   for (const environment of ['test', 'production'] as const) {
     test(`${environment} has no custom tokens`, async (t) => {

@@ -83,6 +83,7 @@ describe('independent OAuth clients', () => {
     ...changes,
   });
 
+  // Spec: FLOW-1
   test('openid-client: sign-in with PKCE and nonce, userinfo, refresh, revocation, sign-out', async () => {
     const { clientId, clientSecret } = await identity().createApplication(facts());
     const configuration = await openid.discovery(issuer(), clientId, clientSecret, undefined, {
@@ -241,6 +242,7 @@ describe('independent OAuth clients', () => {
     );
   });
 
+  // Spec: IDENT-6
   test('oauth4webapi: requests as from a Keycloak adapter, with access tokens that it verifies', async () => {
     const callbackUri = 'https://shop.example/private?auth_callback=1';
     const { clientId, clientSecret } = await identity().createApplication(
@@ -336,6 +338,7 @@ describe('independent OAuth clients', () => {
     await assert.rejects(verify(machine.access_token), { code: 'ERR_JOSE_ALG_NOT_ALLOWED' });
   });
 
+  // Spec: IDENT-29
   test('the log contains no secret, code or token, also not from a URL', async () => {
     const { clientId, clientSecret } = await identity().createApplication(facts());
     const path = `/oauth2/v1/${userDomainId}/auth`;

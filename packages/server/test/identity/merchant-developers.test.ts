@@ -109,6 +109,7 @@ describe('developers of a merchant', () => {
     assert.deepEqual([...ids], [made.endpointId]);
   });
 
+  // Spec: ONB-22
   test('a merchant manages its own endpoints, and finds no others', async () => {
     const ownEndpoint = await create(ownToken);
     const byOrganization = await create(setup.acquirerToken, {
@@ -187,6 +188,7 @@ describe('developers of a merchant', () => {
     await create(others, { url, status: 'Disabled' });
   });
 
+  // Spec: ONB-22
   test('the feed and the request log show only entries of the merchant', async () => {
     const id = await sale(setup.merchant);
     await sale(setup.otherMerchant);

@@ -73,6 +73,7 @@ describe('onboarding', () => {
   const linkIn = (mail: string) =>
     /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 
+  // Spec: SVC-38 SVC-40 LIST-14 ONB-4 ONB-15
   test('a sign-up leads from the form to the first administrator, with a second factor', async () => {
     const { signUpId, email, ...facts } = await signUp({ language: 'fr' });
     const waiting = await read(signUpId);
@@ -170,6 +171,7 @@ describe('onboarding', () => {
     assert.equal(links.length, 1);
   });
 
+  // Spec: ONB-4
   test('a rejected sign-up gets a mail, and no organisation is created', async () => {
     const { signUpId, email } = await signUp();
     const answer = await call('POST', `/sign-ups/${signUpId}/reject`, { token: operator });
@@ -180,6 +182,7 @@ describe('onboarding', () => {
     assert.equal(await setup.platform.identity.userDomains.findByOrganization(signUpId), undefined);
   });
 
+  // Spec: ONB-4
   test('only the operator of the platform sees sign-ups', async () => {
     const { signUpId } = await signUp();
     const elsewhere = await createTestOrganization();
@@ -225,6 +228,7 @@ describe('onboarding', () => {
     assert.equal((await read(signUpId)).status, 'Pending');
   });
 
+  // Spec: ONB-15
   test('the server refuses an expired link, an unknown link and an invalid form', async () => {
     const { signUpId, email } = await signUp();
     await approve(signUpId);
@@ -253,6 +257,7 @@ describe('onboarding', () => {
     }
   });
 
+  // Spec: ONB-14
   test('the applicant gets a confirmation mail at once, in the language of the form, as text and HTML', async () => {
     const { email } = await signUp({ language: 'fr-BE' });
     const mail = await mailTo(email, /Merci d=E2=80=99avoir inscrit/);
@@ -261,6 +266,7 @@ describe('onboarding', () => {
     assert.doesNotMatch(mail, /https?:\/\//, 'nothing to follow before it is approved');
   });
 
+  // Spec: ONB-13
   test('one address has at most three open sign-ups, and the response does not reveal it', async () => {
     const email = `often-${randomUUID()}@bank.example`;
     for (let tries = 0; tries < 5; tries += 1) await signUp({ email });
@@ -281,6 +287,7 @@ describe('onboarding', () => {
     assert.equal((await database.query(all, [other])).length, 3);
   });
 
+  // Spec: ONB-13
   test('a name that contains a link is refused, and the mail shows no name as a link', async () => {
     for (const givenName of ['Click http://evil.example', 'evil.example', 'x'.repeat(61)]) {
       const refused = await call('POST', '/sign-ups', { body: inputOf({ givenName }) });

@@ -201,6 +201,7 @@ describe('the permission matrix', () => {
     return { faults, pairs };
   }
 
+  // Spec: GRP-9
   test('each route is in a list: guarded, open by intent, a page, or of the authorization server', () => {
     for (const { url, method, facts } of routes) {
       const name = `${method} ${url}`;
@@ -258,6 +259,7 @@ describe('the permission matrix', () => {
     assert.ok(requestCount >= 200, `${requestCount} addresses`);
   });
 
+  // Spec: GRP-9 IDENT-48
   test('every caller gets the access of the table, and nothing of other tenants', async (context) => {
     const some = guarded();
     const began = Date.now();

@@ -84,6 +84,7 @@ describe('browsers that an attacker prepared', () => {
     assert.equal(page.location?.searchParams.get('code') ?? null, null, details);
   }
 
+  // Spec: IDENT-42
   test('the attacker is not signed in, before and after the victim continues', async () => {
     for (const isFirst of [true, false]) {
       const [attacker, victim] = [visitor(), visitor()];
@@ -144,6 +145,7 @@ describe('browsers that an attacker prepared', () => {
     assert.doesNotMatch(JSON.stringify(session), new RegExp(victimPerson.user.userId));
   });
 
+  // Spec: IDENT-42
   test('each sign-in replaces a planted session of the portal', async () => {
     const attacker = visitor();
     await attacker.signIn(attackerPerson);

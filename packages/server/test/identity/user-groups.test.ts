@@ -18,6 +18,7 @@ describe('user groups', () => {
   const namesOf = ({ body }: Awaited<ReturnType<typeof listGroups>>) =>
     (body.items as Group[]).map(({ name }) => name);
 
+  // Spec: GRP-8
   test('an organisation and a merchant have four groups each from the beginning', async () => {
     const { organizationId: ownOrganizationId, merchant } = setup;
     const ofOrganization = ['admin', 'custcare', 'dev', 'dfo'].map(

@@ -113,6 +113,7 @@ describe('users', () => {
     return rows.map(({ action }) => action);
   };
 
+  // Spec: USER-1 UM-2 UM-3 UM-5 VER-7
   test('a user is created, gets a link by mail that works once, and signs in with a new password', async () => {
     const input = inputOf({
       givenName: 'Ann',
@@ -148,6 +149,7 @@ describe('users', () => {
     assert.deepEqual(await auditOf(userId), ['user.created']);
   });
 
+  // Spec: UM-3
   test('the link is valid for 24 hours', async () => {
     const { body } = await create();
     const database = await testDatabase();
@@ -165,6 +167,7 @@ describe('users', () => {
     assert.equal(await follow(link), undefined, 'an expired link lets nobody in');
   });
 
+  // Spec: USER-1 UM-1 ONB-1
   test('users are listed by entity, name and status, page by page', async () => {
     const head = `page-${randomUUID().slice(0, 8)}`;
     const names = ['a', 'b', 'c'].map((tail) => `${head}-${tail}`);
@@ -189,6 +192,7 @@ describe('users', () => {
     assertProblem(await call('GET', '?status=Enabled'), { code: 'field_invalid' });
   });
 
+  // Spec: USER-2 USER-3 USER-4 USER-5 UM-4 ONB-3
   test('an edit replaces the profile, and read-only members are refused by name', async () => {
     const { body: user } = await create({ givenName: 'Ann', locale: 'en-GB' });
     const path = `/${user.userId}`;
@@ -246,6 +250,7 @@ describe('users', () => {
     assert.deepEqual([moved.email, moved.emailVerified], [email, true]);
   });
 
+  // Spec: STATE-1 UM-6 ONB-2
   test('a deactivated user is signed out at once, and can sign in again after the activation', async () => {
     const { body: user } = await create({ groups: [`${merchantId}_org_supervisor`] });
     await follow(linkIn(await mailTo(user.email)));
@@ -273,6 +278,7 @@ describe('users', () => {
     ]);
   });
 
+  // Spec: UM-7
   test('a password reset sends a link by mail, a few times an hour', async () => {
     const { body: user } = await create();
     await follow(linkIn(await mailTo(user.email)));
@@ -317,6 +323,7 @@ describe('users', () => {
     assert.deepEqual(await auditOf(user.userId), ['user.secondFactorReset']);
   });
 
+  // Spec: ONB-3
   test('invalid names, groups, scopes and profiles are refused by member', async () => {
     const { body: conflict } = await create();
     const cases: [object, Parameters<typeof assertProblem>[1]][] = [
@@ -364,6 +371,7 @@ describe('users', () => {
     }
   });
 
+  // Spec: UM-8
   test('the domain and the users of another organisation are not found', async () => {
     const { body: user } = await create();
     const token = other.acquirerToken;
@@ -393,6 +401,7 @@ describe('users', () => {
     assertProblem(made, { code: 'resource_not_found' });
   });
 
+  // Spec: SVC-25
   test('a manager manages only the users of the own merchant', async () => {
     const { body: ownUser } = await create({}, { token: managerToken });
     const foreign = {
@@ -469,6 +478,7 @@ describe('users', () => {
     assertProblem(await call('GET', '', { token: operator }), { code: 'permission_denied' });
   });
 
+  // Spec: SVC-38
   test('an administrator can grant every group of the organisation and its merchants', async () => {
     const token = await tokenOf('org_admin');
     for (const group of ['org_admin', 'org_custcare', 'org_dfo', 'org_dev']) {

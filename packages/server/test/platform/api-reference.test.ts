@@ -36,6 +36,7 @@ describe('the API reference', () => {
     await database.close();
   });
 
+  // Spec: NEXO-68
   test('all references resolve, and each example matches its schema', () => {
     checkDocument(document);
     checkSchemas(document);

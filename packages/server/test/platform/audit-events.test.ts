@@ -74,6 +74,7 @@ const entryOf = (organizationId: string, facts: Partial<AuditEntry>): AuditEntry
 });
 
 describe('audit events', () => {
+  // Spec: QRPROV-29
   test('each published action has its event type, and matches its schema', async () => {
     const { record, published, close } = await setUp();
     const organizationId = randomUUID();
@@ -101,6 +102,7 @@ describe('audit events', () => {
     await close();
   });
 
+  // Spec: QRPROV-29
   test('published audit events name the changed members without old or new values', async () => {
     const { record, published, close } = await setUp();
     const organizationId = randomUUID();

@@ -36,6 +36,7 @@ describe('audit records of identity', () => {
     return body['items'] as AuditRecord[];
   }
 
+  // Spec: PROV-64
   test('an application is recorded when it is registered, changed, given a new secret, and removed', async () => {
     const path = `/application-management/v1/user-domains/${setup.realm}/applications`;
     const { merchantId } = setup.merchant;
@@ -120,6 +121,7 @@ describe('audit records of identity', () => {
     assert.ok(keyIds.length === 2 && keyIds.every((keyId) => existingKeyIds.includes(keyId)));
   });
 
+  // Spec: PROV-64
   test('the chain of these records verifies, and contains no secret', async () => {
     await setup.platform.audit.checkpoint(setup.organizationId);
     const { text } = await call('GET', '/audit/v1/export');

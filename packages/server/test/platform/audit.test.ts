@@ -82,6 +82,7 @@ describe('the audit', () => {
 
   const codesOf = async (token: string) => (await verified(token)).faults.map(({ code }) => code);
 
+  // Spec: PROV-63
   test('a record names the caller, the values before and after, and the request', async () => {
     const made = await scene.call('org', 'POST', '/merchants', { body: merchantBody('Before') });
     const { merchantId } = made.body as { merchantId: string };
@@ -155,6 +156,7 @@ describe('the audit', () => {
     }
   });
 
+  // Spec: PROV-69
   test('concurrent writers build one chain, and it verifies with its checkpoints', async () => {
     const { token, organizationId, add } = await chainOf(1);
     await Promise.all(Array.from({ length: 20 }, () => add(2)));
@@ -175,6 +177,7 @@ describe('the audit', () => {
     );
   });
 
+  // Spec: PROV-68
   test('a changed, removed, exchanged or truncated record is detected', async () => {
     const tamperings: [string, string][] = [
       [`SET after_change = '{"name":"Other"}'`, 'record_changed'],
@@ -207,6 +210,7 @@ describe('the audit', () => {
     assert.deepEqual(await codesOf(cut.token), ['records_truncated']);
   });
 
+  // Spec: PROV-66
   test('members with names of secrets are not stored', async () => {
     const { organizationId, token } = await chainOf(1);
     const secret = 'do-not-keep-me';
@@ -227,6 +231,7 @@ describe('the audit', () => {
     assert.deepEqual(await codesOf(token), []);
   });
 
+  // Spec: PROV-67
   test('the audit is read with its permission, by its organisation, and of a merchant by that merchant', async () => {
     const ownMerchant = await scene.shop('mine');
     const otherMerchant = await scene.shop('theirs');

@@ -90,6 +90,7 @@ describe('bad input', () => {
     }
   }
 
+  // Spec: JSON-3
   test('a body that is not strict JSON is malformed_json', async (t) => {
     const cancel = `/${sold.transactionId}/cancel`;
     for (const [name, raw] of malformedBodies) {
@@ -112,6 +113,7 @@ describe('bad input', () => {
     }
   });
 
+  // Spec: JSON-6
   test('a body of more than 1 MiB is not read', async () => {
     const full = JSON.stringify(keyedSale({ metadata: { n: '' } }));
     const fill = (length: number) =>
@@ -125,6 +127,7 @@ describe('bad input', () => {
     });
   });
 
+  // Spec: CALLS-2
   test('another media type, charset, encoding or accepted type is refused', async () => {
     const types: [string, ErrorCode][] = [
       ['text/plain', 'unsupported_media_type'],
@@ -147,6 +150,7 @@ describe('bad input', () => {
     });
   });
 
+  // Spec: CARDF-9 JSON-1 JSON-2 MONEY-1 CARD-1 CARD-25
   test('each fault of a sale has its own code', (t) => refusedEach(t, '/process', badSales));
   test('each fault of chip data has its own code', (t) => refusedEach(t, '/process', badChipData));
   test('each fault of a capture of all has its own code', (t) =>
@@ -179,6 +183,7 @@ describe('bad input', () => {
     assert.deepEqual(pointers.sort(), ['/amount', '/currency', '/extra']);
   });
 
+  // Spec: PROB-7
   test('every operation answers not found for unknown and foreign identifiers', async () => {
     const names = [
       unknownId,
@@ -206,6 +211,7 @@ describe('bad input', () => {
     });
   });
 
+  // Spec: NEXO-66
   test('a currency in small letters is refused with an example of the right form', async () => {
     const detail = 'Must be an ISO 4217 code in capitals, for example EUR.';
     const sale = await refused('sale', 'currency_unknown', 'POST', '/process', {
@@ -292,6 +298,7 @@ describe('bad input', () => {
     }
   });
 
+  // Spec: PAY-2
   test('a sale that the acquirer contract does not allow stores no row', async () => {
     const strict = await setup.createMerchant({
       captureModes: ['Immediate'],
@@ -312,6 +319,7 @@ describe('bad input', () => {
     }
   });
 
+  // Spec: PROB-6
   test('tokens that are missing, malformed, of another scheme, forged or expired are refused', async () => {
     const past = Math.floor(Date.now() / 1000) - 60;
     const { token } = setup.merchant;
@@ -431,6 +439,7 @@ describe('bad input', () => {
     });
   });
 
+  // Spec: CARD-50
   test('an identifier of two merchants is ambiguous for a caller who sees both', async () => {
     const clientTransactionId = randomUUID();
     const sales = await Promise.all(

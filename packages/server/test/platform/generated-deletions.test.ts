@@ -193,6 +193,7 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     return otherEntities;
   }
 
+  // Spec: SET-13
   test('deletions and new secrets change nothing of another organisation, and have a documented error', async () => {
     assert.ok(routes.length > 20, `${routes.length} routes`);
     const before = await readTheirs();

@@ -33,6 +33,7 @@ async function lost(): Promise<never> {
 
 const facts = { operationId: 'make' } as RouteDeclaration;
 
+// Spec: IDEM-11
 describe('requests with a key after a lost commit', () => {
   let webhooks: TestWebhooks;
   before(async () => {

@@ -68,6 +68,7 @@ function startPlatform(settings: Readonly<Record<string, string>>) {
   });
 }
 
+// Spec: SET-27
 test('a database of a newer version is refused with 78, and nothing in it changes', async () => {
   const url = await testDatabaseCopyUrl();
   const state = await withDatabase(url, async (database) => {
@@ -84,6 +85,7 @@ test('a database of a newer version is refused with 78, and nothing in it change
 });
 
 describe('a database of an older commit', () => {
+  // Spec: START-1
   test('an older database in a data directory is refused with the command that removes it', async () => {
     const dataDir = join(directory, 'postgres');
     await copyTemplateCluster(dataDir);
@@ -107,6 +109,7 @@ describe('a database of an older commit', () => {
     }
   });
 
+  // Spec: SET-27 START-1
   test('an older database at SWITCHYARD_DATABASE_URL is refused with the statements that replace it', async () => {
     const url = await testDatabaseCopyUrl();
     const name = new URL(url).pathname.slice(1);

@@ -61,6 +61,7 @@ describe('ports that the server cannot listen at', () => {
     assert.deepEqual(made.sort(), ['platform.key', 'vault.key']);
   }
 
+  // Spec: SET-29
   test('all ports in use are reported with their settings, and nothing is created', async () => {
     const occupiedPorts = await Promise.all(
       ports.map((port) => listenAt(Number(port), '127.0.0.1')),

@@ -115,6 +115,7 @@ describe('process roles', () => {
   }
 
   for (const role of ['cards', 'identity', 'connector', 'portal', 'jobs']) {
+    // Spec: SET-33
     test(`${role} serves only the paths that the guide to production lists`, async () => {
       const settingsOfRole = [...(guide.get(role) ?? []), ...(guide.get('any') ?? [])];
       await withRoles(role, async (application) => {
@@ -135,6 +136,7 @@ describe('process roles', () => {
     });
   }
 
+  // Spec: SET-33
   test('the guide lists every public path in one row', () => {
     for (const { method, url } of published) {
       const rows = [...guide].filter(([, paths]) => paths.some((path) => isBelow(url, path)));
@@ -234,6 +236,7 @@ describe('processes without the role cards', { skip: canLook ? false : 'needs /p
     ];
   }
 
+  // Spec: SET-34
   test('such a process has no card key in memory or environment, after any work', async () => {
     const whole = createServerProcess({ ...shared, ...(await ports()) });
     try {

@@ -3,17 +3,14 @@
 // cuts no connection.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { tokenOf, transactionsPath, waitForLink } from '../faults/load-during-faults.ts';
 import { startPostgresRelay } from '../support/database/postgres-tcp-relay.ts';
 import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
-import { freePorts } from '../support/free-ports.ts';
 import { createClient } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { createServerProcess } from '../support/processes/server-process.ts';
+import { createDemoServer } from '../support/processes/demo-server.ts';
 import { until } from '../support/wait-for-result.ts';
 
 type Ready = {
@@ -26,22 +23,16 @@ type Ready = {
 /** The default probe timeout of load balancers and Kubernetes. */
 const probeLimitMs = 1000;
 
+// Spec: SET-6 SET-28
 test('a process without its database stays ready, and answers 503 with Retry-After', {
   timeout: 300_000,
 }, async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'switchyard-ready-'));
   const url = new URL(await testDatabaseCopyUrl());
   const first = await startPostgresRelay(url.href);
   const { port: databasePort } = first;
-  const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = createServerProcess({
-    SWITCHYARD_DATA_DIR: directory,
+  const { server, close } = await createDemoServer('ready', {
     SWITCHYARD_INSTANCE_NAME: 'pay-1',
     SWITCHYARD_DATABASE_URL: `postgresql://switchyard@127.0.0.1:${databasePort}${url.pathname}?sslmode=disable`,
-    SWITCHYARD_PORT: port ?? '',
-    SWITCHYARD_DEVICE_PORT: devicePort ?? '',
-    SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-    SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
   });
   let current = first;
   try {
@@ -94,6 +85,6 @@ test('a process without its database stays ready, and answers 503 with Retry-Aft
   } finally {
     await server.kill();
     await current.close();
-    await rm(directory, { recursive: true, force: true });
+    await close();
   }
 });

@@ -83,6 +83,7 @@ describe('the request log', () => {
     );
   });
 
+  // Spec: QRPROV-44
   test('the log contains no card number, in any part of a request', async () => {
     const put = [
       await setup.client.call('GET', `${transactions}/${card}`, { token: setup.merchant.token }),

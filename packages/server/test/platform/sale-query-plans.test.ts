@@ -2,29 +2,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import {
-  createLog,
-  type Database,
-  migrate,
-  openDatabase,
-  systemClock,
-  systemIds,
-} from '../../src/platform/index.ts';
-import {
-  migrationsFolder,
-  testDatabase,
-  testSchemaUrl,
-} from '../support/database/test-database.ts';
+import type { Database } from '../../src/platform/index.ts';
+import { sizeOfRun } from '../faults/fault-size.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { signAccessToken } from '../support/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
-/**
- * The number of sales; with events, operations and cards this gives a quarter of a million rows.
- */
-const fullSales = 80_000;
+/** The number of sales; with events, operations and cards there are three times as many rows. */
+const fullSales = sizeOfRun({ small: 20_000, whole: 80_000, full: 80_000 });
 const youngSales = 300;
 
 /** One table access in the output of EXPLAIN. */
@@ -82,23 +70,15 @@ function accessesOf(lines: readonly string[]): Access[] {
 describe('query plans of the hot statements', () => {
   let setup: TestOrganization;
   let scratch: Database;
-  let schemaUrl: string;
+  let drop: () => Promise<void>;
 
   before(async () => {
     setup = await createTestOrganization();
-    schemaUrl = await testSchemaUrl();
-    const log = createLog({ logLevel: 'warn', instanceName: 'hot-plans' });
-    scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+    ({ scratch, drop } = await openScratchDatabase());
     await useEverything();
   });
 
-  after(async () => {
-    await scratch.close();
-    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
-    assert.ok(schema);
-    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
-  });
+  after(() => drop());
 
   /**
    * Sends a sale of each kind with its operations, so that the platform uses all hot statements.

@@ -73,10 +73,12 @@ const operation = (name: string) => {
 type Schema = { properties?: Record<string, unknown>; required?: string[] };
 const form = 'application/x-www-form-urlencoded';
 
+// Spec: LIST-15
 test('each path of the specification is documented', () => {
   for (const name of [...specified, ...ofTheIssuer]) assert.ok(operation(name).summary, name);
 });
 
+// Spec: LIST-15
 test('each token endpoint accepts and returns the members of the specification', () => {
   const acceptedFields: Record<string, string[]> = {
     'POST /oauth2/v1/{}/token': [

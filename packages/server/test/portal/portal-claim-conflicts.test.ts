@@ -90,6 +90,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     return (await stage.client.call('GET', at, { token })).body.claimStatus;
   }
 
+  // Spec: PROV-12 RIGHT-16
   test('the operator decides once, and both decisions take effect', async () => {
     const rejectedClaim = await openConflict(tsnAt(0));
     const releasedClaim = await openConflict(tsnAt(1));

@@ -31,6 +31,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
   const call = (method: string, path: string, more: object = {}) =>
     stage.client.call(method, path, { token, ...more });
 
+  // Spec: IDEM-13
   test('after a lost response, the second attempt registers no second application', async () => {
     const name = `Lost ${randomUUID().slice(0, 8)}`;
     await stage.visitScreen(admin, '/portal/applications/new', async (page) => {
@@ -55,6 +56,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     assert.equal(made.length, 1);
   });
 
+  // Spec: REP-11
   test('the browser downloads an export itself', async () => {
     const merchant = await stage.tokenOf('merchant');
     await waitForLink(stage.client, merchant);
@@ -100,6 +102,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: QRPROV-44
   test('the request log shows application requests, and page requests on demand', async () => {
     const { headers } = await call('GET', '/provisioning/v2/stores');
     await eventually('the request is kept', async () => {

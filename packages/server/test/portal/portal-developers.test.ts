@@ -141,6 +141,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     }
   });
 
+  // Spec: ONB-19 RIGHT-11
   test('a registered application shows its secret once, rotates it, and gets tokens', async () => {
     const name = `${hostileName.slice(0, 44)} ${randomUUID().slice(0, 8)}`;
     await visitScreen('/portal/applications/new', async (page) => {
@@ -231,6 +232,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: ONB-19
   test('concurrent changes of an application do not overwrite each other', async () => {
     const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
     const made = await client.call('POST', path, { token: admin, body: { name: 'Shared' } });
@@ -254,6 +256,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: QRPROV-42
   test('an endpoint is created and tested, and a delivery is sent again', async () => {
     hooks.answer(accept);
     await visitScreen('/portal/webhooks', async (page) => {
@@ -289,6 +292,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: QRPROV-42
   test('a failed delivery shows the response, and an enabled endpoint gets its missed events', async () => {
     const { endpointId } = await endpoint({ eventTypes: ['transaction.*'] });
     hooks.answer(answerWith(410, { 'content-type': 'text/plain' }, 'moved away'));
@@ -359,6 +363,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   const execute = (operation: Locator) =>
     operation.getByRole('button', { name: 'Execute' }).click();
 
+  // Spec: LIST-10
   test('the API reference sends requests with the session, without a token, and shows the response', async () => {
     const authorizedUrls: string[] = [];
     await tryOperation('listWebhookEndpoints', async (page, operation) => {
@@ -374,6 +379,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: LIST-10
   test('the API reference asks for confirmation before a change, and sends nothing without it', async () => {
     const name = `Pressed ${randomUUID().slice(0, 8)}`;
     const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
@@ -432,6 +438,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await page.close();
   });
 
+  // Spec: RIGHT-17
   test('the test amounts give the described results', async () => {
     await visitScreen('/portal/test-cards', async (page) => {
       const declined = page.getByRole('region', { name: 'Declined' });
@@ -448,6 +455,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-12
   test('a store sets its own value, and each value shows its level', async () => {
     const store = facts.merchants[0]?.stores[0]?.storeId ?? '';
     const services = `/configuration/v1/stores/${store}/services`;

@@ -14,6 +14,7 @@ before(async () => {
 });
 after(() => portal.close());
 
+// Spec: REP-11
 test('a link in a portal page opens only the content of an export', async () => {
   const realm = await portal.newRealm();
   const { browser, signIn } = openVisitor(portal, realm.userDomainId);

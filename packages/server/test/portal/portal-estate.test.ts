@@ -80,6 +80,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await page.getByRole('option', { name: option }).first().click();
   }
 
+  // Spec: RIGHT-2
   test('merchant and contract screens are accessible, wide and narrow, light and dark', async () => {
     const { merchantId = '' } = facts.applications['merchant'] ?? {};
     const contracts = (await api('GET', `${base}/merchants/${merchantId}/acquirer-contracts`)).body;
@@ -90,6 +91,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await usable(`${merchant}/contracts/${contracts.items[0].contractId}`);
   });
 
+  // Spec: RIGHT-2
   test('store, device and point-of-sale screens are accessible, wide and narrow, light and dark', async () => {
     const { storeId, logicalDeviceId } = facts.devices[0] ?? {};
     const hardwareOf = `${base}/physical-devices?logicalDeviceId=${logicalDeviceId}`;
@@ -100,6 +102,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await usable('/portal/points-of-sale');
   });
 
+  // Spec: RIGHT-2
   test('acquirer link and import screens are accessible, wide and narrow, light and dark', async () => {
     const links = (await api('GET', `${base}/acquirer-links`)).body.items;
     await usable('/portal/acquirers');
@@ -108,6 +111,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await usable('/portal/stores/none-of-ours');
   });
 
+  // Spec: RIGHT-3
   test('a new merchant shows field errors, is created once, and is found', async () => {
     const name = `Brasserie ${randomUUID().slice(0, 8)}`;
     await visitScreen('/portal/merchants', async (page) => {
@@ -179,6 +183,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-3
   test('a device is registered, moved to a logical device, and then to another merchant', async () => {
     const ownMerchant = await made('/merchants', merchantOf(`Mine ${randomUUID().slice(0, 6)}`));
     const sourceStore = await made('/stores', {
@@ -246,6 +251,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     return open(registered['connectionUrl'], registered['token']);
   }
 
+  // Spec: RIGHT-4
   test('the device list shows connections and disconnections live', async () => {
     const { tsn = '' } = facts.devices[0] ?? {};
     await visitScreen(`/portal/devices?q=${tsn}`, async (page) => {
@@ -285,6 +291,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-3
   test('an import file is checked, shows errors by line, is corrected and imported, and its results are downloaded', async () => {
     const suffix = randomUUID().slice(0, 8);
     const table = (country: string) =>
@@ -361,6 +368,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-4
   test('a device fleet operator sees the devices without changes, a manager only the own merchant', async () => {
     const operator = await stage.signedIn('fleet');
     await visitScreen(

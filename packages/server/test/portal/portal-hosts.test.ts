@@ -31,6 +31,7 @@ describe('the hosts of the portal', () => {
     openVisitor(portal, userDomainId, originOf(userDomainId));
   const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate' };
 
+  // Spec: SVC-36
   test('the host of a client determines the user domain, and the sign-in returns to that host', async () => {
     const person = await createTestUser(acme);
     const { browser, toSignIn, callback, ask, session } = at(acme);
@@ -62,6 +63,7 @@ describe('the hosts of the portal', () => {
     assert.equal((await acmeVisitor.ask('/portal/session')).status, 200);
   });
 
+  // Spec: SVC-37
   test('users of a service provider have only the provider portal', async () => {
     const { ask, signIn } = at(globex);
     const to = await signIn(await createTestUser(globex), { to: '/provider-portal/services' });
@@ -107,6 +109,7 @@ describe('the hosts of the portal', () => {
     }
   });
 
+  // Spec: SVC-35
   test('the sign-in page at the platform address asks for the user domain and then opens the requested page', async () => {
     const person = await createTestUser(acme);
     const { browser, callback, ask } = openVisitor(portal, acme.userDomainId);

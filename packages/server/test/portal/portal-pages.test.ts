@@ -56,6 +56,7 @@ describe('the pages of the portal', () => {
     assert.equal((await visitor.ask('/portal/session')).status, 401);
   });
 
+  // Spec: SVC-33
   test('a new build is served without a restart, and each page has its own nonce', async () => {
     await built();
     const pages = ['/portal', '/portal/', '/portal/payments/1?x=2', '/provider-portal/services'];

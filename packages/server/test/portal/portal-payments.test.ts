@@ -71,6 +71,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     }
   }
 
+  // Spec: RIGHT-1
   test('every screen is accessible, wide and narrow, light and dark', async () => {
     const id = await sell(1050, { captureMode: 'Deferred' });
     await sell(9_051);
@@ -113,6 +114,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-6
   test('a refund that is clicked twice is made once', async () => {
     const id = await sell(5_000);
     await visitScreen(`/portal/payments/${id}`, async (page) => {
@@ -147,6 +149,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-6
   test('an unavailable action shows the reason', async () => {
     const id = await sell(9_051);
     await visitScreen(`/portal/payments/${id}`, async (page) => {
@@ -198,6 +201,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-8
   test('the virtual terminal takes a card payment and links to it', async () => {
     await visitScreen('/portal/virtual-terminal', async (page) => {
       await page.getByRole('button', { name: 'Take the payment' }).dblclick();

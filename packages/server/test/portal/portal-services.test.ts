@@ -48,6 +48,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   const ownId = (name: string): string =>
     facts.serviceProvider.services.find((each) => each.name === name)?.serviceId ?? '';
 
+  // Spec: SVC-37
   test('a user of a provider is redirected to the provider portal', async () => {
     await visitScreen(provider, '/portal/', async (page) => {
       await page.waitForURL('**/provider-portal/');
@@ -101,6 +102,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     for (const path of paths.acquirer) await stage.usable(acquirer, `/portal${path}`);
   });
 
+  // Spec: RIGHT-14
   test('repeated clicks declare a service once, and its secret is shown once', async () => {
     await visitScreen(provider, '/provider-portal/own-services/new', async (page) => {
       await page.getByLabel('Name').fill('Receipts by mail');
@@ -129,6 +131,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-14
   test('a draft is published, changed and retired; others see the published version', async () => {
     let address = '';
     await visitScreen(provider, '/provider-portal/own-services', async (page) => {
@@ -161,6 +164,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-13
   test('an acquirer subscribes, activates with parameters, and deactivates for one merchant', async () => {
     const path = `/portal/services/${ownId('Lumen Points')}`;
     await visitScreen(acquirer, '/portal/services', async (page) => {
@@ -199,6 +203,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-13
   test('a subscription in use cannot be ended, and the platform error is shown', async () => {
     await visitScreen(acquirer, '/portal/service-packages', async (page) => {
       const lumen = page.getByRole('region', { name: 'Lumen', exact: true });
@@ -219,6 +224,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: RIGHT-14
   test('the provider sees the customers and the health of its server', async () => {
     await visitScreen(
       provider,
@@ -255,6 +261,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     );
   });
 
+  // Spec: RIGHT-14
   test('the provider sees a QR payment that its own server reported', async () => {
     const cashier = await stage.signedIn('demo', { isTourOver: true });
     await visitScreen(cashier, '/portal/', async (page) => {
@@ -357,6 +364,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
+  // Spec: SVC-40 RIGHT-15
   test('a sign-up leads to the portal: form, approval, email, password, one-time code', async () => {
     const signedOutContext = await stage.chromium.newContext({
       baseURL: facts.baseUrl,

@@ -67,6 +67,7 @@ describe('the lifetime of a portal session', () => {
     assert.equal(sessionFacts['idleSeconds'], 900);
   });
 
+  // Spec: IDENT-44
   test('15 minutes without activity end the session, also at the realm and despite background requests', async () => {
     const { ask, browser, toSignIn } = await signedIn();
     const byItself = { headers: { 'x-switchyard-portal': 'background' } };
@@ -94,6 +95,7 @@ describe('the lifetime of a portal session', () => {
     assert.equal((await ask(path())).status, 401);
   });
 
+  // Spec: IDENT-44
   test('the session ends after eight hours despite activity', async () => {
     const { ask } = await signedIn();
     const began = portal.clock.now();

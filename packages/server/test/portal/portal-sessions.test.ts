@@ -16,6 +16,7 @@ import {
 } from './portal-test-platform.ts';
 
 describe('sessions at an IP address that sends invalid tokens', () => {
+  // Spec: LIST-5
   test('known valid sessions continue until they end', async (t) => {
     const unauthenticated = { windowSeconds: 3600, limit: 3 };
     const portal = await openPortalTestServer({ rateLimits: { unauthenticated } });

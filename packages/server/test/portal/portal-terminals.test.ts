@@ -186,6 +186,7 @@ describe('a simulated terminal of a page', () => {
     assert.match((await pendingResponse).text, /"ErrorCondition":"Cancel"/);
   });
 
+  // Spec: NEXO-30
   test('a terminal requires a portal page of a user of the merchant with pay.sale', async () => {
     const [shop, foreign] = [await made.shop(), await made.shop()];
     const manager = await signedIn({ merchantId: shop.merchantId });
@@ -232,6 +233,7 @@ describe('a simulated terminal of a page', () => {
     assert.equal(codeOf(response)[1], 'device_not_active');
   });
 
+  // Spec: NEXO-30
   test('one page controls a terminal, until another page takes it over', async () => {
     const { shop, visitor, page: first } = await openTerminal();
     const other = await signedIn({ merchantId: shop.merchantId });
@@ -308,6 +310,7 @@ describe('a simulated terminal of a page', () => {
     assert.equal((await pendingResponse).status, 200);
   });
 
+  // Spec: NEXO-30
   test('the end of a session ends the stream, and the terminal without a page disconnects', async () => {
     const { shop, visitor, page, tsn } = await openTerminal();
     const other = await signedIn({ merchantId: shop.merchantId });
@@ -369,6 +372,7 @@ describe('outside of the demo', () => {
   });
   after(() => portal.close());
 
+  // Spec: NEXO-30
   test('no page can be a terminal or a point of sale', async () => {
     const shop = await (await shops(portal, realm)).shop();
     const visitor = openVisitor(portal, realm.userDomainId);

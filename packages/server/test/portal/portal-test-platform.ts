@@ -28,6 +28,7 @@ import { freePorts } from '../support/free-ports.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
 import { type MovableClock, movableClock } from '../support/movable-clock.ts';
 import { makeRealmKey } from '../support/processes/realm-key-pool.ts';
+import { testPasswordHasher } from '../support/test-password-hasher.ts';
 
 export type PortalTestServer = {
   readonly application: Application;
@@ -133,6 +134,7 @@ export async function openPortalTestServer(facts: PortalTestFacts = {}): Promise
     tls,
     portalFolder,
     makeRealmKey,
+    passwordHasher: testPasswordHasher,
     log: createLog(settings),
     loadLimits: highLoadLimits,
     ...defined({ rateLimits: facts.rateLimits }),

@@ -91,6 +91,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
   }
 
+  // Spec: RIGHT-8
   test('a chip and PIN payment shows receipt and messages and is reversed', async () => {
     await walk(async (page) => {
       const boundingBox = await terminal(page).boundingBox();
@@ -144,6 +145,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
     });
   });
 
+  // Spec: NEXO-31
   test('after a disconnect the point of sale finds the payment, and money is taken once', async () => {
     await walk(async (page) => {
       const before = await listSales();
@@ -163,6 +165,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
     });
   });
 
+  // Spec: NEXO-31
   test('after a reload during authorisation the point of sale finds the payment, and money is taken once', async () => {
     await walk(async (page) => {
       await page.getByRole('combobox', { name: 'Result' }).click();

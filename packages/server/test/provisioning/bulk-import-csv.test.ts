@@ -73,6 +73,7 @@ describe('a bulk import of a table', () => {
     assert.deepEqual(made?.['contact'], { email: 'a@example.com', phone: '+33123456789' });
   });
 
+  // Spec: PROV-27
   test('columns that are wrong are refused before anything is done', async () => {
     const rows: [string, string, RegExp][] = [
       [
@@ -100,6 +101,7 @@ describe('a bulk import of a table', () => {
     }
   });
 
+  // Spec: PROV-27
   test('rows that are wrong fail alone; a quote that is open ends it, and names its line', async () => {
     const rows = [
       merchantColumns,

@@ -2,14 +2,11 @@
 // kill -9 in the middle of an import: a repeated request continues it, and no object is missing or
 // duplicated.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createRandom } from '../faults/load-during-faults.ts';
-import { freePorts } from '../support/free-ports.ts';
 import type { Client } from '../support/https-client.ts';
-import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
+import { createDemoServer, type DemoServer } from '../support/processes/demo-server.ts';
+import type { ServerProcess } from '../support/processes/server-process.ts';
 import {
   hardwareLine,
   type Imported,
@@ -29,28 +26,17 @@ const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 /** Longer than the lease of the killed process. */
 const goOnLimitMs = 120_000;
 
-let directory: string;
+let demo: DemoServer;
 let server: ServerProcess;
 
 before(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'switchyard-bulk-'));
-  const ports = await freePorts(4);
-  server = createServerProcess({
-    SWITCHYARD_DATA_DIR: join(directory, 'data'),
-    SWITCHYARD_PORT: String(ports[0]),
-    SWITCHYARD_DEVICE_PORT: String(ports[1]),
-    SWITCHYARD_METRICS_PORT: String(ports[2]),
-    SWITCHYARD_ACQUIRER_PORT: String(ports[3]),
-    SWITCHYARD_SIMULATORS: 'off',
-    SWITCHYARD_LOG_LEVEL: 'warn',
-  });
+  const settings = { SWITCHYARD_SIMULATORS: 'off', SWITCHYARD_LOG_LEVEL: 'warn' };
+  demo = await createDemoServer('bulk', settings);
+  server = demo.server;
   await server.start();
 });
 
-after(async () => {
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+after(() => demo.close());
 
 let token: string | undefined;
 
@@ -123,6 +109,7 @@ async function all(path: string): Promise<Record<string, unknown>[]> {
   return items;
 }
 
+// Spec: PROV-29
 test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, async () => {
   const next = createRandom(seed);
   let reached = 0;

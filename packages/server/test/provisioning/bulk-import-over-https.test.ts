@@ -37,6 +37,7 @@ describe('a bulk import in the house', () => {
   });
   const withoutSecret = ({ clientSecret: _secret, ...result }: BulkResult) => result;
 
+  // Spec: PROV-30
   test('points of sale get credentials, which are shown once and sell in their store', async () => {
     const lines = [till('a-1'), till('a-2', { storeId: setup.otherMerchant.storeId })];
     const made = await send(lines, 'a');

@@ -210,6 +210,7 @@ async function estateOf(token: string) {
     .sort();
 }
 
+// Spec: PROV-26
 test(`an import equals the single routes (seed ${seed})`, { timeout: 300_000 }, async () => {
   const next = createRandom(seed);
   const single = createClient('other');

@@ -69,6 +69,7 @@ describe('a bulk import that is sent again', () => {
     assert.ok(createdAt <= updatedAt && completedAt !== undefined);
   });
 
+  // Spec: PROV-28
   test('with other bytes is refused, whichever they are', async () => {
     const lines = estate('b', 3);
     const body = jsonLines(lines);
@@ -90,6 +91,7 @@ describe('a bulk import that is sent again', () => {
     assert.equal((await scene.send(`${body}\n \n`, { key: 'b' })).status, 200);
   });
 
+  // Spec: PROV-28
   test('stores its complete chunks after an interruption, shows its state, and continues after them', async () => {
     const lines = estate('c', 1300);
     const body = jsonLines(lines);

@@ -23,6 +23,7 @@ describe('a bulk import', () => {
   });
   after(() => scene.close());
 
+  // Spec: PROV-24
   test('creates parents first, and children by the external identifiers of their parents', async () => {
     const hardware = deviceBody();
     const lines = [
@@ -88,6 +89,7 @@ describe('a bulk import', () => {
     assert.equal((await scene.call('org', 'GET', `/stores/${store}`)).status, 404);
   });
 
+  // Spec: PROV-24
   test('reports the error of each invalid line, and continues with the next line', async () => {
     const { merchantId } = await scene.shop('b-shop');
     const foreign = await scene.call('other', 'POST', '/merchants', {
@@ -373,6 +375,7 @@ describe('a bulk import', () => {
     assertRefused(await scene.call('org', 'GET', '/bulk?cursor=x'), 422, 'cursor_invalid');
   });
 
+  // Spec: PROV-33
   test('a dry run checks everything, also against its own lines, and leaves nothing', async () => {
     const device = deviceBody();
     const lines = [

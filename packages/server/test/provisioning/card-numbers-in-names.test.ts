@@ -13,6 +13,7 @@ describe('a card number', () => {
     setup = await createTestOrganization();
   });
 
+  // Spec: PROV-25
   test('is refused in the names of users, applications, services, packages, webhooks and organisations', async () => {
     const { realm, organizationId, acquirerToken: token } = setup;
     const user = {

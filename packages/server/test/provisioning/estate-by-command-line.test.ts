@@ -122,6 +122,7 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     assert.equal(loginResult.name, email);
   });
 
+  // Spec: ONB-6
   test('the file is applied, and changes nothing the second time', async () => {
     const file = line.file('estate.yaml', estateOf(platform.host.port));
     const apply = ['estate', 'import', file, '--secrets-out', 'secrets.jsonl', '--profile', 'bea'];
@@ -163,6 +164,7 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     assert.doesNotMatch(exported, /approval:|claimStatus|PendingApproval/);
   });
 
+  // Spec: ONB-6
   test('a till of it takes a sale, and reads it back', async () => {
     const secrets = readFileSync(join(line.folder, 'secrets.jsonl'), 'utf8').trimEnd().split('\n');
     const till = secrets

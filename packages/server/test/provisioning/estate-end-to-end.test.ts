@@ -57,6 +57,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     return body.access_token;
   }
 
+  // Spec: ONB-11
   test('an organisation signs up, the operator approves it, and its administrator signs in', async () => {
     const { client, operator, mail } = platform;
     const signUps = '/onboarding/v1/sign-ups';
@@ -279,6 +280,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     assert.equal((await done('GET', path)).status, 'Applied');
   });
 
+  // Spec: ONB-11
   test('a till gets credentials, takes a sale with them, and reads it back', async () => {
     const { client } = platform;
     const { storeId } = entities;
@@ -310,6 +312,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     assert.deepEqual([read.body.state, read.body.capturedAmount], ['Captured', 1234]);
   });
 
+  // Spec: ONB-5
   test('all changes are in the audit, and a platform has one operator', async () => {
     const { items } = await done('GET', '/audit/v1/records?limit=200');
     const actions = new Set(items.map((item: Record<string, string>) => item['action']));

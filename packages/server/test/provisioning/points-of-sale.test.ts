@@ -131,6 +131,7 @@ describe('points of sale', () => {
     assertRefused(late, 404, 'resource_not_found');
   });
 
+  // Spec: CC-19 PROV-14
   test('sell at the devices of their own store, and at no others', async () => {
     const { merchant, otherMerchant } = setup;
     const elsewhere = await otherStoreOf(merchant);
@@ -160,6 +161,7 @@ describe('points of sale', () => {
     assertRefused(refusedList, 403, 'permission_denied');
   });
 
+  // Spec: PROV-16
   test('disabled, and deleted, they are out: their tokens too', async () => {
     const till = await made();
     const path = `${base}/${till.pointOfSaleId}`;
@@ -195,6 +197,7 @@ describe('points of sale', () => {
     assert.equal((await sell(token, {})).body.approved, true);
   });
 
+  // Spec: CC-19 PROV-14
   test('are made by a merchant for its own stores, and by a store for itself', async () => {
     const { merchant, otherMerchant } = setup;
     const manager = await managerOf(merchant);
@@ -307,6 +310,7 @@ describe('points of sale', () => {
     assert.ok(!text.includes(till.clientSecret));
   });
 
+  // Spec: PROV-15
   test('a fault leaves neither a till without its application nor the other way round', async () => {
     const database = await testDatabase();
     const { organizationId, merchant, platform } = setup;

@@ -3,20 +3,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import {
-  createLog,
-  type Database,
-  migrate,
-  openDatabase,
-  systemClock,
-  systemIds,
-} from '../../src/platform/index.ts';
+import { type Database, systemClock, systemIds } from '../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../src/provisioning/index.ts';
-import {
-  migrationsFolder,
-  testDatabase,
-  testSchemaUrl,
-} from '../support/database/test-database.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
 
 /**
@@ -32,16 +21,13 @@ type RecordedQuery = { text: string; values: readonly unknown[]; isPrepared?: tr
 
 describe('the plans of search and lists', () => {
   let scratch: Database;
-  let schemaUrl: string;
+  let drop: () => Promise<void>;
   let provisioning: Provisioning;
   const recordedQueries: RecordedQuery[] = [];
   const names = new Set<string>();
 
   before(async () => {
-    schemaUrl = await testSchemaUrl();
-    const log = createLog({ logLevel: 'warn', instanceName: 'search-plans' });
-    scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+    ({ scratch, drop } = await openScratchDatabase());
     const noting: Database = {
       ...scratch,
       query(statement, values = []) {
@@ -57,12 +43,7 @@ describe('the plans of search and lists', () => {
     provisioning = createProvisioning({ ...parts, audit: testAudit(scratch, systemClock) });
   });
 
-  after(async () => {
-    await scratch.close();
-    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
-    assert.ok(schema);
-    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
-  });
+  after(() => drop());
 
   const fill = (from: number, to: number) =>
     scratch.session(async (queries) => {
@@ -121,6 +102,7 @@ describe('the plans of search and lists', () => {
     return accesses;
   }
 
+  // Spec: PROV-20
   test(`begin with the organisation in tables of ${rowsFull} rows`, {
     timeout: 300_000,
   }, async () => {

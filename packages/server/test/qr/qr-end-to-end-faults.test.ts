@@ -107,6 +107,7 @@ describe('a QR payment while things fall', () => {
     }
   }
 
+  // Spec: QRPROV-24
   test('the provider is killed under way, and started again', async () => {
     // The wait starts first: on a busy machine some payments complete before the last ones begin.
     const scanned = eventually('some are scanned', () =>
@@ -141,6 +142,7 @@ describe('a QR payment while things fall', () => {
     await assertWebhooks(ids);
   });
 
+  // Spec: QRPROV-24
   test('the platform continues all acknowledged payments after it was killed, and ends each payment once', async () => {
     const acknowledged: string[] = [];
     async function terminal(): Promise<Terminal | undefined> {

@@ -60,6 +60,7 @@ describe('a QR payment between processes', () => {
     }
   }
 
+  // Spec: EVT-7
   test('the consumer scans the code of the terminal, and the terminal receives the events on a stream', async () => {
     const token = await rig.customToken();
     const answer = await create(token);
@@ -87,6 +88,7 @@ describe('a QR payment between processes', () => {
     assert.equal(beyond.status, 204);
   });
 
+  // Spec: EVT-7
   test('the terminal scans the code of the consumer, and a certified device reads the events by long polling', async () => {
     const { token, certificate } = await rig.certifiedDevice();
     const members = { paymentScenario: 'merchantscan', scannedPaymentId: '281234567890123456' };
@@ -149,6 +151,7 @@ describe('a QR payment between processes', () => {
     assert.equal(again.events.at(-1)?.type, 'qr.cancelled');
   });
 
+  // Spec: QRPROV-23
   test('a stream of one process delivers an event of another process within two seconds', async () => {
     const token = await rig.customToken();
     const other = await rig.startBeside();
@@ -185,6 +188,7 @@ describe('a QR payment between processes', () => {
 
   // This test runs after the ledger check, because some triggered events are contradictory and stay
   // in both ledgers.
+  // Spec: QRPROV-43
   test('the command line triggers every event that the demo provider can produce by a payment amount', async () => {
     const { paymentType } = rig;
     const line = await signedIn({ qr: { paymentType } });

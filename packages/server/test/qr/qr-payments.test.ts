@@ -15,6 +15,7 @@ describe('a QR payment', () => {
   });
   after(() => qr.close());
 
+  // Spec: SVC-24 QRREQ-5 QRREQ-6 QRREQ-7 QRREQ-8 QR-2 EVT-1 EVT-3 VER-5
   test('is sent to the provider with the data of the merchant, and returns the code to display', async () => {
     const order = { orderId: randomUUID(), orderDescription: 'Table 12' };
     const request = qr.request({ order });
@@ -41,6 +42,7 @@ describe('a QR payment', () => {
     assert.match(sent.body['eventsUrl'], new RegExp(`${transactionId}/events$`));
   });
 
+  // Spec: EVT-5 EVT-6
   test('is completed by the events of its provider, each acknowledged once it is durable', async () => {
     const id = await qr.begun();
     for (const [sequence, type] of ['payment.scanned', 'payment.authorized'].entries()) {
@@ -69,6 +71,7 @@ describe('a QR payment', () => {
     );
   });
 
+  // Spec: QRREQ-3
   test('the platform sends the scanned code to the provider and does not store or log it', async () => {
     const scannedPaymentId = `4${'1'.repeat(15)}`;
     qr.provider.script = ({ kind, transactionId }) =>
@@ -159,6 +162,7 @@ describe('a QR payment', () => {
     assert.match(stream.text, /id: 4\nevent: qr\.completed\n/);
   });
 
+  // Spec: QRPROV-2
   test('is refunded in parts up to the paid amount, by response or by event', async () => {
     const id = await qr.begun();
     await qr.tell(id, { type: 'payment.completed', sequence: 1 });
@@ -228,6 +232,7 @@ describe('a QR payment', () => {
     }
   });
 
+  // Spec: QRPROV-2
   test('is cancelled, and a repeated cancel returns the same status without a second call to the provider', async () => {
     const id = await qr.begun();
     const answer = await qr.call('POST', `${qrBase}/${id}/cancel`);

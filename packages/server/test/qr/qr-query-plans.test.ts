@@ -2,20 +2,9 @@
 // matter.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import {
-  createLog,
-  type Database,
-  migrate,
-  openDatabase,
-  systemClock,
-  systemIds,
-} from '../../src/platform/index.ts';
+import type { Database } from '../../src/platform/index.ts';
 import * as statements from '../../src/qr/repository/statements-sql.ts';
-import {
-  migrationsFolder,
-  testDatabase,
-  testSchemaUrl,
-} from '../support/database/test-database.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 
 const tables = ['qr_transactions', 'qr_events', 'qr_operations'];
 const accessForm = /Scan(?: Backward)?(?: using (\w+))? on (\w+)/;
@@ -34,20 +23,13 @@ const plain = new Set(tables.map((table) => `${table}_pkey`));
 
 describe('the plans of QR payments', () => {
   let scratch: Database;
-  let schemaUrl: string;
+  let drop: () => Promise<void>;
 
   before(async () => {
-    schemaUrl = await testSchemaUrl();
-    const log = createLog({ logLevel: 'warn', instanceName: 'qr-plans' });
-    scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+    ({ scratch, drop } = await openScratchDatabase());
   });
 
-  after(async () => {
-    await scratch.close();
-    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
-    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
-  });
+  after(() => drop());
 
   const all = () => [
     ...Object.values(statements).filter((each) => typeof each === 'object'),

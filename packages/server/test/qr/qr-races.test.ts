@@ -60,6 +60,7 @@ describe('races of a QR payment', () => {
     return { answer, id: reached.promise, reply: open.resolve };
   }
 
+  // Spec: QRPROV-1
   test('events that overtake the answer count, and the answer brings nothing back', async () => {
     const { answer, id: begun, reply } = begunWhile();
     const id = await begun;
@@ -76,6 +77,7 @@ describe('races of a QR payment', () => {
     assert.equal(payment['providerTransactionId'], nameOf(id));
   });
 
+  // Spec: QRPROV-12
   test('the platform refunds a payment that completes after its cancel, exactly once', async () => {
     const id = await qr.begun();
     const cancelled = await qr.call('POST', `${qrBase}/${id}/cancel`);
@@ -96,6 +98,7 @@ describe('races of a QR payment', () => {
     assert.equal((await qr.get(id))['paidAmount'], 1050);
   });
 
+  // Spec: QRPROV-12
   test('a cancel that is on its way wins over a completion that crosses it', async () => {
     const id = await qr.begun();
     const { reached, open } = gate();
@@ -134,6 +137,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('refund', id)[0]?.body['amount'].amount, 500);
   });
 
+  // Spec: EVT-6 QRPROV-11
   test('the platform counts a repeated event once, also when ten copies arrive at the same time', async () => {
     const id = await qr.begun();
     const eventId = randomUUID();
@@ -148,6 +152,7 @@ describe('races of a QR payment', () => {
     assert.equal(payment['paidAmount'], 1050);
   });
 
+  // Spec: QRPROV-11
   test('the platform records events that arrive out of order, and only a newer event changes the payment', async () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(), sequence: 3 });
@@ -175,6 +180,7 @@ describe('races of a QR payment', () => {
     assert.equal((await qr.get(id))['status'], 'Completed');
   });
 
+  // Spec: QRPROV-13 NEXO-67
   test('the platform holds a completion with a different amount, logs an alarm and refunds it after a manual decision', async () => {
     const id = await qr.begun();
     const response = await qr.tell(id, { ...completed(1049), sequence: 1 });
@@ -253,6 +259,7 @@ describe('races of a QR payment', () => {
     await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the second refund');
   });
 
+  // Spec: QRPROV-14
   test('the platform does not accept a late payment: the operator refunds it or settles it with a note', async () => {
     const id = await qr.begun();
     await qr.call('POST', `${qrBase}/${id}/cancel`);
@@ -292,6 +299,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('create', id).length, 1);
   });
 
+  // Spec: QRPROV-20
   test('a create that never came is failed, and one that was not sent is refused', async () => {
     once('create', () => ({ status: 500, body: {} }));
     const { body } = await qr.create();
@@ -322,6 +330,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('create', id).length, 1);
   });
 
+  // Spec: QRPROV-20
   test('an unpaid payment expires: the platform cancels it at the provider, and the answer decides the final status', async () => {
     const soon = () => new Date(Date.now() + 400).toISOString();
     const expiring = (id: string): Reply => ({

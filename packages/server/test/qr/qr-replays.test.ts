@@ -41,6 +41,7 @@ describe('a repeated QR payment request', () => {
       call.kind === kind && call.transactionId === id ? reply(call.body) : undefined;
   }
 
+  // Spec: IDEM-14
   test('was answered later the first time, and is so again', async () => {
     await good();
     qr.provider.script = ({ kind }) => (kind === 'create' ? failing : undefined);
@@ -56,6 +57,7 @@ describe('a repeated QR payment request', () => {
     assert.equal(again.headers['retry-after'], undefined, 'nothing is left to wait for');
   });
 
+  // Spec: IDEM-3
   test('is named by the header Idempotency-Key alone', async () => {
     await good();
     const { clientTransactionId: _id, ...body } = qr.request();
@@ -102,6 +104,7 @@ describe('a repeated QR payment request', () => {
     ['no response', () => failing],
     ['is worked on', ({ refundId }: Json) => ({ body: { refundId, status: 'Pending' } })],
   ] as const) {
+    // Spec: IDEM-14
     test(`as a refund that ${what} gets status 202 again, also after the refund has succeeded`, async () => {
       const id = await paid();
       const path = `${qrBase}/${id}/refund`;
@@ -149,6 +152,7 @@ describe('a repeated QR payment request', () => {
   });
 
   for (const verb of ['refund', 'cancel'] as const) {
+    // Spec: IDEM-14
     test(`sent twelve times in parallel runs once and returns the same operation each time: ${verb}`, async () => {
       await good();
       const id = verb === 'refund' ? await paid() : await qr.begun();
@@ -180,6 +184,7 @@ describe('a repeated QR payment request', () => {
     );
   }
 
+  // Spec: IDEM-15
   test('in a withdrawn currency is replayed, and a new payment in this currency is refused', async () => {
     const request = qr.request();
     const first = await qr.call('POST', qrBase, request);

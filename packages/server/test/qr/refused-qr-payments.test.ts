@@ -18,6 +18,7 @@ describe('refused QR payments', () => {
   });
   after(() => Promise.all([qr.close(), otherScene.close()]));
 
+  // Spec: QRREQ-4
   test('a repeated request returns the first response, and a different request with the same id is refused', async () => {
     const request = qr.request();
     const first = await qr.call('POST', qrBase, request);
@@ -81,6 +82,7 @@ describe('refused QR payments', () => {
     assert.deepEqual([elsewhere.status, elsewhere.body.code], [422, 'client_id_reused']);
   });
 
+  // Spec: QRREQ-1 QR-1
   test('only a device begins one, of a payment type that is active for it', async () => {
     const token = qr.shop.token;
     const till = await qr.call('POST', qrBase, qr.request(), token);
@@ -104,6 +106,7 @@ describe('refused QR payments', () => {
     assert.deepEqual([refused.status, refused.body.code], [422, 'payment_type_not_enabled']);
   });
 
+  // Spec: QRPROV-16
   test('a provider that sends one big picture after another gets no big answers for it', async () => {
     const id = await qr.begun();
     const pictureOf = (n: number) => `https://pay.example/${String(n).padStart(3, '0')}/`;
@@ -130,6 +133,7 @@ describe('refused QR payments', () => {
     assert.equal(row?.n, 31, 'so many are kept, and no more');
   });
 
+  // Spec: QRPROV-15
   test('the platform hides a card number in provider data, whichever separators are between its digits', async () => {
     const dressed = ['4111-1111-1111-1111', 'P4111.1111.1111.1111', 'R_4111~1111:1111_1111'];
     for (const name of dressed) {
@@ -159,6 +163,7 @@ describe('refused QR payments', () => {
     }
   });
 
+  // Spec: QRREQ-2 QRREQ-5 QRREQ-6 QRREQ-7 QRREQ-8
   test('the platform refuses invalid members by name, and sends the provider no request', async () => {
     const existingId = await qr.begun();
     const before = qr.provider.calls.length;
@@ -229,6 +234,7 @@ describe('refused QR payments', () => {
     assert.equal((await qr.get(id))['status'], 'Pending');
   });
 
+  // Spec: IDEM-17
   test('its own merchant finds it by the name that the terminal gave, in a namespace of its own', async () => {
     const request = qr.request();
     const { body } = await qr.call('POST', qrBase, request);
@@ -251,6 +257,7 @@ describe('refused QR payments', () => {
     assert.deepEqual(ownPayments.body.items, []);
   });
 
+  // Spec: NEXO-67
   test('the platform refuses invalid events, and stores events of an unknown type or refund without effect', async () => {
     const id = await qr.begun();
     const script = `<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>`;

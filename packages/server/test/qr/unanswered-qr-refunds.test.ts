@@ -127,6 +127,7 @@ describe('a refund without an answer', () => {
     assert.deepEqual([unsaid.status, unsaid.body.errors[0].pointer], [422, '/note']);
   });
 
+  // Spec: QRPROV-19
   test('is looked at with its provider, whose word counts and whose silence does not', async () => {
     const { id, refund } = await createUnansweredRefund();
     const silent = await resolve(id, { resolution: 'Ask' });
@@ -162,6 +163,7 @@ describe('a refund without an answer', () => {
     await qr.becomes(id, (each) => each['refundedAmount'] === 400, 'the refund');
   });
 
+  // Spec: QRPROV-19
   test('is retried under the same refund id, and only one of six parallel retry requests succeeds', async () => {
     const { id, refund } = await createUnansweredRefund();
     qr.provider.script = () => undefined;

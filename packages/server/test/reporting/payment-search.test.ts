@@ -65,6 +65,7 @@ describe('the search over payments', () => {
     await reported(setup);
   });
 
+  // Spec: SVC-4
   test('returns one item per payment, with the newest first', async () => {
     const items = await search();
     assert.deepEqual(
@@ -206,6 +207,7 @@ describe('the search over payments', () => {
     });
   }
 
+  // Spec: REP-1
   test('goes page by page over every way, and stays in step while others are made', async () => {
     const ways: Json[] = [
       {},
@@ -236,6 +238,7 @@ describe('the search over payments', () => {
     }
   });
 
+  // Spec: REP-3
   test('a merchant finds only its own payments, with any filter', async () => {
     const ownPayments = await search({}, setup.otherMerchant.token);
     assert.deepEqual(names(ownPayments), ['other']);
@@ -254,6 +257,7 @@ describe('the search over payments', () => {
     );
   });
 
+  // Spec: REP-3
   test('another organisation sees nothing of it, by no filter', async () => {
     const others = await createTestOrganization();
     await sell('a late one');
@@ -279,6 +283,7 @@ describe('the search over payments', () => {
     assert.equal(otherResponse.body.code, 'transaction_not_found');
   });
 
+  // Spec: REP-2
   test('the server returns one payment with its operations and events', async () => {
     const { transactionId } = made['refunded'];
     const detail = await report(setup, token, `transactions/${transactionId}`);

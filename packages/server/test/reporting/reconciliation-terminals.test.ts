@@ -12,6 +12,7 @@ const reference = '606012000017';
 
 type Moved = { transactionId: string; merchant: string; terminal: string; date: string };
 
+// Spec: REP-14
 test('of two sales with one reference and amount each is found by its terminal', async () => {
   const {
     client,

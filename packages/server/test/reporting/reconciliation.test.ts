@@ -91,6 +91,7 @@ describe('reconciliations', () => {
     day = movements[0]?.date ?? '';
   });
 
+  // Spec: REP-13
   test('a file that agrees is matched to the last line, and all three sides balance', async () => {
     const text = [head, ...movements.map((each) => lineOf(each, '7'))].join('\n');
     const done = await completed(await send(text, '&name=first%20file'));
@@ -111,6 +112,7 @@ describe('reconciliations', () => {
     ]);
   });
 
+  // Spec: REP-15
   test('the server reports different and missing movements, accepts one decision for each, and stores the decision', async () => {
     const [one, two, three, refund] = movements;
     assert.ok(one && two && three && refund);

@@ -76,6 +76,7 @@ describe('exports', () => {
     await reported(salesCount);
   });
 
+  // Spec: REP-11
   test('a CSV contains every payment once, the oldest first, and the response gives its length', async () => {
     const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
     assert.equal(done.rows, salesCount);
@@ -136,6 +137,7 @@ describe('exports', () => {
     }
   });
 
+  // Spec: REP-11
   test('a client continues an interrupted download with a range request', async () => {
     const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
     const whole = await content(done.exportId);

@@ -4,14 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import {
-  createLog,
-  type Database,
-  migrate,
-  openDatabase,
-  systemClock,
-  systemIds,
-} from '../../src/platform/index.ts';
+import type { Database } from '../../src/platform/index.ts';
 import { storedPaymentsSql } from '../../src/reporting/projection/payment-line-sql.ts';
 import * as writes from '../../src/reporting/projection/projection-sql.ts';
 import type { PaymentSearchCriteria } from '../../src/reporting/search/parse-search-filters.ts';
@@ -19,33 +12,22 @@ import { paymentClassesSql } from '../../src/reporting/search/payment-class-cach
 import * as search from '../../src/reporting/search/search-sql.ts';
 import * as settlements from '../../src/reporting/settlements/settlement-sql.ts';
 import * as summary from '../../src/reporting/summary/summary-sql.ts';
-import {
-  migrationsFolder,
-  testDatabase,
-  testSchemaUrl,
-} from '../support/database/test-database.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 
 const payments = 40_000;
 const scanForm = /(\w[\w ]*Scan(?: Backward)?)(?: using (\w+))? on (report_\w+|feed_\w+)/;
 
 describe('the plans of the reports', () => {
   let scratch: Database;
-  let schemaUrl: string;
+  let drop: () => Promise<void>;
   const organizationId = randomUUID();
 
   before(async () => {
-    schemaUrl = await testSchemaUrl();
-    const log = createLog({ logLevel: 'warn', instanceName: 'reporting-plans' });
-    scratch = openDatabase({ url: schemaUrl, log });
-    await migrate(scratch, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+    ({ scratch, drop } = await openScratchDatabase());
     await fill();
   });
 
-  after(async () => {
-    await scratch.close();
-    const schema = /search_path%3D(\w+)/.exec(schemaUrl)?.[1];
-    await (await testDatabase()).query(`DROP SCHEMA ${schema} CASCADE`);
-  });
+  after(() => drop());
 
   /** Fills several organisations, one of which the queries use; its payments match every search. */
   async function fill(): Promise<void> {
@@ -230,6 +212,7 @@ describe('the plans of the reports', () => {
     assert.deepEqual(usedIndexes, ['report_settlements_merchant']);
   });
 
+  // Spec: REP-9
   test('the writer finds stored lines and events by their primary key', async () => {
     const usedIndexes = await indexesOf(storedPaymentsSql, [
       organizationId,

@@ -166,6 +166,7 @@ describe('summaries of payments', () => {
   const summary = (sumOf: Json = {}, token = setup.acquirerToken) =>
     report(setup, token, 'summary', { ...span, ...sumOf });
 
+  // Spec: SVC-4
   test('equal the sum of the events of all payments, to the minor unit', async () => {
     const { amounts, counts } = await countedOf(setup);
     const { total } = await summary();
@@ -195,6 +196,7 @@ describe('summaries of payments', () => {
     ['an organisation', () => setup.acquirerToken],
     ['a merchant', () => setup.merchant.token],
   ] as const) {
+    // Spec: REP-4
     test(`of ${whose} have the same total in every grouping`, async () => {
       const token = tokenOf();
       const { total } = await summary({}, token);
@@ -293,6 +295,7 @@ describe('summaries of payments', () => {
     });
   }
 
+  // Spec: REP-8
   test('settlements contain the captured, refunded and reversed amounts by day, merchant and currency', async () => {
     const items = await allOf(setup, setup.acquirerToken, 'settlements', { limit: 1 });
     const { amounts } = await countedOf(setup);
@@ -334,6 +337,7 @@ describe('summaries of payments', () => {
     }
   });
 
+  // Spec: REP-7
   test('a rebuild from the payments gives the same reports, and the check finds a changed sum', async () => {
     const database = await testDatabase();
     const { organizationId } = setup;
@@ -384,6 +388,7 @@ describe('summaries of payments', () => {
     assert.deepEqual(again, before);
   });
 
+  // Spec: REP-6
   test('a rebuild during new payments loses no payment and counts no payment twice', async () => {
     const { organizationId } = setup;
     const chance = createChance(seed + 1);

@@ -15,6 +15,7 @@ import { createChangeCounter } from '../../src/identity/infrastructure/change-co
 import { createLog, type Database, systemIds } from '../../src/platform/index.ts';
 import { createMailRecorder, type MailRecorder } from './mail/mail-recorder.ts';
 import { type MovableClock, movableClock } from './movable-clock.ts';
+import { testPasswordHasher } from './test-password-hasher.ts';
 
 export const testPassword = 'seven tills under one roof';
 
@@ -69,6 +70,7 @@ export async function openTestAccounts(
     environment: 'test',
     authUrl: 'https://localhost:8443',
     passwordStrength: anyPasswordStrength,
+    passwordHasher: testPasswordHasher,
     jobs: mailRecorder.jobs,
     mail: mailRecorder.mail,
     revision: createChangeCounter(),

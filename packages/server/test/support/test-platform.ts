@@ -19,6 +19,7 @@ import { freePorts } from './free-ports.ts';
 import { highLoadLimits } from './high-load-limits.ts';
 import { type Client, createClient } from './https-client.ts';
 import { makeRealmKey } from './processes/realm-key-pool.ts';
+import { testPasswordHasher } from './test-password-hasher.ts';
 
 export type TestPlatform = {
   platform: Application;
@@ -69,6 +70,7 @@ async function startTestPlatform(): Promise<TestPlatform> {
     tls,
     validatesResponses: true,
     makeRealmKey,
+    passwordHasher: testPasswordHasher,
     loadLimits: highLoadLimits,
   });
   await platform.start();

@@ -14,6 +14,8 @@ import {
 import { type Clock, createLog, type Database, systemIds } from '../../src/platform/index.ts';
 import { makeRealmKey } from './processes/realm-key-pool.ts';
 
+import { testPasswordHasher } from './test-password-hasher.ts';
+
 export { type MovableClock, movableClock } from './movable-clock.ts';
 
 export const authUrl = 'https://localhost:8443';
@@ -93,6 +95,7 @@ export async function openTestRealm(deps: TestRealmOptions): Promise<TestRealm> 
     generatePrivateKey: makeRealmKey,
     findDevice: deps.findDevice ?? (async () => undefined),
     passwordStrength: sharedPasswordStrength,
+    passwordHasher: testPasswordHasher,
     ...defined({
       tokenLimits,
       attemptLimits: deps.attemptLimits,

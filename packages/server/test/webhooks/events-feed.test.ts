@@ -67,6 +67,7 @@ describe('the feed of events', () => {
     return (await all()).at(-1)?.position ?? 0;
   }
 
+  // Spec: EVT-10
   test('returns the events of a sale and its refund in order, with valid data and without the card number', async () => {
     const from = await settled();
     const transactionId = await sale();
@@ -94,6 +95,7 @@ describe('the feed of events', () => {
     assert.ok(!items.some(({ type }) => type === 'transaction.received'));
   });
 
+  // Spec: QRPROV-29
   test('publishes changes of entities with the names of changed members, without their values', async () => {
     const from = await settled();
     const secretName = `Quiet ${randomUUID()}`;
@@ -118,6 +120,7 @@ describe('the feed of events', () => {
     assert.ok(!JSON.stringify(items).includes(secretName));
   });
 
+  // Spec: QRPROV-30
   test('publishes one event when a batch is complete, also for an empty batch', async () => {
     const from = await settled();
     const token = setup.merchant.token;
@@ -163,6 +166,7 @@ describe('the feed of events', () => {
     assert.equal(nothing?.data['clientOperationId'], undefined);
   });
 
+  // Spec: QRPROV-21
   test('filters by type, family and merchant, and continues after skipped events', async () => {
     const from = await settled();
     const ownSaleId = await sale();
@@ -205,6 +209,7 @@ describe('the feed of events', () => {
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
 
+  // Spec: QRPROV-26
   test('reads backwards from the newest event, and before a position', async () => {
     const from = await settled();
     const first = await sale();
@@ -239,6 +244,7 @@ describe('the feed of events', () => {
     assert.ok(types.includes('qr.completed') && types.includes('transaction.captured'), types);
   });
 
+  // Spec: QRPROV-25
   test('waits for new events, at most for the given time', async () => {
     const from = await settled();
     const waiting = page(`after=${from}&wait=20&types=transaction.captured`);
@@ -249,6 +255,7 @@ describe('the feed of events', () => {
     assert.deepEqual(nothing.items, []);
   });
 
+  // Spec: QRPROV-25
   test('a stream continues after the last received event and misses no event', async () => {
     const from = await settled();
     const url = `${setup.settings.baseUrl}${path}?types=transaction.*`;
@@ -368,6 +375,7 @@ describe('the feed of events', () => {
     assert.deepEqual(otherPage.items, []);
   });
 
+  // Spec: QRPROV-28
   test('a reader before the oldest event gets events_forgotten, and a new reader does not', async () => {
     const end = await settled();
     const database = await testDatabase();

@@ -39,6 +39,7 @@ describe('old deliveries', () => {
       ],
     );
 
+  // Spec: QRPROV-40
   test('are deleted by the age of their events, page by page, and younger ones stay', async () => {
     const webhooks = await openWebhooks();
     const made = await Promise.all(

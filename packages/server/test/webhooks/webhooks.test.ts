@@ -59,6 +59,7 @@ describe('webhooks', () => {
   const receivedFor = (to: Receiver, transactionId: string) =>
     to.received.filter(({ body }) => JSON.parse(body).data.transactionId === transactionId);
 
+  // Spec: EVT-11 QRPROV-32
   test('a sale reaches the endpoint, signed so that public libraries verify it', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['transaction.*'] });
@@ -90,6 +91,7 @@ describe('webhooks', () => {
     assert.equal(JSON.stringify({ type, timestamp, data }), delivery.body);
   });
 
+  // Spec: QRPROV-31
   test('an endpoint gets only the events of its types and its merchant', async () => {
     const [byType, byMerchant, all] = [await open(), await open(), await open()];
     await create({ url: byType.url, eventTypes: ['transaction.refunded', 'batch.completed'] });
@@ -110,6 +112,7 @@ describe('webhooks', () => {
     assert.equal(byType.received.length, 0);
   });
 
+  // Spec: EVT-12 QRPROV-31
   test('old keys sign together with the new keys for a day, also after a second renewal', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['endpoint.test'] });
@@ -143,6 +146,7 @@ describe('webhooks', () => {
     assert.equal((await callApi('GET', path)).body.previousPublicKey, undefined);
   });
 
+  // Spec: QRPROV-33
   test('the log shows each attempt, and a resend has the same identifier and bytes', async () => {
     const to = await open(
       answerWith(503, {}, `down\u0000 for 4111111111111111 ${'x'.repeat(5000)}`),
@@ -191,6 +195,7 @@ describe('webhooks', () => {
     assert.deepEqual(failedDeliveries.body, { items: [], nextCursor: null });
   });
 
+  // Spec: QRPROV-34
   test('an endpoint is changed, disabled, enabled and deleted, each step audited', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['*'], description: 'books' });
@@ -257,6 +262,7 @@ describe('webhooks', () => {
     assert.ok(!records.text.includes(made.secret));
   });
 
+  // Spec: QRPROV-34
   test('a replay of a period sends all its events again, with the same identifiers and bytes', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['transaction.*'] });
@@ -278,6 +284,7 @@ describe('webhooks', () => {
     assertProblem(await callApi('POST', path, { from, to: from }), { code: 'field_invalid' });
   });
 
+  // Spec: INV-20
   test('after a jump of the feed a replay of a time finds the events before and behind it, and reports are current', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['transaction.*'] });
@@ -299,6 +306,7 @@ describe('webhooks', () => {
     }
   });
 
+  // Spec: QRPROV-35
   test('an endpoint can be made to prove itself first', async () => {
     const to = await open(answerWith(200, {}, 'ok'));
     const made = await create({ url: to.url, eventTypes: ['*'], challenge: true });
@@ -317,6 +325,7 @@ describe('webhooks', () => {
     assert.equal(moved.body.verifiedAt, undefined, moved.text);
   });
 
+  // Spec: QRPROV-31
   test('an invalid endpoint is refused with a pointer to each member', async () => {
     const good = { url: 'https://hooks.example/x', eventTypes: ['*'] };
     const refusals: [object, string, string?][] = [

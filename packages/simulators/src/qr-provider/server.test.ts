@@ -165,6 +165,7 @@ describe('the reference provider', () => {
   const waitForEvent = (message: CreateQrPayment, type: string) =>
     eventually(() => typesOf(message).includes(type), `${type} was never sent`);
 
+  // Spec: QRPROV-9
   it('shows a code that a real decoder reads, in every form', async () => {
     const forms: [number, QrDisplay['type']][] = [
       [9011, 'text/emvqr'],
@@ -216,6 +217,7 @@ describe('the reference provider', () => {
     assert.equal(await statusOf(message), 'Completed');
   });
 
+  // Spec: QRPROV-9
   it('answers at once when the merchant scans, and does not store the scanned code', async () => {
     const wallet = await create(scanned(1050));
     assert.deepEqual(

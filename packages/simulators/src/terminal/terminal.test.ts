@@ -221,6 +221,7 @@ test('after a restart during the wait for a card, TransactionStatus reports that
   await terminal().stop();
 });
 
+// Spec: NEXO-53
 test('a restart in the middle of a refund or a reversal: it is done once, and the till gets the answer', async () => {
   for (const category of ['Payment', 'Reversal'] as const) {
     const dataDir = temporaryFolder();
@@ -435,6 +436,7 @@ test('events reach the tills that are connected, and a cashier judges a signatur
   await terminal().stop();
 });
 
+// Spec: NEXO-63
 test('each reversal has its own identifier, and a second full reversal answers already_refunded', async () => {
   const { terminal, ask } = createTestTerminal();
   for (const ReversalReason of ['MerchantCancel', 'Malfunction'] as const) {

@@ -24,6 +24,7 @@ async function makeKey(name: string): Promise<{ file: string; x: string }> {
   return { file, x: JSON.parse(made.stdout).x };
 }
 
+// Spec: PROV-58
 test('the reference acquirer passes every check, and its ledger is consistent', async () => {
   const key = await makeKey('platform.pem');
   const ledgerDir = join(folder, 'acquirer');
@@ -96,6 +97,7 @@ async function startApprovingServer() {
   return { url: `http://127.0.0.1:${port}`, x, stop };
 }
 
+// Spec: PROV-58
 test('a server that approves everything fails the checks, and the exit code is 10', async () => {
   const key = await makeKey('other.pem');
   const server = await startApprovingServer();

@@ -57,6 +57,7 @@ async function withProvider<Result>(
 type Check = { check: string; fault: string; ok: boolean; detail?: string };
 const checksIn = (stdout: string) => (JSON.parse(stdout) as { checks: Check[] }).checks;
 
+// Spec: SVC-5 QRPROV-10
 test('the reference provider passes every check', async () => {
   const ended = await withProvider(undefined, (check) => check(...amounts, ...scanned));
   assert.equal(ended.code, 0, ended.stdout + ended.stderr);
@@ -188,6 +189,7 @@ test('a secret file is created once and only its owner can read it', async () =>
   assert.equal((await run('provider', 'secret', made)).code, 2);
 });
 
+// Spec: QRPROV-10
 test('a provider that accepts everything fails the checks', async () => {
   const requests: string[] = [];
   const ended = await withServer(

@@ -167,6 +167,7 @@ const outcomesIn = (stdout: string): string[] =>
     ({ serviceId, outcome }) => `${serviceId} ${outcome}`,
   );
 
+// Spec: NEXO-43
 test('a payment that the terminal may have forgotten blocks new sales until the user settles it', async (t) => {
   const { categories, url, askedIds } = await terminalWithoutPayments(t);
   const at = Date.now() - twoDaysMs;
@@ -188,6 +189,7 @@ test('a payment that the terminal may have forgotten blocks new sales until the 
   assert.equal(sold.code, 0, sold.stderr);
 });
 
+// Spec: NEXO-43
 test('--not-paid is rejected for 48 hours, while the payment may still run', async (t) => {
   const minuteMs = 60_000;
   const at = Date.now() - 5 * minuteMs;

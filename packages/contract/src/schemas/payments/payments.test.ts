@@ -182,6 +182,7 @@ test('every serial number that a device can have may count its offline sales, an
   }
 });
 
+// Spec: JSON-12
 test('words of the payments are PascalCase, their members camelCase', () => {
   let words = 0;
   let members = 0;

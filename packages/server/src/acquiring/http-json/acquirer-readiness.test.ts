@@ -38,6 +38,7 @@ test('an unreachable acquirer is not ready until an echo succeeds', async () => 
   assert.deepEqual(states, [true, false, true]);
 });
 
+// Spec: PROV-57
 test('an acquirer that responds to other requests stays ready until an echo fails', async () => {
   const { readiness, states, pendingEchoes, answer } = await ready();
   const before = readiness.countResponses();

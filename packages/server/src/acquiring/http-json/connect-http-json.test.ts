@@ -307,6 +307,7 @@ test('an enquiry is retried after overload and server errors', async () => {
   assert.equal((await connection.send(request())).outcome, 'Approved');
 });
 
+// Spec: PROV-57
 test('an acquirer with all connections in use gets an echo and stays available', async () => {
   const heldResponses: (() => void)[] = [];
   let echoes = 0;

@@ -171,6 +171,7 @@ describe('ISO 8583 host link', () => {
     socket.destroy();
   });
 
+  // Spec: ACQ-4
   test('never sends a queued message after its time-out', async () => {
     const { host, link } = await setUp();
     await signedOn(link);
@@ -315,6 +316,7 @@ describe('ISO 8583 host link', () => {
     assert.equal(host.receivedTypes().at(-1), '0800002');
   });
 
+  // Spec: ACQ-4
   test('closes gracefully without pending payments, and resets the TCP connection otherwise', async () => {
     const endOf = (socket: Socket | undefined) =>
       new Promise<string>((resolve) => {
@@ -337,6 +339,7 @@ describe('ISO 8583 host link', () => {
     }
   });
 
+  // Spec: ACQ-3
   test('sends nothing after a host sign-off until the next sign-on', async () => {
     const states: boolean[] = [];
     const { host, link } = await setUp({
@@ -372,6 +375,7 @@ describe('ISO 8583 host link', () => {
     assert.deepEqual(states, [true, false, true]);
   });
 
+  // Spec: ACQ-3
   test('acknowledges a sign-off advice and its repeat with 0830, and that of another origin with 0834', async () => {
     for (const [mti, response] of [
       ['0820', '0830002'],

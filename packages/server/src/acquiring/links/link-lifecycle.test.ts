@@ -142,6 +142,7 @@ describe('acquirer links', () => {
     );
   });
 
+  // Spec: CARD-55
   test('an unknown response code is a decline, and is counted per link', async () => {
     const host = await startHost();
     const codes = ['ZZ', 'ZZ', '05', 'ZY'];

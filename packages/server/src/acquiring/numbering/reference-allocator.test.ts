@@ -68,6 +68,7 @@ describe('reference allocator', () => {
     assert.deepEqual(stans, [...expected(2, 100), ...expected(201, 300)]);
   });
 
+  // Spec: PROV-61
   test('concurrent new devices each receive a separate terminal id', async () => {
     const { next } = await setUp({ processes: 2 });
     const holders = Array.from({ length: 300 }, () => randomUUID());

@@ -79,6 +79,7 @@ function createTestConfigurations() {
   };
 }
 
+// Spec: PROV-46
 test('the cache shows changes of another process after five seconds, and changes of this process immediately', async () => {
   const configurations = createTestConfigurations();
   configurations.write('one', 1);
@@ -109,6 +110,7 @@ test('concurrent requests for one device cause one database query', async () => 
   assert.equal(configurations.queryCount(), 2);
 });
 
+// Spec: PROV-46
 test('a value that was read before a change is not cached after the change', async () => {
   const configurations = createTestConfigurations();
   configurations.write('old', 1);

@@ -61,6 +61,7 @@ function modelOf(levels: readonly ParameterValues[]): Map<string, [unknown, stri
   return model;
 }
 
+// Spec: PROV-42
 test('merged values and their source levels agree with a reference model', () => {
   fc.assert(
     fc.property(fc.array(values, { minLength: 1, maxLength: 5 }), (levels) => {

@@ -123,6 +123,7 @@ test('the pointer leads into the schema', () => {
   assert.equal(findSchemaFault(schema)?.pointer, '/properties/a/properties/b/format');
 });
 
+// Spec: PROV-35
 test('patterns that are allowed take no time for any text', () => {
   for (const pattern of ['^[a-z]*[a-z]*$', '^\\w+\\.\\w+$', '^[0-9A-F]{10,32}$', '^[+*]{3}-\\+$']) {
     assert.equal(isSafePattern(pattern), true, pattern);

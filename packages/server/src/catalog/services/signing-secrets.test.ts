@@ -23,6 +23,7 @@ test('the old key signs together with the new one for a day, and only for its ow
   assert.deepEqual(decryptSecrets(), [fresh.signingSecret]);
 });
 
+// Spec: QRPROV-4
 test('each key signs with a pair of its own, whose public half was handed out', () => {
   const deps = { ids: systemIds, clock: { now: () => 1_000_000 } };
   const secrets = createSigningSecrets({ masterKey: Buffer.alloc(32, 3), ...deps });

@@ -6,6 +6,7 @@ import { readRegistration } from './authenticate-registration.ts';
 const credentials = { clientId: 'c', secret: 's' };
 
 describe('the reader of a device registration', () => {
+  // Spec: CC-12 JSON-7
   it('finds the credentials wherever devices put them', () => {
     const snake = { client_id: 'c', client_secret: 's' };
     const camel = { clientId: 'c', clientSecret: 's' };

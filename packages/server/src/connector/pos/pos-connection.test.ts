@@ -132,6 +132,7 @@ describe('a point of sale that is looked at again', () => {
     }
   });
 
+  // Spec: NEXO-15
   it('keeps its sessions when the database is unavailable, and releases no session that has already ended', async () => {
     const unavailable = sample(refuses('database_unavailable'));
     await unavailable.say(claim);

@@ -30,6 +30,7 @@ function sample() {
     } as unknown as Parameters<typeof route.accept>[0]);
 }
 
+// Spec: LIST-4
 it('clients of one name in two organisations have a rate each', async () => {
   const admit = sample();
   const isLimited = (error: unknown) =>
@@ -207,6 +208,7 @@ describe('the sessions of a revoked token', () => {
 });
 
 describe('a round over the points of sale', () => {
+  // Spec: NEXO-15
   it('waits for no node that does not answer', { timeout: 30_000 }, async () => {
     const scene = shop();
     const hung = Array.from({ length: 8 }, (_, at) => `hung${at}`);

@@ -38,6 +38,7 @@ function sample() {
   };
 }
 
+// Spec: LIST-4
 it('clients of one name in two organisations have places each', async () => {
   const { stop, ...ask } = sample();
   const waiting = Array.from({ length: most }, () => ask.sync('one'));

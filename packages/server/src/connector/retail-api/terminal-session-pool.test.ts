@@ -63,6 +63,7 @@ function nodeOn(nats: FakeNats, claim: () => Promise<{ readonly sessionId: strin
 
 const session = async () => ({ sessionId: 's' });
 
+// Spec: NEXO-27
 test('an abort reaches the payment at another node, though a request waits for the terminal here', async () => {
   const nats = createFakeNats();
   const claimReceived = Promise.withResolvers<void>();
@@ -89,6 +90,7 @@ test('an abort reaches the payment at another node, though a request waits for t
   assert.equal(await paying.pass('late'), false);
 });
 
+// Spec: NEXO-27
 test('an abort reaches the session that came after one that has ended here', async () => {
   const nats = createFakeNats();
   const [one, other] = [nodeOn(nats, session), nodeOn(nats, session)];

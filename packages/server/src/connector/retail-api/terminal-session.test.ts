@@ -71,6 +71,7 @@ test('the server disconnects a terminal that sends too many unrelated messages',
   assert.equal(device.hasLeft, true);
 });
 
+// Spec: NEXO-27
 test('the answer to a service is known by its ServiceID, and that of a device by its DeviceID too', async () => {
   const { line, end } = await lineTo();
   const pair = { saleId: 'till', poiId: 'P-1', serviceId: 'S1' };

@@ -47,6 +47,7 @@ describe('decisions about the claim of a device', () => {
       assert.deepEqual(decide(undefined, input), { kind: 'Fresh' });
   });
 
+  // Spec: NEXO-1
   it('a claim of another owner is refused in every phase', () => {
     for (const phase of phases) {
       for (const input of allClaims('b')) {

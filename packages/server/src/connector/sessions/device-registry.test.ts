@@ -158,6 +158,7 @@ describe('a device that reconnects to its node', () => {
   }
 
   for (const phase of ['Reserved', 'Open', 'Resumable']) {
+    // Spec: NEXO-22
     it(`at another place leaves its session behind: ${phase}`, async () => {
       const { registry, claim, pos, sessionId, resumeToken } = await inSession(phase);
       registry.addConnection(elsewhere, peerOf().peer, { connectionId: 'b', order: 2 });
@@ -170,6 +171,7 @@ describe('a device that reconnects to its node', () => {
     });
   }
 
+  // Spec: NEXO-22
   it('at its own place finds an address that is still good', async () => {
     const { registry, sessionId } = await inSession('Reserved');
     registry.addConnection({ ...device }, peerOf().peer, { connectionId: 'b', order: 2 });
@@ -224,6 +226,7 @@ describe('a device that goes to another node', () => {
     assert.ok(!onlineStates.includes(false), JSON.stringify(onlineStates));
   });
 
+  // Spec: NEXO-22
   it('cannot resume its session when it has moved to another store', async () => {
     const { next, pos, got, move } = await scene();
     await move(elsewhere);

@@ -196,6 +196,7 @@ describe('client certificates', () => {
     }
   });
 
+  // Spec: SET-16
   test('are read from the header of a trusted proxy, and the header of any other client is removed', async () => {
     const certificate = await makeCertificate('device');
     const trustedProxy = ['10.0.0.0/8', '::1'];
@@ -257,6 +258,7 @@ const trustedForms = [
 ] as const;
 
 describe('a forged Client-Cert', () => {
+  // Spec: SET-14
   test('is ignored from an address outside the trusted ranges, in each notation of the address', async () => {
     const certificate = await makeCertificate('device');
     for (const [setting, inside, outside] of trustedForms) {
@@ -303,6 +305,7 @@ describe('a forged Client-Cert', () => {
 });
 
 describe('the listener for devices', () => {
+  // Spec: SET-2
   test('serves only its own routes, and no other listener serves them', async () => {
     const [server, known] = await Promise.all(['server', 'known'].map(makeCertificate));
     assert.ok(server && known);

@@ -42,6 +42,7 @@ describe('an event stream', () => {
     assert.ok(retryMs >= 2000 && retryMs <= 4000, `${retryMs}`);
   });
 
+  // Spec: QRPROV-22
   it('continues after the last event that the client received', async (t) => {
     const sample = await createStreamSample(t);
     for (let n = 1; n <= 25; n += 1) sample.commit({ n });
@@ -218,6 +219,7 @@ describe('the end of a stream', () => {
     assert.equal(await sample.metric(endedBy('token_expired')), 1);
   });
 
+  // Spec: QRPROV-22
   it('the server ends the stream when the token is revoked or loses its permission', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 20 } } });
     const stream = await openEventStream(sample.url, { token });

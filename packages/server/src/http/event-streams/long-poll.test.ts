@@ -65,6 +65,7 @@ describe('a long poll', () => {
     assert.equal(await waiting(sample), 0);
   });
 
+  // Spec: QRPROV-22
   it('misses no event that is added during a read', async (t) => {
     const sample = await createStreamSample(t);
     const gate = Promise.withResolvers<void>();

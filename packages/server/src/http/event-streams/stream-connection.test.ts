@@ -66,6 +66,7 @@ const running = (sample: StreamSample) => sample.metric('switchyard_http_request
 
 describe('an event stream that takes over its connection', () => {
   for (const kind of ['plain', 'TLS'] as const) {
+    // Spec: QRPROV-17
     it(`is not a running request, and ends with a last chunk (${kind})`, async (t) => {
       const certificate = kind === 'TLS' ? await makeCertificate('server') : undefined;
       const sample = await createStreamSample(t, defined({ tls: certificate }));

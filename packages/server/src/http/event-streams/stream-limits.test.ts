@@ -13,6 +13,7 @@ const openCount = (sample: StreamSample) => sample.metric('switchyard_streams_op
 const endedBy = (reason: string) => `switchyard_streams_ended_total{reason="${reason}"}`;
 
 describe('a slow client', () => {
+  // Spec: QRPROV-22
   it('has one page waiting, and the server reads no further page', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { slowReaderMs: 500 } } });
     for (let n = 1; n <= 400; n += 1) sample.commit({ n, bulky });
@@ -118,6 +119,7 @@ describe('the limits of waiting clients', () => {
 });
 
 describe('a shutdown', () => {
+  // Spec: QRPROV-22
   it('ends all streams and long polls at once with a reason', async (t) => {
     const sample = await createStreamSample(t);
     const stream = await Promise.all([1, 2, 3].map(() => openEventStream(sample.url, { token })));

@@ -32,6 +32,7 @@ function createWatched() {
 }
 
 describe('load shedding', () => {
+  // Spec: LIST-7
   it('rejects reports first, then lists, then sales, and operations that complete a payment last', () => {
     const { state, shedding, refused } = createWatched();
     const errors: string[] = [];

@@ -78,6 +78,7 @@ describe('slow clients', () => {
       await new Promise(setImmediate);
   }
 
+  // Spec: NEXO-11
   it('are disconnected when they do not complete the TLS handshake', async () => {
     const before = await closedBy('handshake_timeout');
     const silent = await openSilentConnection(port);
@@ -89,6 +90,7 @@ describe('slow clients', () => {
     await noNewConnections();
   });
 
+  // Spec: NEXO-11
   it('are disconnected when they do not complete the headers of a request or a WebSocket handshake', async () => {
     const before = await closedBy('request_timeout');
     const [silent, page, socket] = await Promise.all(
@@ -191,6 +193,7 @@ describe('more silent connections than the limit', () => {
     return sendByteByByte(socket, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '');
   };
 
+  // Spec: NEXO-11
   it('the oldest connection is closed after some time without a request', async (t) => {
     const { port, close } = await opened({ evictAfterMs: 0 });
     const silent: Socket[] = [];

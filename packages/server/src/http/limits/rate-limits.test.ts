@@ -22,6 +22,7 @@ const isLimited = (error: unknown) =>
   error instanceof ProblemError && error.code === 'rate_limited';
 
 describe('rate limits', () => {
+  // Spec: LIM-7 LIST-3
   it('sends each client its remaining requests and rejects it at its limit', async () => {
     const applyLimit = createRateLimits({ tight: { windowSeconds: 60, limit: 2 } }).policy('tight');
     const { headers, reply } = createReply();
@@ -35,6 +36,7 @@ describe('rate limits', () => {
     assert.equal(headers['ratelimit'], '"tight";r=1;t=60');
   });
 
+  // Spec: LIST-4
   it('counts clients with the same id in two organisations separately', () => {
     const applyLimit = createRateLimits({ tight: { windowSeconds: 60, limit: 1 } }).policy('tight');
     const { headers, reply } = createReply();
@@ -91,6 +93,7 @@ describe('rate limits', () => {
     applyLimit({ address: '192.0.2.1' }, reply);
   });
 
+  // Spec: LIST-6
   it('allows each client, store and device at least 5,000 payments a second', () => {
     const { limit, storeLimit, deviceLimit, windowSeconds } = defaultRatePolicies.payments;
     for (const each of [limit, storeLimit, deviceLimit]) assert.ok(each / windowSeconds >= 5000);
@@ -103,6 +106,7 @@ describe('rate limits', () => {
     assert.throws(() => createRateLimits().policy('paymenst'), RangeError);
   });
 
+  // Spec: LIST-5
   it('verifies no more invalid tokens than the limit of an address', async () => {
     const sample = await createSample({
       rateLimits: { unauthenticated: { windowSeconds: 60, limit: 2 } },
@@ -135,6 +139,7 @@ describe('rate limits', () => {
     }
   });
 
+  // Spec: LIST-5
   it('does not block an address for failures of untracked addresses', () => {
     const policies = { unauthenticated: { windowSeconds: 60, limit: 2 } };
     const { unauthenticatedByAddress } = createRateLimits(policies, 2);

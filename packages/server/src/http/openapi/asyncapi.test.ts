@@ -43,6 +43,7 @@ describe('the AsyncAPI document that is served', () => {
     assert.deepEqual([again.statusCode, again.body], [304, '']);
   });
 
+  // Spec: LIST-17
   it('is valid by the published schema of AsyncAPI 3.0', () => {
     const validate = createAjv().compile(asyncApiSchema);
     assert.ok(validate(document), JSON.stringify(validate.errors));

@@ -40,6 +40,7 @@ describe('the documentation pages', () => {
     });
   }
 
+  // Spec: PROB-4
   it('has a page for every code, listed in the index', async () => {
     const index = await get('/docs/errors');
     for (const code of listErrorCodes()) {

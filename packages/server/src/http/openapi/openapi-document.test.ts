@@ -38,6 +38,7 @@ describe('the OpenAPI document', () => {
   });
   after(() => sample.close());
 
+  // Spec: LIST-13 LIST-15
   it('is public, complete, and built from the declared routes', async () => {
     const answer = await sample.app.inject({ url: '/openapi.json' });
     assert.equal(answer.headers['content-type'], 'application/json');

@@ -48,12 +48,14 @@ describe('an undeclared response is an error in tests', () => {
     return JSON.stringify(sample.lines.findLast(({ msg }) => msg === 'unexpected error'));
   }
 
+  // Spec: PROB-2
   it('a member of a problem', async () => {
     const answer = await sample.app.inject('/sample/v1/member');
     assert.equal(answer.json().code, undefined, 'it is no problem that a test could take for one');
     assert.match(answer.json().message, /The problem response does not match its schema/);
   });
 
+  // Spec: PROB-2
   it('a header, also of a response without JSON', async () => {
     assert.match(await faultOf('/sample/v1/tag'), /getTag 200 does not declare ETag/);
     const headers = { 'if-none-match': '"1"' };

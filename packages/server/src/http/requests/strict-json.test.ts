@@ -174,6 +174,7 @@ const hostile: [string, string][] = [
   ['a bad escape', '["\\x41"]'],
 ];
 
+// Spec: JSON-4 JSON-5
 describe('strict JSON', () => {
   for (const [name, text] of hostile) {
     it(`refuses ${name}`, () => {

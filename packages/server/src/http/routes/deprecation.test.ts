@@ -33,6 +33,7 @@ describe('a deprecated operation', () => {
   });
   after(() => sample.close());
 
+  // Spec: LIST-9
   it('has the headers in each response, also in a problem response', async () => {
     const cases: [url: string, token: string, status: number][] = [
       ['/sample/v1/old', 'all', 200],
@@ -70,6 +71,7 @@ describe('a deprecated operation', () => {
     assert.equal(answer.headers['deprecation'] ?? answer.headers['sunset'], undefined);
   });
 
+  // Spec: VER-8 LIST-9
   it('must stay for at least 24 months', () => {
     const from = (since: string, sunset: string) => () =>
       deprecationHeaders({ ...deprecated, since, sunset });

@@ -91,6 +91,7 @@ describe('a request with an idempotency key', () => {
     }
   });
 
+  // Spec: IDEM-11
   test('differs with other permissions, but not with another order of them', async () => {
     const claim = await claimedBy(callerWith(['pay.read', 'prov.write']));
     const same = await claimedBy(callerWith(['prov.write', 'pay.read']));

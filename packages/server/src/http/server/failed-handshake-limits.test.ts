@@ -53,6 +53,7 @@ async function openSample(trustProxy?: readonly string[]) {
 const withToken = (token: string) => ({ authorization: `Bearer ${token}` });
 
 describe('handshakes with invalid tokens', () => {
+  // Spec: LIST-5
   it('share the limit of failed authentications of an address with HTTP requests', async (t) => {
     const { open, ask: sendRequest, close } = await openSample();
     t.after(() => close());
@@ -68,6 +69,7 @@ describe('handshakes with invalid tokens', () => {
     assert.equal(await open('required/a'), 401, 'a handshake without a token is not counted');
   });
 
+  // Spec: LIST-5
   it('with unknown session URLs have a limit of their own, above which a verified session is accepted', async (t) => {
     const { open, ask: sendRequest, close } = await openSample();
     t.after(() => close());

@@ -48,6 +48,7 @@ describe('http', () => {
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
   });
 
+  // Spec: PROB-9
   describe('order of checks', () => {
     const large = 'x'.repeat(1_048_577);
     const faults: [string, InjectOptions, string][] = [
@@ -149,6 +150,7 @@ describe('http', () => {
       });
     }
 
+    // Spec: CALLS-1
     it('accepts any valid token when the route declares it', async () => {
       const headers = { authorization: 'bearer reader' };
       const url = `${things}/cup/close`;
@@ -238,6 +240,7 @@ describe('http', () => {
       assert.equal(problemOf(await post({ ...good, ...many }), 'field_unknown').errors?.length, 1);
     });
 
+    // Spec: JSON-8
     it('reads numbers out of a query and points into it', async () => {
       const list = (query: string) => send({ url: `${things}?${query}`, headers: all });
       assert.equal((await list('limit=3')).json<{ items: [] }>().items.length, 3);
@@ -329,6 +332,7 @@ describe('http', () => {
   });
 
   describe('request identifiers', () => {
+    // Spec: LIST-8
     it('keeps a valid X-Request-Id and replaces others', async () => {
       const clientRequestId = await post(good, { 'x-request-id': 'till-7:000123' });
       assert.equal(clientRequestId.headers['x-request-id'], 'till-7:000123');
@@ -355,6 +359,7 @@ describe('http', () => {
   });
 
   describe('problem responses and unexpected errors', () => {
+    // Spec: ERR-8 PROB-1
     it('contains the extensions of a problem, which cannot override its members', async () => {
       const answer = await send({ method: 'POST', url: '/sample/v1/refusal', headers: all });
       const problem = problemOf(answer, 'transaction_in_progress');

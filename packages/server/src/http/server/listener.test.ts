@@ -95,6 +95,7 @@ describe('http over TLS', () => {
     });
   });
 
+  // Spec: FLOW-4
   it('speaks TLS 1.2 and 1.3 and nothing older', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await dial({ minVersion: version, maxVersion: version });

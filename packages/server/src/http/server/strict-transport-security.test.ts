@@ -71,6 +71,7 @@ async function expectLines(environment: string, count: number): Promise<void> {
 }
 
 describe('HSTS', () => {
+  // Spec: SET-11
   test('is in each response over TLS in production, also in those that Node writes', () =>
     expectLines('production', 1));
 

@@ -43,6 +43,7 @@ describe('the last uses of applications', () => {
     return uses.find(realm.organizationId, clientIds);
   };
 
+  // Spec: ONB-18
   test('many calls of many applications write one statement with the last time of each', async () => {
     const { seen: observed, uses } = createRecorder();
     const { organizationId } = realm;

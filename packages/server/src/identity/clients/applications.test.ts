@@ -35,6 +35,7 @@ describe('an application', () => {
     return status;
   }
 
+  // Spec: APP-3 IDENT-26
   test('has a random secret that the database does not hold', async () => {
     const { clientId, clientSecret } = await realm.createApplication();
     assert.match(clientSecret, /^[\w-]{43}$/);
@@ -54,6 +55,7 @@ describe('an application', () => {
     await assert.rejects(realm.createApplication(credentials), /already_exists/);
   });
 
+  // Spec: APP-5 TERM-7
   test('after rotation the old secret is refused, in other processes within seconds; tokens stay valid', async () => {
     const other = await openTestRealm({ database, clock, masterKey });
     const { clientId, clientSecret } = await realm.createApplication();

@@ -31,6 +31,7 @@ describe('device certificates', () => {
     scene.api(urlOf(physicalDeviceId), { token: scene.token, ...request });
 
   for (const kind of ['P-256', 'P-384', 'RSA-2048'] as const satisfies KeyKind[]) {
+    // Spec: TERM-2
     it(`are signed for a request with a key of ${kind}`, async () => {
       const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
       const { csr, key } = await createCertificateRequest(kind, 'CN=another name, 2.5.4.5=666');
@@ -56,6 +57,7 @@ describe('device certificates', () => {
     });
   }
 
+  // Spec: IDENT-31
   it('are signed for a PKCS#10 body, as DER and as PEM', async () => {
     const { physicalDeviceId } = await scene.createTerminal();
     const { der, csr } = await createCertificateRequest();

@@ -115,6 +115,7 @@ describe('connections of devices', () => {
   it('without a certificate are refused', () =>
     assertTurnedAway(undefined, 'certificate_required'));
 
+  // Spec: TERM-1
   it('with a self-signed certificate, or one of an unknown authority, are refused', async () => {
     await assertTurnedAway(await makeCertificate('device'), 'certificate_invalid');
     await assertTurnedAway(await certifyRogue(), 'certificate_invalid');
@@ -132,6 +133,7 @@ describe('connections of devices', () => {
     await assertTurnedAway(await certifyFor(-dayMs, dayMs, false), 'certificate_invalid');
   });
 
+  // Spec: MTLS-5 LIM-4
   it('speak TLS 1.2 and 1.3 and nothing older', async () => {
     const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
@@ -155,6 +157,7 @@ describe('connections of devices', () => {
     `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates/${thumbprint}/revoke`;
 
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    // Spec: IDENT-32
     it(`with a revoked certificate are refused, also over a resumed session of ${version}`, async () => {
       const { physicalDeviceId } = await scene.createTerminal();
       const certificate = await scene.certify(physicalDeviceId);

@@ -37,6 +37,7 @@ describe('merchants-credentials', () => {
     );
   }
 
+  // Spec: MCRED-1 MCRED-2 MCRED-3 MTLS-1 SET-17
   it('answers the array of the specification, at both listeners', async () => {
     const location = await scene.createTerminal();
     const certificate = await scene.certify(location.physicalDeviceId);
@@ -71,6 +72,7 @@ describe('merchants-credentials', () => {
     assert.equal(JSON.stringify(changes).includes(body[0].clientSecret), false);
   });
 
+  // Spec: IDENT-27
   it('after many concurrent calls, two secrets remain, and the last one works', async () => {
     const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
@@ -111,6 +113,7 @@ describe('merchants-credentials', () => {
     assertRefused(await requestCredentials(certificate[0]), 403, 'device_not_active');
   });
 
+  // Spec: TERM-2 IDENT-33
   it('a serial number that is sent must be that of the certificate', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);
@@ -132,6 +135,7 @@ describe('merchants-credentials', () => {
     }
   });
 
+  // Spec: MTLS-2
   it('a device of the tetra family must send its serial number', async () => {
     const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal({ family: 'tetra' });
     const certificate = await scene.certify(physicalDeviceId);
@@ -207,6 +211,7 @@ describe('merchants-credentials', () => {
   });
 
   // Runs last: it moves the test clock, which OpenSSL does not use.
+  // Spec: MCRED-4
   it('keeps at most two secrets valid, the older one for ten minutes', async () => {
     const { physicalDeviceId } = await scene.createTerminal();
     const certificate = await scene.certify(physicalDeviceId);

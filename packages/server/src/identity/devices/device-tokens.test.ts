@@ -58,6 +58,7 @@ describe('device tokens', () => {
     hash('sha256', new X509Certificate(cert).raw, 'base64url');
 
   describe('by client credentials', () => {
+    // Spec: MTLS-4
     it('have every member and claim of the specification, and are bound to the certificate', async () => {
       const credentials = await scene.credentials(certificate);
       const answer = await requestToken({ grant_type, ...credentials });
@@ -94,6 +95,7 @@ describe('device tokens', () => {
       assert.equal(ownClaims['device_id'], tsn);
     });
 
+    // Spec: IDENT-23
     it('work at the API with their certificate, and are refused without it', async () => {
       const { body } = await requestToken({
         grant_type,
@@ -114,6 +116,7 @@ describe('device tokens', () => {
       }
     });
 
+    // Spec: MTLS-3
     it('need a secret that is bound to this certificate', async () => {
       const credentials = await scene.credentials(certificate);
       const neighbour = await scene.createTerminal({ merchantId: location.merchantId });
@@ -148,6 +151,7 @@ describe('device tokens', () => {
       }
     });
 
+    // Spec: IDENT-13
     it('without a certificate have a Basic challenge where the client used that header', async () => {
       const authorization = `Basic ${Buffer.from('a:b').toString('base64')}`;
       const form = { grant_type };
@@ -235,6 +239,7 @@ describe('device tokens', () => {
       ...more,
     });
 
+    // Spec: MTLS-5 MTLS-6
     it('are issued to a user at this device, and are refreshed with the certificate only', async () => {
       await scene.credentials(certificate);
       const user = await operatorOf(location);
@@ -298,6 +303,7 @@ describe('device tokens', () => {
       for (const body of bodies) assert.deepEqual(body, bodies[0]);
     });
 
+    // Spec: TERM-5
     it('can be issued to a public application for the devices of the organisation', async () => {
       const { organizationId, userDomainId, identity } = scene;
       const { clientId: client_id } = await identity.createPublicApplication({
@@ -395,6 +401,7 @@ describe('device tokens', () => {
       assertError(await requestToken(client), 400, 'invalid_request');
     });
 
+    // Spec: VER-3
     it('are issued by POST at the device listener and nowhere else', async () => {
       const read = await scene.device(tokenPath, { certificate });
       assert.deepEqual([read.status, read.headers['allow']], [405, 'POST']);

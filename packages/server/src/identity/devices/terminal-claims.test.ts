@@ -120,6 +120,7 @@ describe('a claim of a terminal, in production', () => {
     return rows;
   };
 
+  // Spec: PROV-11
   it('by the code that it shows is needed before its certificate opens a connection', async () => {
     const location = await scene.createTerminal();
     const certificate = await scene.certify(location.physicalDeviceId);
@@ -154,6 +155,7 @@ describe('a claim of a terminal, in production', () => {
     assert.equal((await scene.device(credentialsPath, { certificate })).status, 403);
   });
 
+  // Spec: PROV-10
   it('by a code takes the last code alone, for fifteen minutes, and ends after five wrong ones', async () => {
     const location = await scene.createTerminal();
     await remember(ownParty, location);
@@ -181,6 +183,7 @@ describe('a claim of a terminal, in production', () => {
     }
   });
 
+  // Spec: PROV-9
   it('by the certificate of its manufacturer goes to the organisation that the terminal names', async () => {
     const location = await scene.createTerminal();
     const elsewhere = await provisionElsewhere(location);
@@ -201,6 +204,7 @@ describe('a claim of a terminal, in production', () => {
     ]);
   });
 
+  // Spec: PROV-9
   it('by a certificate takes the terminal from an organisation that has only entered a code', async () => {
     const location = await scene.createTerminal();
     const squatter = await provisionElsewhere(location);
@@ -249,6 +253,7 @@ describe('a claim of a terminal, in production', () => {
     assert.equal(body[0].userDomain, ownParty.userDomainId);
   });
 
+  // Spec: PROV-13
   it('is refused with the same response if another organisation has the terminal', async () => {
     const [taken, free] = [await scene.createTerminal(), await scene.createTerminal()];
     const [blocked, wrong] = [await provisionElsewhere(taken), await provisionElsewhere(free)];
@@ -281,6 +286,7 @@ describe('a claim of a terminal, in production', () => {
     assert.deepEqual(facts(foreign), [404, 'device_not_found']);
   });
 
+  // Spec: PROV-13
   it('of many terminals that others have stops, for every terminal, until the operator decides', async () => {
     const imitator = await makeParty('Imitator', 'AcquirerAdministrator');
     const { organizationId } = imitator;
@@ -313,6 +319,7 @@ describe('a claim of a terminal, in production', () => {
     assert.equal(await imitate('99999903', below), 'rate_limited');
   });
 
+  // Spec: PROV-12
   it('that is in conflict is settled by the operator alone, and both organisations read their own part', async () => {
     const location = await scene.createTerminal();
     const claimant = await provisionElsewhere(location);

@@ -224,6 +224,7 @@ describe('in a real browser', { skip: chromiumSkipReason }, () => {
     });
   }
 
+  // Spec: IDENT-46
   test('the keyboard is enough, and an unchecked box loses no codes', async () => {
     const person = await personWith({ secondFactor: 'Required' });
     await walk({ locale: 'en-GB' }, async (page) => {

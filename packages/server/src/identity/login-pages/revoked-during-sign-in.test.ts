@@ -94,6 +94,7 @@ describe('a sign-in ends if the password is replaced', () => {
     await checkNothingIsSetUp();
   });
 
+  // Spec: ONB-8
   test('while the code is checked, in the same second as the reset', async () => {
     pages.clock.advance(1000 - (pages.clock.now() % 1000));
     const page = await followRedirects(browser, await typePassword());

@@ -28,6 +28,7 @@ describe('the authorization code flow', () => {
   const proof = () => ({ userId: flow.user.userId });
   const paths = () => [`/oauth2/v1/${flow.realm.userDomainId}/auth`, `${flow.base}/auth`];
 
+  // Spec: OAUTH-2 SIM-1 AUTHZ-4 AUTHZ-5 AUTHZ-7
   test('a browser returns with a code that is redeemed for tokens, at both paths', async () => {
     const { realm, client, user } = flow;
     for (const path of paths()) {
@@ -65,6 +66,7 @@ describe('the authorization code flow', () => {
     }
   });
 
+  // Spec: OAUTH-1 IDENT-8
   test('the client can send the request by POST, with parameters in the URL, in a form, or in both', async () => {
     const { client, realm } = flow;
     const params = { client_id: client.clientId, response_type: 'code', redirect_uri: redirectUri };
@@ -87,6 +89,7 @@ describe('the authorization code flow', () => {
     }
   });
 
+  // Spec: AUTHZ-2 IDENT-29
   test('a secret may be in the URL, only here, and is checked', async () => {
     const { client } = flow;
     const right = await flow
@@ -104,6 +107,7 @@ describe('the authorization code flow', () => {
     assert.equal((await flow.openBrowser().visit(twice)).status, 401);
   });
 
+  // Spec: IDENT-9
   test('a public client needs PKCE, and S256 is checked for all clients', async () => {
     const { realm, user } = flow;
     const { organizationId, userDomainId } = realm;
@@ -194,6 +198,7 @@ describe('the authorization code flow', () => {
     assert.equal(fragment.location?.search, '');
   });
 
+  // Spec: OAUTH-2 AUTHZ-8 ERR-2 IDENT-11
   test('a denial redirects with error, error_code and state', async () => {
     for (const [callbackError, word] of [
       ['Rfc6749', 'access_denied'],

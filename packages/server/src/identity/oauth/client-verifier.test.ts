@@ -53,6 +53,7 @@ describe('a client that is found by its credentials', () => {
     return { applications, clients, keys, lookupCount: () => lookups };
   }
 
+  // Spec: LIST-4
   it('is found by its secret, however many organisations have its client id', async () => {
     const { applications, clients } = opened();
     const clientId = `till-${randomUUID()}`;
@@ -124,6 +125,7 @@ describe('a client that is found by its credentials', () => {
     assert.ok((await clients.currentPermissionsOfToken(token))?.includes('cc.pos'));
   });
 
+  // Spec: LIST-4
   it('needs one index look-up', async () => {
     const plan = (await database.explain(findOrganizationsText)).join('\n');
     assert.match(plan, /(?:using|on) applications_credentials/);

@@ -123,6 +123,7 @@ describe('openid-client over TLS', () => {
     }
   });
 
+  // Spec: IDENT-3
   test('introspects a token, revokes it, and finds it inactive', async () => {
     const { clientId, configuration } = await discover(openid.ClientSecretPost);
     const { access_token: token } = await openid.clientCredentialsGrant(configuration);
@@ -138,6 +139,7 @@ describe('openid-client over TLS', () => {
     await assert.rejects(realm.identity.verifyToken(token), /token_invalid/);
   });
 
+  // Spec: IDENT-13
   test('gets errors in the form of OAuth', async () => {
     const { configuration } = await discover(() => openid.ClientSecretPost('wrong'));
     await assert.rejects(openid.clientCredentialsGrant(configuration), (error) => {

@@ -10,6 +10,7 @@ test('a user is granted the requested scopes, once each and in that order', () =
   assert.deepEqual(grantUserScope(all), { granted: all });
 });
 
+// Spec: INFO-8
 test('without a scope the default of the specification is granted', () => {
   for (const requested of [undefined, '', ' ']) {
     assert.deepEqual(grantUserScope(requested), { granted: 'openid profile email' });

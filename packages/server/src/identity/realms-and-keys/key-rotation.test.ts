@@ -90,6 +90,7 @@ describe('the job that rotates keys', () => {
     assert.deepEqual(await publishedIds(realm), before);
   });
 
+  // Spec: IDENT-17
   test('publishes new keys, signs with them after an hour, and deletes the old ones later', async () => {
     const client = await realm.createApplication({ accessTokenSeconds: 86_400 });
     const before = await publishedIds(realm);

@@ -45,6 +45,7 @@ describe('signing keys', () => {
     await realm.close();
   });
 
+  // Spec: IDENT-19
   test('rotate: published first, signing later; old keys verify until their tokens expire', async () => {
     const clock = movableClock();
     const realm = await openTestRealm({ database: await testDatabase(), clock });
@@ -72,6 +73,7 @@ describe('signing keys', () => {
 });
 
 describe('a realm', () => {
+  // Spec: ID-5
   test('is created once; repeating the call changes nothing', async () => {
     const realm = await openTestRealm({ database: await testDatabase(), clock: movableClock() });
     const { identity, organizationId, userDomainId } = realm;

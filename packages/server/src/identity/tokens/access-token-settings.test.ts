@@ -56,6 +56,7 @@ describe('access tokens', () => {
     return body as Tokens;
   }
 
+  // Spec: IDENT-12
   test('of an application with RS256 verify only with RS256', async () => {
     const client = await realm.createApplication({ accessTokenAlgorithm: 'RS256' });
     const token = await realm.getToken(client);
@@ -75,6 +76,7 @@ describe('access tokens', () => {
     assert.ok(caller.userId);
   });
 
+  // Spec: IDENT-12
   test('with typ at+jwt have the claims that RFC 9068 needs, and are accepted', async () => {
     const client = await realm.createApplication({ accessTokenType: 'at+jwt' });
     const token = await realm.getToken(client);

@@ -164,6 +164,7 @@ describe('processes with clocks that differ by seconds, which use the clock of t
   const signInAt = (realm: TestRealm, person: TestUser) =>
     realm.post(ahead.tokenPath, passwordForm(person, clientId));
 
+  // Spec: ONB-9
   test('a sign-in after all sessions ended succeeds, in every process', async () => {
     for (const [ending, next] of [
       [ahead, behind],
@@ -188,6 +189,7 @@ describe('processes with clocks that differ by seconds, which use the clock of t
     }
   });
 
+  // Spec: ONB-9
   test('an authentication before the sessions ended in another process is not used', async () => {
     const person = await createTestUser(ahead);
     const { organizationId, userId } = person.user;

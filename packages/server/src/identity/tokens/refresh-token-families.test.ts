@@ -30,6 +30,7 @@ describe('a code', () => {
       () => false,
     );
 
+  // Spec: AUTHZ-9 LIM-6
   test('that is redeemed concurrently succeeds exactly once', async () => {
     for (let round = 0; round < rounds; round += 1) {
       const code = await flow.requestCode();
@@ -86,6 +87,7 @@ describe('a code', () => {
     assert.equal(await store.insertFromCode(other, codeId), 'over');
   });
 
+  // Spec: LIM-6
   test('that is redeemed again later ends the whole family', async () => {
     const code = await flow.requestCode();
     const { body } = await flow.redeemCode(code);
@@ -101,6 +103,7 @@ describe('a code', () => {
     }
   });
 
+  // Spec: TOK-1
   test('is invalid after another client or redirect URI was sent with it', async () => {
     const other = await flow.createClient();
     for (const wrong of [
@@ -117,6 +120,7 @@ describe('a code', () => {
     }
   });
 
+  // Spec: TOK-1
   test('stays valid after malformed requests, and ends with its user', async () => {
     const code = await flow.requestCode();
     for (const [wrong, error] of [

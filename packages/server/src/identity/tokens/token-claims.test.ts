@@ -112,6 +112,7 @@ describe('the tokens of a person', () => {
     userAccessTokenClaims(issue({ scope, ...facts }));
   const always = (scope: string) => ({ ...registered, client_id: 'web', typ: 'Bearer', scope });
 
+  // Spec: CUSTOM-2 INFO-1 INFO-2 INFO-3 INFO-4 INFO-5 INFO-6 INFO-7
   test('contain the registered claims and the claims of their scopes, and no others', () => {
     for (const [scope, claims] of Object.entries({
       openid: {},
@@ -181,6 +182,7 @@ describe('the tokens of a device', () => {
     '2fa': true,
   };
 
+  // Spec: CUSTOM-6 SCOPE-1 SCOPE-2 SCOPE-3 SCOPE-4 SCOPE-5 IDENT-24
   test('name store and device id in every scope, the device with auth, the certificate if bound', () => {
     const narrow = userAccessTokenClaims(issue({ scope: 'openid', device }));
     assert.deepEqual(
@@ -241,6 +243,7 @@ describe('the tokens of an application', () => {
     groups: [],
   };
 
+  // Spec: SCOPE-6
   test('are the same in every scope, and with auth an external machine', () => {
     assert.deepEqual(machine('profile'), { ...always, scope: 'profile' });
     assert.deepEqual(machine(undefined), { ...always, scope: undefined });

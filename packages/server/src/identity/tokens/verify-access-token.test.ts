@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { isErrorCode, ProblemError } from '@switchyard/contract';
+import { defined, isErrorCode, ProblemError } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
@@ -66,6 +66,7 @@ describe('an access token', () => {
       .sign(privateJwk);
   }
 
+  // Spec: TOK-9
   test('gives the same caller each time', async () => {
     const caller = await verify(token);
     const { permissions, ...facts } = caller;
@@ -84,6 +85,7 @@ describe('an access token', () => {
     assert.equal(await verify(token), caller);
   });
 
+  // Spec: ID-4
   test('of a merchant and a store names both', async () => {
     const merchantId = randomUUID();
     const storeId = randomUUID();
@@ -130,6 +132,17 @@ describe('an access token', () => {
       .setProtectedHeader({ alg: 'PS256', kid: keyId, typ: 'JWT' })
       .sign({ ...privateJwk, alg: 'PS256' });
     assert.equal(await codeOf(verify(pss)), 'token_invalid', 'another algorithm of the same key');
+    const elliptic = await keysOf('ES256');
+    for (const [alg, key, kid] of [
+      ['ES256', elliptic.privateJwk, keyId],
+      ['RS256', privateJwk, 'unknown'],
+      ['RS256', privateJwk, undefined],
+    ] as const) {
+      const misnamed = await new SignJWT(payload)
+        .setProtectedHeader({ alg, typ: 'JWT', ...defined({ kid }) })
+        .sign(key);
+      assert.equal(await codeOf(verify(misnamed)), 'token_invalid', `${alg} ${kid}`);
+    }
   });
 
   test('with another signature is refused, also with its key in the header', async () => {
@@ -144,6 +157,7 @@ describe('an access token', () => {
     }
   });
 
+  // Spec: LIST-5
   test('with a malformed key id causes no look-up of a realm', async () => {
     let lookups = 0;
     const realms = {
@@ -211,15 +225,23 @@ describe('an access token', () => {
     }
   });
 
-  test('bound to a certificate needs that certificate', async () => {
+  // Spec: IDENT-23
+  test('bound to a certificate needs that certificate, also while it is being read', async () => {
     const bound = await sign({ cnf: { 'x5t#S256': 'thumb' } });
-    const presenting = (thumbprint: string | undefined) =>
-      realm.identity.verifyToken(bound, { thumbprint: () => thumbprint });
-    for (let round = 0; round < 2; round += 1) {
+    const presenting = (thumbprint: string | undefined, isRead: boolean) =>
+      realm.identity.verifyToken(bound, {
+        thumbprint: isRead ? () => thumbprint : async () => thumbprint,
+      });
+    for (const isRead of [true, true, false, false]) {
       assert.equal(await codeOf(verify(bound)), 'token_invalid');
-      assert.equal(await codeOf(presenting(undefined)), 'token_invalid');
-      assert.equal(await codeOf(presenting('other')), 'token_invalid');
-      assert.equal(await codeOf(presenting('thumb')), 'believed');
+      assert.equal(await codeOf(presenting(undefined, isRead)), 'token_invalid');
+      assert.equal(await codeOf(presenting('other', isRead)), 'token_invalid');
+      assert.equal(await codeOf(presenting('thumb', isRead)), 'believed');
+    }
+    for (const cnf of [null, {}, { jkt: 'x' }, 'thumb', []] as unknown[]) {
+      const odd = await sign({ cnf });
+      const presented = { thumbprint: () => undefined };
+      assert.equal(await codeOf(realm.identity.verifyToken(odd, presented)), 'token_invalid');
     }
   });
 
@@ -229,6 +251,7 @@ describe('an access token', () => {
     assert.equal(await codeOf(verify(await sign({ nbf: now + 31 }))), 'token_invalid');
   });
 
+  // Spec: TOK-6
   test('is refused from the second of its expiry on, cached or not', async () => {
     const shortLived = await sign({ exp: clock.now() / 1000 + 10 });
     const unseen = await sign({ exp: clock.now() / 1000 + 10 });

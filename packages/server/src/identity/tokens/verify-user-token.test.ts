@@ -1,6 +1,6 @@
 // Tests access tokens of users and devices: which are accepted, their permissions, and how fast they end.
 import assert from 'node:assert/strict';
-import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { defined, groupPermissions, isErrorCode, ProblemError } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
@@ -43,8 +43,6 @@ async function tokensOf(realm: TestRealm, clientId: string, person: TestUser, sc
   const { access_token, refresh_token, id_token } = body;
   return { access: String(access_token), refresh: String(refresh_token), id: String(id_token) };
 }
-
-const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('the token of a person', () => {
   const clock = movableClock();
@@ -139,36 +137,6 @@ describe('the token of a person', () => {
   test('is no ID token and no refresh token', async () => {
     assert.equal(await codeOf(verify(tokens.id)), 'token_invalid');
     assert.equal(await codeOf(verify(tokens.refresh)), 'token_invalid');
-    assert.equal(await codeOf(verify(await sign({ typ: 'ID' }))), 'token_invalid');
-    assert.equal(await codeOf(verify(await sign({ typ: undefined }))), 'token_invalid');
-    assert.equal(await codeOf(verify(await sign({}))), 'believed');
-  });
-
-  test('is signed by the key that it names, with the algorithm of that key', async () => {
-    const { privateJwk, keyId } = await keyOf('RS256');
-    const payload = { ...decodeJwt(tokens.access), jti: randomUUID() };
-    const header = decodeProtectedHeader(tokens.access);
-    const pem = createPublicKey({ key: privateJwk, format: 'jwk' }).export({
-      type: 'spki',
-      format: 'pem',
-    });
-    const elliptic = await keyOf('ES256');
-    const forged = [
-      `${encode({ ...header, alg: 'none' })}.${encode(payload)}.`,
-      await new SignJWT(payload)
-        .setProtectedHeader({ alg: 'HS256', kid: keyId, typ: 'JWT' })
-        .sign(Buffer.from(pem)),
-      await new SignJWT(payload)
-        .setProtectedHeader({ alg: 'ES256', kid: keyId, typ: 'JWT' })
-        .sign(elliptic.privateJwk),
-      await new SignJWT(payload)
-        .setProtectedHeader({ alg: 'RS256', kid: 'unknown', typ: 'JWT' })
-        .sign(privateJwk),
-      await new SignJWT(payload).setProtectedHeader({ alg: 'RS256', typ: 'JWT' }).sign(privateJwk),
-    ];
-    for (const [index, text] of forged.entries()) {
-      assert.equal(await codeOf(verify(text)), 'token_invalid', String(index));
-    }
   });
 
   test('needs an existing user', async () => {
@@ -179,12 +147,6 @@ describe('the token of a person', () => {
     const otherUser = await createTestUser(other);
     assert.equal(await codeOf(verify(await sign({ sub: otherUser.user.userId }))), 'token_invalid');
     await other.close();
-  });
-
-  test('is accepted from a clock 30 s ahead, and not from further', async () => {
-    const now = clock.now() / 1000;
-    assert.equal(await codeOf(verify(await sign({ nbf: now + 30, iat: now + 30 }))), 'believed');
-    assert.equal(await codeOf(verify(await sign({ nbf: now + 31 }))), 'token_invalid');
   });
 
   test('of a device works for its device and store, with device permissions', async () => {
@@ -202,23 +164,6 @@ describe('the token of a person', () => {
     ]);
     for (const wrong of [{ deviceId: 7 }, { deviceId: '' }, { storeId: null }]) {
       assert.equal(await codeOf(verify(await sign({ ...location, ...wrong }))), 'token_invalid');
-    }
-  });
-
-  test('that is bound to a certificate requires it, also while the certificate is being read', async () => {
-    const bound = await sign({ cnf: { 'x5t#S256': 'thumb' } }, 'ES256');
-    const showing = (thumbprint: string | undefined) =>
-      realm.identity.verifyToken(bound, { thumbprint: async () => thumbprint });
-    for (let round = 0; round < 2; round += 1) {
-      assert.equal(await codeOf(verify(bound)), 'token_invalid');
-      assert.equal(await codeOf(showing(undefined)), 'token_invalid');
-      assert.equal(await codeOf(showing('other')), 'token_invalid');
-      assert.equal(await codeOf(showing('thumb')), 'believed');
-    }
-    for (const cnf of [null, {}, { jkt: 'x' }, 'thumb', []] as unknown[]) {
-      const odd = await sign({ cnf });
-      const presented = { thumbprint: () => undefined };
-      assert.equal(await codeOf(realm.identity.verifyToken(odd, presented)), 'token_invalid');
     }
   });
 });
@@ -249,6 +194,7 @@ describe('a disabled user', () => {
     };
   }
 
+  // Spec: USER-6 STATE-2
   test('is refused at once in this process, within a minute in the other, and old tokens stay invalid', async () => {
     const {
       clock,
@@ -318,15 +264,6 @@ describe('a disabled user', () => {
       const { permissions } = await identity.verifyToken(tokens.access);
       assert.deepEqual([...permissions], ['pay.sale', 'pay.read']);
     }
-    await close();
-  });
-
-  test('a token is refused from the second of its expiry on', async () => {
-    const { clock, here: localRealm, tokens, close } = await twoProcesses();
-    clock.advance(5 * minuteMs - 1);
-    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'believed');
-    clock.advance(1);
-    assert.equal(await codeOf(localRealm.identity.verifyToken(tokens.access)), 'token_expired');
     await close();
   });
 });

@@ -46,6 +46,7 @@ function checkerOf(maxAmount: number, storedOperationId?: string) {
   return { ...checker, approve, checkedAmounts, uses: () => uses };
 }
 
+// Spec: PROV-62
 test('the amount of a code is checked again after a conflict', async () => {
   const { approve, checkedAmounts, uses } = checkerOf(100);
   assert.equal((await approve(50))?.approvalCodeId, 'code-1');

@@ -34,6 +34,7 @@ describe('capture rate', () => {
     }
   });
 
+  // Spec: ACQ-8
   it('decreases to the minimum while sale writes are slow and recovers', () => {
     const captureRate = rated();
     for (let second = 0; second < 6; second += 1) captureRate.pass(200);

@@ -306,6 +306,7 @@ describe('a capture batch over several links', () => {
     assert.deepEqual(enqueued[0]?.payload['batchId'], batchId);
   });
 
+  // Spec: CARD-41
   it('reschedules only the items of an unavailable link', async () => {
     const { assignLinks, captureLinkItems, down, recorded } = batchOf(1200, () => 'Succeeded');
     await assignLinks();

@@ -147,6 +147,7 @@ test('a sale that may have been sent is repeated, and a duplicate response captu
   }
 });
 
+// Spec: ACQ-10
 test('a duplicate response to the first advice does not capture the sale', async () => {
   const outcome = { outcome: 'Declined', responseCode: '94' } as const;
   const { submit, sent, state, alarms, forgotten } = setUp({ phase: 'Stored', outcome });

@@ -8,7 +8,9 @@ import {
   referenceWithStan,
 } from '../../../test/payments/operations/pending-operation.ts';
 
+// Spec: CARD-57
 describe('references that the host reports as duplicates', () => {
+  // Spec: ACQ-10
   it('prove nothing on the first message: the operation stays pending with an alert', async () => {
     const { alerts, jobs, storeOutcome, retry, status, refunded } =
       createPendingOperation('Refund');

@@ -10,6 +10,7 @@ import {
 import type { TransactionRecord, TransactionRow } from '../transaction/transaction.ts';
 import { allowedOperations, decideOperation } from './operation-decision.ts';
 
+// Spec: INV-9
 test('in every phase the listed maximum amount is accepted and one more is refused', () => {
   const terms = { partialCancel: true, multipleCapture: true, overCaptureAllowance: 0 };
   const amounts: Readonly<Partial<Record<Phase, object>>> = {

@@ -19,6 +19,7 @@ async function resolvedDuringRetry(outcome: 'Succeeded' | 'Failed') {
 }
 
 describe('an operation that is resolved manually', () => {
+  // Spec: CARD-54
   it('is not sent after the resolution', async () => {
     for (const outcome of ['Failed', 'Succeeded'] as const) {
       const { storeOutcome, retry, resolve, onBeforeSend, sent, status } =

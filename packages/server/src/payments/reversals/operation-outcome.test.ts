@@ -110,6 +110,7 @@ test('a host error on a repeat does not decline the operation', () => {
   }
 });
 
+// Spec: CARD-55
 test('a host error on the first message is a decline, except for indeterminate codes', () => {
   for (const code of ['06', '19', '90', '91', '92', '96']) {
     const first = outcomeTransition(
@@ -150,6 +151,7 @@ test('response code 25 ends a reversal only after the original cannot arrive any
   assert.equal(malfunction, 'Pending');
 });
 
+// Spec: CARD-57
 test('response code 25 does not end the reversal of an approved sale', () => {
   const reversal = operation('Reversal', 'Pending');
   const nothing = { phase: 'Reversing', authorized: 0, captured: 0 } as const;

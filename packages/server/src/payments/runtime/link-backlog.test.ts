@@ -47,6 +47,7 @@ describe('link queue', () => {
     assert.equal(await linkQueue.isBlocked(without), false);
   });
 
+  // Spec: ACQ-9
   it('continues after a message that has raised an alert', async () => {
     const { linkQueue, add } = await setUp();
     await add(alertAfterAttempts, noResponseNote);

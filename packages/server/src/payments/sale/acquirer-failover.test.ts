@@ -148,6 +148,7 @@ test('a sale whose intent may be in a restored database is not sent', async () =
   assert.deepEqual(links, []);
 });
 
+// Spec: PROV-56
 test('no failover after a response, an unknown outcome or a sent byte', async () => {
   for (const [first, linkThatSends] of [
     [{ outcome: 'Declined', responseCode: '51' }, ''],

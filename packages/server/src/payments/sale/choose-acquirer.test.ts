@@ -55,6 +55,7 @@ test('the first matching rule sets the weight', () => {
   }
 });
 
+// Spec: PROV-55
 test('weights distribute the sales and weight 0 is standby', () => {
   const all = [
     contract('standby', [{ weight: 0 }]),

@@ -33,6 +33,7 @@ describe('settlement date', () => {
     });
   }
 
+  // Spec: CARD-43
   it('days follow each other without a gap', () => {
     const zones = ['Europe/Paris', 'Australia/Lord_Howe'];
     for (const zone of zones) {

@@ -29,10 +29,12 @@ const approved = (amounts: Partial<Position>): Position => ({
   ...amounts,
 });
 
+// Spec: STATE-4 CARD-32
 test('the state table contains exactly the states of the contract', () => {
   assert.deepEqual(Object.keys(rulesByState).sort(), [...transactionStates].sort());
 });
 
+// Spec: CARD-31
 test('the first matching condition decides the state', () => {
   const cases: [Partial<Position>, State][] = [
     [{ authorized: 100 }, 'Authorized'],
@@ -221,6 +223,7 @@ function holds(position: Position, overCapture: number): void {
   assert.ok(captureReserved >= 0 && cancelReserved >= 0 && remainingAuthorized(position) >= 0);
 }
 
+// Spec: INV-7
 test('random operation sequences keep the amount invariants and event replay restores the position (I1, I2, I7)', () => {
   fc.assert(
     fc.property(

@@ -72,6 +72,7 @@ describe('database clock', () => {
     await clock.stop();
   });
 
+  // Spec: ONB-10
   test('ignores a database clock that jumps by an hour forward or back', async () => {
     for (const jumpMs of [hourMs, -hourMs]) {
       const { machine, clock, differenceMs, alarms } = setUp(5_000, { pollMs: 5 });
@@ -102,6 +103,7 @@ describe('database clock', () => {
     }
   });
 
+  // Spec: ONB-10
   test('never goes back for a correction or for a small step of the machine’s clock', async () => {
     const { machine, clock, differenceMs, loggedLines } = setUp(20_000, { pollMs: 5 });
     await clock.start();

@@ -81,6 +81,7 @@ describe('database', () => {
     }
   });
 
+  // Spec: SET-28
   test('connections name the instance and the roles of the process', async () => {
     const name = applicationName('pay-1', joinRoleNames(new Set(['jobs', 'cards'])));
     assert.equal(name, 'switchyard pay-1 cards+jobs');

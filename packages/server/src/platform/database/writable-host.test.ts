@@ -76,6 +76,7 @@ describe('several database hosts', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
+  // Spec: SET-32
   test('writes go to the primary, and to the standby after its promotion', async () => {
     const beganMs = performance.now();
     await database.query('CREATE TABLE fail_over (n int)');

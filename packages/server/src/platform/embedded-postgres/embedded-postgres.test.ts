@@ -133,6 +133,7 @@ describe('embedded PostgreSQL', () => {
     assert.ok(!isProcessAlive(host.pid));
   });
 
+  // Spec: SET-7
   test('a second process starts its own server if the first one ends before its server is up', async () => {
     const dataDir = join(base, 'i');
     await copyTemplateCluster(dataDir);

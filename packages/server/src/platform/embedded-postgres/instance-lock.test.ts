@@ -64,6 +64,7 @@ describe('the lock on the data directory', () => {
     }
   });
 
+  // Spec: SET-7
   it('one of several concurrent processes acquires it', async (t) => {
     const rounds = 60;
     const home = await homeWith({});

@@ -78,6 +78,7 @@ describe('change notifier', () => {
     assert.deepEqual(woken, [1, 2, 1]);
   });
 
+  // Spec: QRPROV-23
   it('notices commits of other processes with one query for many keys', async (t) => {
     const versions = new Map([['key-7', 0]]);
     const queriedVersions: number[] = [];

@@ -9,6 +9,7 @@ import { createUuidV7, systemIds, withJitter } from './ids.ts';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-([47])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe('identifiers', () => {
+  // Spec: JSON-10
   test('version 7 identifiers increase, also within one millisecond', () => {
     const many = Array.from({ length: 20_000 }, () => systemIds.uuid());
     assert.deepEqual(many, many.toSorted());
@@ -20,6 +21,7 @@ describe('identifiers', () => {
     assert.equal(uuidPattern.exec(systemIds.uuidV4())?.[1], '4');
   });
 
+  // Spec: JSON-11
   test('a secret has at least 128 random bits', () => {
     assert.equal(Buffer.from(systemIds.secret(), 'base64url').length, 32);
     assert.equal(Buffer.from(systemIds.secret(16), 'base64url').length, 16);
@@ -36,6 +38,7 @@ describe('identifiers', () => {
 });
 
 describe('clock', () => {
+  // Spec: JSON-9
   test('times are formatted in UTC with milliseconds', () => {
     assert.equal(isoTime(0), '1970-01-01T00:00:00.000Z');
     assert.ok(systemClock.now() > 1_700_000_000_000);

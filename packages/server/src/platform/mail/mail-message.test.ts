@@ -22,6 +22,7 @@ test('a name without a link stays unchanged', () => {
   }
 });
 
+// Spec: ONB-13
 test('a name with a link is refused, and is no link in a mail', () => {
   for (const [name, inMail] of [
     ['Click http://evil.example/a?b=1', 'Click http evil example a b 1'],

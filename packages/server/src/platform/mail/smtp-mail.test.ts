@@ -85,6 +85,7 @@ describe('mail', () => {
     return mail;
   }
 
+  // Spec: SET-22 START-17
   test('without a mail server mails are stored in files: newest last, readable for the owner only', async () => {
     const mail = mailTo();
     await mail.open();

@@ -77,6 +77,7 @@ describe('incomplete requests', () => {
     });
   }
 
+  // Spec: PROV-31
   test('a short body is read after the response, and the connection stays usable', async (t) => {
     const { dial } = await open(t, refuseUnread);
     const socket = await dial();
@@ -88,6 +89,7 @@ describe('incomplete requests', () => {
     socket.destroy();
   });
 
+  // Spec: PROV-31
   test('a half-sent body is a timeout before the response and closes after it', {
     timeout: 20_000,
   }, async (t) => {

@@ -323,6 +323,7 @@ test('a repeated call has no more time than one call', async () => {
   }
 });
 
+// Spec: QRPROV-36
 test('a name that resolves differently later is checked again at each connection', async () => {
   let requests = 0;
   let answer: readonly Address[] = [{ address: '127.0.0.1', family: 4 }];

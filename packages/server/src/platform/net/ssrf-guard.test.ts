@@ -70,6 +70,7 @@ test('the operator’s allow list allows its addresses only on its ports', () =>
   assert.ok(refused('fd12::1', 8443));
 });
 
+// Spec: SET-9
 test('a name that resolves to a private address is refused when it is saved', async () => {
   const fault = (...addresses: string[]) =>
     guardWith({ lookup: resolvingTo(...addresses) }).resolveHostFault('acquirer.example', 443);

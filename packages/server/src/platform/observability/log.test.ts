@@ -68,6 +68,7 @@ function position(where: string, text: string): string {
 }
 
 describe('log', () => {
+  // Spec: INV-10
   test('no card number is logged, in any position', () => {
     fc.assert(
       fc.property(placement, words, writtenPan, words, (where, before, card, after) => {

@@ -37,6 +37,7 @@ async function withMonitoring(
 }
 
 describe('monitoring', () => {
+  // Spec: SET-5
   test('the listener serves metrics, health and readiness, and nothing else', async () => {
     await withMonitoring({ checks: { keys: () => true } }, async (get) => {
       const metrics = await get('/metrics');
@@ -55,6 +56,7 @@ describe('monitoring', () => {
     });
   });
 
+  // Spec: SET-6
   test('a process without its keys is alive but not ready', async () => {
     const checks = { keys: () => false, migrations: () => true };
     await withMonitoring({ checks }, async (get) => {
@@ -69,6 +71,7 @@ describe('monitoring', () => {
     });
   });
 
+  // Spec: SET-6
   test('a process is ready within a second while the database, NATS and a link fail or do not respond', async () => {
     const dependencies = {
       database: () => new Promise<boolean>(() => {}),

@@ -75,6 +75,7 @@ describe('database URL', () => {
     }
   });
 
+  // Spec: SET-30
   test('a connection to another machine without a certificate check is plain', () => {
     for (const text of [
       'postgresql://u@db/pay',

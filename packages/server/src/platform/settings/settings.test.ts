@@ -70,6 +70,7 @@ function production(extra: EnvironmentVariables = {}): EnvironmentVariables {
 }
 
 describe('settings', () => {
+  // Spec: SVC-30 SET-1 SET-3 START-18
   test('the demo needs no settings', () => {
     const settings = readSettings(demo);
     assert.equal(settings.environment, 'demo');
@@ -162,6 +163,7 @@ describe('settings', () => {
     assert.equal(statSync(join(home, 'demo', 'vault.key')).mode & 0o777, 0o600);
   });
 
+  // Spec: SET-34
   test('the key for cards is separate, and a process without the role does not read it', () => {
     const { vaultKey, platformKey } = readSettings(demo);
     assert.notDeepEqual(vaultKey, platformKey);
@@ -225,6 +227,7 @@ describe('settings', () => {
     );
   });
 
+  // Spec: SET-25
   test('every error is reported at once, without secret values', () => {
     const faults = faultsOf({
       SWITCHYARD_PORT: '70000',
@@ -249,6 +252,7 @@ describe('settings', () => {
     assert.match(faults.join('\n'), /SWITCHYARD_HOST is empty/);
   });
 
+  // Spec: SET-24
   test('production lists every missing setting', () => {
     const faults = faultsOf({ SWITCHYARD_ENVIRONMENT: 'production' }).join('\n');
     const needed = ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'HOST', 'BASE_URL'];
@@ -262,6 +266,7 @@ describe('settings', () => {
     assert.ok(!existsSync(join(home, 'production')));
   });
 
+  // Spec: SET-24
   test('production refuses demo keys, with or without prefix, and fail points', () => {
     readSettings(demo);
     const marked = readFileSync(join(home, 'demo', 'vault.key'), 'utf8').trim();
@@ -343,6 +348,7 @@ describe('settings', () => {
     assert.equal(readSettings(omitCardSettings(env)).vaultKey, undefined);
   });
 
+  // Spec: SET-30
   test('production refuses plain connections to other machines unless they are allowed', () => {
     const plain = {
       SWITCHYARD_METRICS_HOST: '0.0.0.0',
@@ -376,6 +382,7 @@ describe('settings', () => {
     assert.match(readSettings(production(proxied)).warnings.join(), /^SWITCHYARD_TLS is off: /);
   });
 
+  // Spec: SET-26
   test('an unknown setting is a warning in production, and an error with strict settings', () => {
     const newer = { SWITCHYARD_PROT: '1', SWITCHYARD_FROM_LATER_FILE: '/x' };
     const warnings = readSettings(production(newer)).warnings;
@@ -396,6 +403,7 @@ describe('settings', () => {
     assert.equal(faultsOf(production(broken)).length, 3);
   });
 
+  // Spec: SET-31
   test('the certificate of the listeners is checked before the start', async () => {
     const dataDir = join(home, 'local');
     const certificateSettings = {
@@ -439,6 +447,7 @@ describe('settings', () => {
     assert.match(faultOf(files(oldFile, oldKey)), /expired on Jan {2}2 00:00:00 2020/);
   });
 
+  // Spec: SVC-31 SVC-34 SET-15 SET-18 SET-19
   test('region, proxy and TLS files must be consistent', () => {
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'worldwide' })).join(), /REGION/);
     assert.match(faultsOf(production({ SWITCHYARD_REGION: 'nar' })).join(), /AUTH_URL/);
@@ -474,6 +483,7 @@ describe('settings', () => {
     assert.match(faultsOf({ ...demo, SWITCHYARD_CLIENT: 'x' }).join(), /CLIENT is not a known/);
   });
 
+  // Spec: SVC-32 SVC-41
   test('selected free ports become part of the URLs', () => {
     const settings = readSettings({
       ...demo,
@@ -505,6 +515,7 @@ describe('settings', () => {
     }
   });
 
+  // Spec: SET-26
   test('the nearest name has the fewest edits', () => {
     assert.equal(nearestName('PROT', ['HOST', 'PORT', 'ROLES']), 'PORT');
     assert.equal(nearestName('METRIC_HOST', ['HOST', 'METRICS_HOST']), 'METRICS_HOST');

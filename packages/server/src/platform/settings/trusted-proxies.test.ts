@@ -32,6 +32,7 @@ describe('trusted proxy ranges', () => {
     ]);
   });
 
+  // Spec: SET-14
   test('a range with public addresses is refused in every notation', () => {
     for (const range of [
       '0.0.0.0/0',

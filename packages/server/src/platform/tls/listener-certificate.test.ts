@@ -59,6 +59,7 @@ function serialOf({ cert }: ListenerCertificate): string {
 }
 
 describe('local certificates', () => {
+  // Spec: SET-8
   test('a client that trusts the authority accepts every local name', async () => {
     const made = await ensureListenerCertificate({
       settings: settingsFor('a'),

@@ -8,6 +8,7 @@ import {
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
 
+// Spec: SET-10
 test('where proxies are named, a link without TLS leads to one of them alone', async () => {
   const scene = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
   const body = { name: 'a', host: '127.0.0.1', port: 8583, institutionId: '1', tls: false };
@@ -53,6 +54,7 @@ describe('acquirer links and contracts', () => {
   });
   after(() => scene.close());
 
+  // Spec: SET-10
   test('a link beyond loopback needs TLS, and its name is its own', async () => {
     const { call, made, provisioning, organizationId } = scene;
     const body = { name: 'south', host: 'acquirer.example', port: 8583, institutionId: '1' };
@@ -149,6 +151,7 @@ describe('acquirer links and contracts', () => {
     assertRefused(await changed(), 422, 'field_invalid', '/institutionId');
   });
 
+  // Spec: PROV-54
   test('a contract gets defaults, and the members that transactions refer to cannot change', async () => {
     const { call, made, shop } = scene;
     const { merchantId, token } = await shop('contracted');

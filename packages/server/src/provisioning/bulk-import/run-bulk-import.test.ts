@@ -81,6 +81,7 @@ const estate = (count: number) => [
 ];
 
 describe('an import', () => {
+  // Spec: PROV-32
   test('whose process was silent for too long is another one’s, and writes no more', async () => {
     const slow = await openProcess();
     const lines = estate(1000);
@@ -109,6 +110,7 @@ describe('an import', () => {
     assert.equal((await slow.bulk.find(slow.name('a')))?.state, 'Completed');
   });
 
+  // Spec: PROV-32
   test('is forgotten 30 days after it was touched for the last time', async () => {
     const process = await openProcess();
     const { time, bulk, name } = process;

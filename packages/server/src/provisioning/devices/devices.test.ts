@@ -15,6 +15,7 @@ describe('devices', () => {
   });
   after(() => scene.close());
 
+  // Spec: PROV-7
   test('filters: name prefix, external id, serial number, store', async () => {
     const { call, made, shop, provisioning, organizationId } = scene;
     const { merchantId, storeId } = await shop('filtered');
@@ -50,6 +51,7 @@ describe('devices', () => {
     assert.deepEqual(await listNames(`/physical-devices?storeId=${systemIds.uuid()}`), []);
   });
 
+  // Spec: PROV-6 PROV-22
   test('a logical device has zero, one or two physical devices', async () => {
     const { call, made, shop } = scene;
     const [one, two] = [await shop('links-one'), await shop('links-two')];

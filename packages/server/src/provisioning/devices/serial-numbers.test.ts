@@ -18,6 +18,7 @@ describe('a serial number', () => {
   });
   after(() => scene.close());
 
+  // Spec: PROV-8
   test('is unique among the devices of an organisation, for any make and model', async () => {
     const { call, made } = scene;
     const body = device();
@@ -34,6 +35,7 @@ describe('a serial number', () => {
     await made('org', path, body);
   });
 
+  // Spec: PROV-8
   test('can belong to devices of two organisations, and the response does not show this', async () => {
     const { call, made } = scene;
     const [body, unknown] = [device(), device()];
@@ -57,6 +59,7 @@ describe('a serial number', () => {
     assert.equal(renamed.status, 200, JSON.stringify(renamed.body));
   });
 
+  // Spec: PROV-8
   test('can be imported by two organisations', async () => {
     const { serialNumber, ...rest } = device();
     for (const token of ['org', 'other']) {

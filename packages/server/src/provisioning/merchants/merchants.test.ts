@@ -15,6 +15,7 @@ describe('merchants and stores', () => {
   });
   after(() => scene.close());
 
+  // Spec: PROV-25
   test('a card number in a name, a label or an address is refused, and the answer does not repeat it', async () => {
     const card = '4111 1111 1111 1111';
     const base = merchantBody('Clean');
@@ -43,6 +44,7 @@ describe('merchants and stores', () => {
     assert.equal(refused.status, 422, JSON.stringify(refused.body));
   });
 
+  // Spec: SVC-1 ID-2 PROV-4
   test('a merchant is created, read, replaced under its tag, and deleted', async () => {
     const { call, organizationId } = scene;
     const body = {
@@ -88,6 +90,7 @@ describe('merchants and stores', () => {
     assertRefused(await call('org', 'DELETE', path), 404, 'merchant_not_found');
   });
 
+  // Spec: PROV-21
   test('bad members get their own code and pointer', async () => {
     const { call } = scene;
     const good = merchantBody('Faulty');
@@ -127,6 +130,7 @@ describe('merchants and stores', () => {
     assert.equal(same.status, 200);
   });
 
+  // Spec: PROV-18
   test('an entity with dependants is not deleted, and the response names them', async () => {
     const { call, shop } = scene;
     const { merchantId, storeId } = await shop('depended-on');
@@ -140,6 +144,7 @@ describe('merchants and stores', () => {
     assert.equal((await call('org', 'DELETE', `/merchants/${merchantId}`)).status, 204);
   });
 
+  // Spec: PROV-5
   test('a store that is made while its merchant is deleted is never left alone', async () => {
     const { call, made } = scene;
     for (let round = 0; round < 5; round += 1) {
@@ -153,6 +158,7 @@ describe('merchants and stores', () => {
     }
   });
 
+  // Spec: LIST-1
   test('lists are paged in the order of creation and stable while others are added', async () => {
     const { call, made, shop } = scene;
     const { merchantId } = await shop('paged');

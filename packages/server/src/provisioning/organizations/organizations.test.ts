@@ -52,6 +52,7 @@ describe('organisations below', () => {
     return rows.map(({ action }) => action);
   };
 
+  // Spec: PROV-1
   test('one is made below the caller, read, replaced under its tag, and deleted', async () => {
     const { call, organizationId: ownId } = scene;
     const made = await call('org', 'POST', path, {
@@ -81,6 +82,7 @@ describe('organisations below', () => {
     assert.deepEqual(await actionsOf(id, id), actions);
   });
 
+  // Spec: PROV-1
   test('an organisation sees its whole subtree, and no organisation beside or above it', async () => {
     const { call, organizationId: ownId } = scene;
     const one = await below('Subtree one');
@@ -127,6 +129,7 @@ describe('organisations below', () => {
     assert.deepEqual(listedIds, [top, ...expectedIds]);
   });
 
+  // Spec: PROV-2
   test('one moves with all that is below it, and never below itself', async () => {
     const { organizationId: ownId, provisioning } = scene;
     const [one, two] = [await below('Moved'), await below('Goal')];
@@ -141,6 +144,7 @@ describe('organisations below', () => {
     assertRefused(elsewhere, 404, 'organization_not_found');
   });
 
+  // Spec: PROV-2
   test('two that move below each other at once make no circle', async () => {
     const [one, two] = [await below('Left'), await below('Right')];
     const answers = await Promise.all([

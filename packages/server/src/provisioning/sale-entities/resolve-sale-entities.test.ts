@@ -72,6 +72,7 @@ describe('resolving the names of a sale', () => {
     return { ...resolver, statements: () => statements };
   }
 
+  // Spec: PROV-23
   test('a device, a store or a merchant is enough', async () => {
     const byDevice = await resolve({ deviceId });
     assert.equal(byDevice.merchant.merchantId, shop.merchantId);

@@ -121,6 +121,7 @@ test('names that do not belong together are a fault of the request', () => {
   ]);
 });
 
+// Spec: CARD-15
 test('beyond the merchant of the token everything is unknown', () => {
   const within = { merchantId: 'm1' };
   const foreignStore = { store_merchant_id: 'm2' };

@@ -59,6 +59,7 @@ describe('the search', () => {
     return { ...shop, ...ids, serialNumber, tsn };
   }
 
+  // Spec: ID-3
   test('finds by the beginning of a name, in any letter case, grouped by type', async () => {
     await estate('Été 100%');
     const all = [
@@ -207,6 +208,7 @@ describe('the search', () => {
     assertRefused(foreign, 404, 'organization_not_found');
   });
 
+  // Spec: PROV-19
   test('is paged over the types, and stable while others are added', async () => {
     const { made } = scene;
     const one = await estate('Paged');

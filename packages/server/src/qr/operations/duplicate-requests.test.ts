@@ -133,6 +133,7 @@ const isUnknown = (error: unknown): boolean =>
   error.code === 'database_unavailable' &&
   error.outcome === 'Unknown';
 
+// Spec: IDEM-14 IDEM-16
 test('the platform reports an unknown outcome when it cannot store the answer to a payment that it sent', async () => {
   const { deps, providerCalls } = world(0);
   await assert.rejects(createPayment(deps, caller, request), isUnknown);

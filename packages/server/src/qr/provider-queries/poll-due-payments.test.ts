@@ -179,6 +179,7 @@ test('a payment that was paid unseen is found out at its expiry, and one behind 
   assert.deepEqual([position.phase, position.paid, position.refunded], ['Expired', 500, 500]);
 });
 
+// Spec: QRPROV-13
 test('a payment that a cancel finds paid takes its amount only from the status response of the provider', async () => {
   const completed = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
   const part = { ...completed, amount: 250, currency: 'EUR' };
@@ -301,6 +302,7 @@ function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Mer
 
 const dayMs = 86_400_000;
 
+// Spec: QRPROV-19
 test('after one day without a response, the server stops refund retries and puts the reserved amount under review', async () => {
   const one = refunding({});
   await one.goOn(refundRetryMs - 1);

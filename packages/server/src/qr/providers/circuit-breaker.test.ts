@@ -80,6 +80,7 @@ test('a trial that fails doubles the pause, up to the longest', () => {
   }
 });
 
+// Spec: QRPROV-7
 test('a successful health check allows one trial call and does not close the circuit', () => {
   const { world, call, state, circuit } = failing();
   world.at += 1000;

@@ -10,6 +10,7 @@ import {
 import { hideCardNumbers } from '@switchyard/emv';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
+import { sizeOfRun } from '../../../test/faults/fault-size.ts';
 import { redactText } from '../../platform/index.ts';
 import {
   readCancelAnswer,
@@ -162,6 +163,6 @@ test('an answer of any kind becomes an outcome, and nothing else', () => {
         demandBounded(outcome);
       }
     }),
-    { numRuns: 2_000, seed },
+    { numRuns: sizeOfRun({ small: 300, whole: 2_000, full: 2_000 }), seed },
   );
 });

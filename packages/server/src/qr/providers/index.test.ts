@@ -132,6 +132,7 @@ const answering =
   (_request, response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
+// Spec: EVT-2
 test('a payment goes out enriched and signed, as the public package verifies it', async () => {
   const server = await serving(answering({ providerTransactionId: 'P-1', status: 'Pending' }));
   const { providers, lines } = opening(server.url);
@@ -178,6 +179,7 @@ test('the merchant details omit the acquirer’s merchant number when its contra
   assert.equal(merchant.externalId, 'B-1');
 });
 
+// Spec: QRPROV-4
 test('a call without a body signs its address', async () => {
   const server = await serving(answering({ providerTransactionId: 'P-1', status: 'Scanned' }));
   const { providers } = opening(server.url);
@@ -198,6 +200,7 @@ test('a call without a body signs its address', async () => {
   }
 });
 
+// Spec: QRPROV-3
 test('cancels and refunds go to their addresses, with our name of the payment', async () => {
   const refundId = systemIds.uuid();
   const server = await serving((request, response) => {
@@ -271,6 +274,7 @@ test('a service without an address, an unknown one and a private address are not
   assert.deepEqual(closed, { outcome: 'NotSent', reason: 'unreachable' });
 });
 
+// Spec: QRPROV-7
 test('a provider that fails is left alone, looked at, and called again', async () => {
   let isWell = false;
   const server = await serving((request, response) => {

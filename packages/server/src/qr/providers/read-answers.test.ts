@@ -55,6 +55,7 @@ test('the server reads a provider’s create answer and keeps only the known mem
   });
 });
 
+// Spec: EVT-8
 test('the server accepts a create answer with status 202 and ignores optional members of the wrong type', () => {
   const answer = created(202, {
     ...fine,
@@ -81,6 +82,7 @@ test('the server limits expiresAt to the requested time and pollAfterMs to betwe
   assert.ok(slow.outcome === 'Answered' && slow.pollAfterMs === 60_000);
 });
 
+// Spec: QRPROV-5
 test('the outcome is Unknown if an answer cannot be read or contradicts the request', () => {
   const unreadable = { outcome: 'Unknown', fault: 'answer_unreadable' };
   for (const body of [
@@ -239,6 +241,7 @@ test('the server accepts a refund answer only if it contains the requested refun
   assert.deepEqual(readRefundAnswer(missing, { refundId }, now), { outcome: 'NotFound' });
 });
 
+// Spec: QRPROV-5
 test('the server stores unknown members of an answer within size limits, without card data and secrets', () => {
   const answer = created(200, {
     ...fine,

@@ -240,6 +240,7 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
   else assert.equal(refundableAmount(position), 0, `${phase} keeps ${refundableAmount(position)}`);
 }
 
+// Spec: QRPROV-14
 test('after any reports and decisions, money of an ended payment is refunded, reserved, settled or under review', () => {
   const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { qrStatuses } from '@switchyard/contract';
 import fc from 'fast-check';
+import { sizeOfRun } from '../../../test/faults/fault-size.ts';
 import { allowedResolutions, changesOfResolution, type Resolution } from './review-decisions.ts';
 import {
   applyChanges,
@@ -124,6 +125,7 @@ function checkMoney(position: PaymentPosition): void {
 
 const isEnd = (position: PaymentPosition) => !isLive(position);
 
+// Spec: QRPROV-1
 test('reports of a provider in any order never lose money or refund it twice', () => {
   const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);
@@ -146,7 +148,7 @@ test('reports of a provider in any order never lose money or refund it twice', (
       assert.ok(world.takenBack <= 1);
       if (position.phase === 'Completed' && !world.accepted) assert.equal(position.paid, 1000);
     }),
-    { numRuns: 20_000, seed },
+    { numRuns: sizeOfRun({ small: 2_000, whole: 20_000, full: 20_000 }), seed },
   );
 });
 
@@ -193,6 +195,7 @@ test('the platform refunds a completion after an end once, and ignores an end af
   }
 });
 
+// Spec: QRPROV-13
 test('a second completion of an ended payment is its first one, or contradicts it', () => {
   const late = { status: 'Completed', sequence: 4, amount: 500, currency: 'EUR' } as const;
   const fall: PaymentPosition = { ...fresh, phase: 'Expired', sequence: 3 };

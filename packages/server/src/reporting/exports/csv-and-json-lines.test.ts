@@ -36,6 +36,7 @@ describe('lines of exports', () => {
     });
   }
 
+  // Spec: REP-12
   test('a CSV cell contains any text unchanged, with at most one apostrophe before it', () => {
     const unit = fc.constantFrom(...'ab19 =+-@,;"\'\t\r\n'.split(''), 'ß', '漢', '＝');
     fc.assert(
@@ -48,6 +49,7 @@ describe('lines of exports', () => {
     );
   });
 
+  // Spec: REP-12
   test('an export does not contain a card number from a reference', () => {
     for (const format of ['Csv', 'JsonLines'] as const) {
       const text = formatLines(format, columns, [

@@ -105,6 +105,7 @@ describe('the writing of exports', () => {
     assert.equal(await exportJob.text(), expected);
   });
 
+  // Spec: REP-11
   test('a crash at any point neither repeats nor loses a line', async () => {
     const exportJob = await scene();
     for (const read of [1, 2, 13, 14, 20]) {
@@ -131,6 +132,7 @@ describe('the writing of exports', () => {
     assert.equal(await exportJob.text(), expected);
   });
 
+  // Spec: REP-11
   test('two processes at once write it as one', async () => {
     const exportJob = await scene();
     const until = async () => {

@@ -17,6 +17,7 @@ describe('the follower of the feed', () => {
     assert.equal(delayForMoreEvents(100, false, 10_000), 0);
   });
 
+  // Spec: REP-10
   test('waits while there is much else to do, and for two minutes at most', () => {
     assert.equal(mustWait(0.39, 0.59, 0), false);
     assert.equal(mustWait(0.4, 0, 0), true);

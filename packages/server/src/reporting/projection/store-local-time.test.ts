@@ -31,6 +31,7 @@ describe('the day and hour of a store', () => {
     });
   }
 
+  // Spec: REP-5
   test('cover every day in order, also when the zones alternate', () => {
     const zones = ['Europe/Paris', 'America/Sao_Paulo', 'Australia/Adelaide', 'Africa/Cairo'];
     const days = new Map(zones.map((zone) => [zone, new Set<string>()]));

@@ -130,6 +130,7 @@ describe('a file and our movements', () => {
     ]);
   });
 
+  // Spec: REP-14
   test('a terminal ID in another format is reported as a difference if only one movement can match', () => {
     const padded = acquirerLine(1, { terminalId: '00001234' });
     const movement = platformMovement('a', { terminalId: '1234' });
@@ -151,6 +152,7 @@ describe('a file and our movements', () => {
     ]);
   });
 
+  // Spec: REP-13
   test('the same movements in any order match, and nothing is paired twice', () => {
     const movement = fc.record({
       type: fc.constantFrom('Capture', 'Refund', 'Reversal'),
@@ -207,6 +209,7 @@ describe('a file and our movements', () => {
       platformMovement(`${index}`, { ...each, terminalId }),
     );
 
+  // Spec: REP-14
   test('lines that name no terminal take nothing from those that do', () => {
     const ofOwn = (lines: AcquirerLine[], movements: PlatformMovement[]) =>
       matchMovements(lines, movements)

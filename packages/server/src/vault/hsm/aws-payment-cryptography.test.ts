@@ -25,6 +25,8 @@ import {
   keyBytes,
   keyTableEntry,
   pinBlockUnderKey,
+  refused,
+  pinRequest as request,
   type TestKeyName,
   tdesKsn,
   terminalPinBlock,
@@ -33,12 +35,7 @@ import {
 } from '../../../test/support/hsm/hsm-test-keys.ts';
 import { createAwsClient, createLog } from '../../platform/index.ts';
 import { createAwsHsm } from './aws-payment-cryptography.ts';
-import {
-  HsmError,
-  type HsmErrorCode,
-  type PinTranslationRequest,
-  type StartableHsm,
-} from './hsm-types.ts';
+import type { HsmErrorCode, StartableHsm } from './hsm-types.ts';
 import { createKeyTable, type KeyEntry, KeyTableError } from './key-table.ts';
 
 const names: TestKeyName[] = ['bdk-tdes', 'bdk-aes', 'zmk', 'zpk', 'zpk-aes', 'mac', 'mac-aes'];
@@ -87,24 +84,8 @@ after(async () => {
   await stub.close();
 });
 
-const refused = (code: HsmErrorCode) => (error: unknown) => {
-  assert.ok(error instanceof HsmError, String(error));
-  assert.equal(error.code, code, error.message);
-  assert.ok(!error.message.includes(testPan) && !/[0-9A-F]{12}/.test(error.message), error.message);
-  return true;
-};
-
-const request: PinTranslationRequest = {
-  scheme: 'DukptTdes',
-  ksn: tdesKsn,
-  inFormat: 0,
-  pinBlock: terminalPinBlock('ISO0', tdesKsn),
-  pan: testPan,
-  outKeyRef: 'zpk',
-  outFormat: 0,
-};
-
 describe('the AWS HSM', () => {
+  // Spec: ACQ-12
   it('sends these bytes for a PIN, signed, to the data plane', async () => {
     const { pinBlock, outFormat } = await hsm.translatePin({ ...request, outFormat: 3 });
     assert.equal(outFormat, 3);
@@ -316,6 +297,7 @@ describe('the AWS HSM', () => {
     await macUnder('mac');
   });
 
+  // Spec: ACQ-13
   it('compares check values, usages and states at the start', async () => {
     const wrong = [
       [{ KeyCheckValue: '000000' }, /zpk has another check value/],
@@ -400,8 +382,8 @@ describe('the AWS HSM', () => {
     const hasty = create({ timeoutMs: 3_000 });
     stub.failNext('hang');
     const data = Buffer.alloc(8);
-    const pinRequest = hasty.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
-    await assert.rejects(pinRequest, refused('HsmUnavailable'));
+    const macRequest = hasty.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
+    await assert.rejects(macRequest, refused('HsmUnavailable'));
     assert.equal(stub.requests.length, 1);
     assert.equal(await hsm.health(), 'up');
     stub.failNext({ refuse: 'AccessDeniedException', status: 403 });

@@ -130,6 +130,7 @@ const faultsOf = (variables: EnvironmentVariables): readonly string[] => {
 };
 
 describe('the HSM of the settings', () => {
+  // Spec: SET-23
   it('is the software one in the demo, with the keys of its devices', async () => {
     const hsm = created({});
     await hsm.start();
@@ -186,6 +187,7 @@ describe('the HSM of the settings', () => {
     ]);
   });
 
+  // Spec: SET-23
   it('is no software one in production, and no plain connection beyond the machine', () => {
     const production = { SWITCHYARD_ENVIRONMENT: 'production', SWITCHYARD_REGION: 'eur' };
     const software = faultsOf({ ...production, SWITCHYARD_HSM: 'software' });

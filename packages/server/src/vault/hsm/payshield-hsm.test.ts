@@ -9,6 +9,8 @@ import {
   keyTableEntry,
   longTestPan,
   pinBlockUnderKey,
+  refused,
+  pinRequest as request,
   type TestKeyName,
   tdesKsn,
   terminalPinBlock,
@@ -21,12 +23,7 @@ import {
   startPayShieldStub,
 } from '../../../test/support/hsm/payshield-stub.ts';
 import { createLog } from '../../platform/index.ts';
-import {
-  HsmError,
-  type HsmErrorCode,
-  type PinTranslationRequest,
-  type StartableHsm,
-} from './hsm-types.ts';
+import type { HsmErrorCode, StartableHsm } from './hsm-types.ts';
 import { createKeyTable, type KeyEntry, KeyTableError } from './key-table.ts';
 import { createPayShieldConnections } from './payshield-connections.ts';
 import { createPayShieldHsm } from './payshield-hsm.ts';
@@ -72,24 +69,8 @@ after(async () => {
   await stub.close();
 });
 
-const refused = (code: HsmErrorCode) => (error: unknown) => {
-  assert.ok(error instanceof HsmError, String(error));
-  assert.equal(error.code, code, error.message);
-  assert.doesNotMatch(error.message, /[0-9A-F]{12}/);
-  return true;
-};
-
-const request: PinTranslationRequest = {
-  scheme: 'DukptTdes',
-  ksn: tdesKsn,
-  inFormat: 0,
-  pinBlock: terminalPinBlock('ISO0', tdesKsn),
-  pan: testPan,
-  outKeyRef: 'zpk',
-  outFormat: 0,
-};
-
 describe('the payShield', () => {
+  // Spec: ACQ-12
   it('is sent these bytes for a PIN under DUKPT (G0)', async () => {
     const { pinBlock, outFormat } = await hsm.translatePin({ ...request, outFormat: 3 });
     assert.equal(outFormat, 3);
@@ -255,6 +236,7 @@ describe('the payShield', () => {
     assert.ok(!logged.some((line) => line.includes(testPan) || line.includes(request.pinBlock)));
   });
 
+  // Spec: ACQ-13
   it('compares check values at the start, and later where the module was away', async () => {
     stub.overrideCheckValue('zpk', '000000');
     await assert.rejects(create().start(), (error: unknown) => {

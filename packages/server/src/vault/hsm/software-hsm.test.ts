@@ -23,6 +23,8 @@ import {
   keyBytes,
   longTestPan,
   pinBlockUnderKey,
+  pinRequest,
+  refused,
   type TestKeyName,
   tdesKsn,
   terminalPinBlock,
@@ -56,27 +58,11 @@ const table = createKeyTable(entries, 'the table of the tests');
 const hsm = createSoftwareHsm({ table, masterKey: master });
 after(() => hsm.close());
 
-const refused = (code: string) => (error: unknown) => {
-  assert.ok(error instanceof HsmError, String(error));
-  assert.equal(error.code, code);
-  // An error message never repeats the request.
-  assert.doesNotMatch(error.message, /\d{4}/);
-  return true;
-};
-
 const translatePin = (overrides: Partial<PinTranslationRequest> & object) =>
-  hsm.translatePin({
-    scheme: 'DukptTdes',
-    ksn: tdesKsn,
-    inFormat: 0,
-    pinBlock: terminalPinBlock('ISO0', tdesKsn),
-    pan: testPan,
-    outKeyRef: 'zpk',
-    outFormat: 0,
-    ...overrides,
-  } as PinTranslationRequest);
+  hsm.translatePin({ ...pinRequest, ...overrides } as PinTranslationRequest);
 
 describe('the software HSM', () => {
+  // Spec: ACQ-12
   it('translates PIN blocks of terminals to the zone key of the acquirer', async () => {
     const cases = [
       [tdesKsn, 'DukptTdes', 0, 'zpk', 0],

@@ -144,6 +144,7 @@ describe('AWS KMS as the key provider', () => {
     stub.instead.length = 0;
   });
 
+  // Spec: ACQ-15
   test('wraps a key for its place, and unwraps it there alone', async () => {
     const provider = open();
     const key = randomBytes(32);

@@ -31,6 +31,7 @@ const isFault = (code: KeyProviderError['code']) => (error: unknown) =>
   error instanceof KeyProviderError && error.code === code;
 
 describe('a PKCS#11 module as the key provider', () => {
+  // Spec: ACQ-15
   test('names token, key and check value, and binds a key to its place', async () => {
     const provider = await createPkcs11Provider(options, async () => moduleOf());
     const wrapped = await provider.wrap(Buffer.from('a key'), identity);

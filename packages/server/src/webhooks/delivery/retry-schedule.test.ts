@@ -13,6 +13,7 @@ import {
 const all = (ms: number) => ms;
 const noJitter = () => 0;
 
+// Spec: EVT-12
 test('the pauses are those of Standard Webhooks, with a fifth by chance at most', () => {
   const total = retryDelaysMs.reduce((sum, ms) => sum + ms, 0);
   assert.equal(total, ((75 * 60 + 35) * 60 + 5) * 1000);

@@ -54,6 +54,7 @@ async function stateOf(database: Database, organizationId: string) {
 }
 
 describe('retention of the feed', () => {
+  // Spec: QRPROV-28
   test('deletes events after the retention time, for many organisations and in many steps', async (t) => {
     const { database, retention } = await setUp(t);
     const many = Array.from({ length: 45 }, () => randomUUID());

@@ -97,6 +97,7 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
 }
 
 describe('publishing', () => {
+  // Spec: QRPROV-21
   test('numbers the events of each organisation from 1 without gaps, over parallel processes', async (t) => {
     const { open, insert, left, events, notifiedOrganizations } = await setUp(t);
     const tenants = [randomUUID(), randomUUID(), randomUUID()];
@@ -152,6 +153,7 @@ describe('publishing', () => {
     );
   });
 
+  // Spec: QRPROV-27
   test('the body has the form of Standard Webhooks, and deliveries are planned with it', async (t) => {
     const { open, insert, left, events, planned } = await setUp(t);
     const tenant = randomUUID();
@@ -170,6 +172,7 @@ describe('publishing', () => {
     assert.equal(planned[0]?.position, 1);
   });
 
+  // Spec: QRPROV-27
   test('an event body above the size limit is replaced by its identifiers', async (t) => {
     const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>

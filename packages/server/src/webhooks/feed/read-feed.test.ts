@@ -85,6 +85,7 @@ const callerOf = (organizationId: string, facts: Partial<Caller> = {}) =>
   ({ organizationId, entityType: 'tenant', entityId: organizationId, ...facts }) as Caller;
 
 describe('the reader of the feed', () => {
+  // Spec: QRPROV-21
   test('misses nothing and sees nothing twice while three processes publish', async (t) => {
     const { organizationId, reader, open, happen } = await setUp(t);
     const total = 3000;

@@ -51,6 +51,7 @@ async function assertSettles(setup: TestOrganization, file: CreatedFile): Promis
   assert.deepEqual([accepted, rejected], [file.lines, 0]);
 }
 
+// Spec: CARD-44
 test('the number of a refused file is reused before a later open file is sent', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [first, second] = [
@@ -159,6 +160,7 @@ test('a line that another process put into a file stays in that file', async () 
   );
 });
 
+// Spec: CARD-44
 test('a sum above 2^53 is exact in the file, in its view and in its event', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const database = await testDatabase();
@@ -199,6 +201,7 @@ test('a sum above 2^53 is exact in the file, in its view and in its event', asyn
   assert.deepEqual(event.data.amounts, { EUR: String(sum), JPY: String(greatest) });
 });
 
+// Spec: INV-20
 test('after a jump of the numbers a file continues 1,000 later, and the acquirer accepts it after the previous file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const first = await createFileOfOneCapture(setup);

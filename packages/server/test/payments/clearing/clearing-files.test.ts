@@ -21,6 +21,7 @@ import {
   waitUntilSettled,
 } from './clearing-merchant.ts';
 
+// Spec: CARD-44
 test('a capture is a line of a file, and has effect when the acquirer acknowledged the file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [one = '', ...others] = [
@@ -114,6 +115,7 @@ for (const multipleCapture of [true, false]) {
   });
 }
 
+// Spec: CARD-45
 test('a rejected line fails its capture, and the sale can be captured again', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [good, bad] = [await authorize(setup, 20_000), await authorize(setup, 20_000)];
@@ -147,6 +149,7 @@ test('a rejected line fails its capture, and the sale can be captured again', as
   await assertAgreement(setup);
 });
 
+// Spec: CARD-45
 test('a rejected clearing line declines its capture, also for response codes 94, 26 and 96', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const ids = [await authorize(setup), await authorize(setup), await authorize(setup)];
@@ -179,6 +182,7 @@ test('a rejected clearing line declines its capture, also for response codes 94,
   assert.deepEqual([next.sequence, next.lines], [2, 3]);
 });
 
+// Spec: CARD-45
 test('a file that arrives damaged is refused, and its lines go into the next file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   await callAsMerchant(setup, 'POST', `/${await authorize(setup)}/capture`, {});

@@ -31,7 +31,7 @@ import {
 } from './payment-model.ts';
 
 const base = '/payment/v1/transactions';
-const walks = sizeOfRun({ small: 150, full: 1500 });
+const walks = sizeOfRun({ small: 50, whole: 150, full: 1500 });
 /** The number of parallel walks; most of the time is spent waiting for a silent host. */
 const atOnce = 50;
 const settleLimitSeconds = 40;
@@ -321,6 +321,7 @@ function merchantsOf(setup: TestOrganization): (terms: ModelTerms) => Promise<Te
   };
 }
 
+// Spec: INV-11
 test(`${walks} random payments agree with the model (seed ${seed})`, {
   timeout: 900_000,
 }, async () => {

@@ -4,9 +4,10 @@ import { describe, test } from 'node:test';
 import { countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
+import type { RequestFields } from '../../support/payment-calls.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
-import { hourMs, listGaps, type RequestFields, timeAgo, upload } from './offline-uploads.ts';
+import { hourMs, listGaps, timeAgo, upload } from './offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 
@@ -51,6 +52,7 @@ async function assertCounted(
 }
 
 describe('concurrent offline uploads of one device', { concurrency: 4 }, () => {
+  // Spec: PROV-59
   test('the limit counts all sales of a device, although each terminal of it has its own numbers', async () => {
     const setup = await createOrganization({ offlineLimits });
     const answers = await all(setup, (at) => [
@@ -60,6 +62,7 @@ describe('concurrent offline uploads of one device', { concurrency: 4 }, () => {
     await assertCounted(setup, answers);
   });
 
+  // Spec: PROV-59
   test('the limit counts uploads of two terminals of a device that arrive at the same time', async () => {
     const setup = await createOrganization({ offlineLimits });
     const answers = await all(setup, (at) => [

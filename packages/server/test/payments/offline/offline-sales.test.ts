@@ -6,19 +6,17 @@ import { describe, test } from 'node:test';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import { until } from '../../support/wait-for-result.ts';
-import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import {
   call,
   createOrganizationBehindRelay,
   eventTypesOf,
-  offlineSale,
   originalsOf,
   type RequestFields,
-  takeLinkDown,
-  uploadStored,
   waitForState,
-} from './offline-uploads.ts';
+} from '../../support/payment-calls.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
+import { offlineSale, takeLinkDown, uploadStored } from './offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 
@@ -31,6 +29,7 @@ function lastSummer(): [at: string, day: string] {
 }
 
 describe('offline sales', { concurrency: 8 }, () => {
+  // Spec: SVC-15 CARDF-5 PAY-4
   test('an offline sale is stored, sent to the acquirer unchanged, and captured', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization, {
       offlineLimits: { maxAgeHours: 8760, maxCount: 10 },
@@ -110,6 +109,7 @@ describe('offline sales', { concurrency: 8 }, () => {
     }
   });
 
+  // Spec: CARD-13
   test('a late decline is visible, and a replay returns it', async () => {
     const setup = await createOrganization();
     const body = offlineSale(setup, {}, { amount: 9051 });
@@ -228,6 +228,7 @@ describe('reversals of offline sales', { concurrency: 8 }, () => {
     });
   }
 
+  // Spec: CARD-14
   test('after a message may have been sent, the reversal waits for it and no amount remains', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const { transactionId: id } = await uploadStored(setup, {}, { amount: 9091 });

@@ -6,23 +6,25 @@ import { describe, test } from 'node:test';
 import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { until } from '../../support/wait-for-result.ts';
-import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import {
   call,
   eventTypesOf,
+  originalsOf,
+  type RequestFields,
+  transactionsPath,
+  waitForState,
+} from '../../support/payment-calls.ts';
+import { until } from '../../support/wait-for-result.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
+import {
   hourMs,
   listGaps,
   listMissingNumbers,
   offlineData,
   offlineSale,
-  originalsOf,
-  type RequestFields,
   timeAgo,
-  transactionsPath,
   upload,
   uploadStored,
-  waitForState,
 } from './offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
@@ -30,6 +32,7 @@ const { createOrganization, assertLedgersAgree } = trackLedgers();
 const uploadedBefore = { code: 'offline_sale_already_uploaded', outcome: 'Processed' } as const;
 
 describe('terminal sequence numbers', { concurrency: 8 }, () => {
+  // Spec: CARD-10
   test('a sequence number is one sale, with any identifier and at any number of uploads', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs), terminalSequence: 7 };
@@ -57,6 +60,7 @@ describe('terminal sequence numbers', { concurrency: 8 }, () => {
     assert.equal(transactions, 1);
   });
 
+  // Spec: CARD-12
   test('the other identifiers of repeated uploads cannot be used for another charge', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs) };
@@ -196,6 +200,7 @@ describe('terminal sequence numbers', { concurrency: 8 }, () => {
 });
 
 describe('gaps in sequence numbers', { concurrency: 4 }, () => {
+  // Spec: CARD-11
   test('gaps equal a small model, at any order and number of uploads', async () => {
     const setup = await createOrganization();
     const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
@@ -229,6 +234,7 @@ describe('gaps in sequence numbers', { concurrency: 4 }, () => {
     }
   });
 
+  // Spec: CARD-11
   test('a gap is published once, at the upload after it, with the numbers that are still missing', async () => {
     const setup = await createOrganization();
     const [deviceId] = setup.merchant.deviceIds;

@@ -1,45 +1,15 @@
 // Shared by the tests of offline sales: uploads, the relay before the host, and the report of gaps.
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { defined } from '@switchyard/contract';
-import { type AcquirerRelay, startAcquirerRelay } from '../../support/acquirers/acquirer-relay.ts';
-import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
+import {
+  call,
+  type OrganizationBehindRelay,
+  type RequestFields,
+} from '../../support/payment-calls.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
-import { testPlatform } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
 
-export const transactionsPath = '/payment/v1/transactions';
 export const hourMs = 3_600_000;
-
-export type RequestFields = Record<string, unknown>;
-export type OrganizationBehindRelay = TestOrganization & { relay: AcquirerRelay };
-
-type CreateOrganization = (
-  terms: RequestFields,
-  setup: { acquirerPort: number },
-) => Promise<TestOrganization>;
-
-/** A scene whose link passes through its own relay. */
-export async function createOrganizationBehindRelay(
-  t: TestContext,
-  createOrganization: CreateOrganization,
-  terms: RequestFields = {},
-): Promise<OrganizationBehindRelay> {
-  const relay = await startAcquirerRelay((await testPlatform()).host.port);
-  t.after(relay.close);
-  return { ...(await createOrganization(terms, { acquirerPort: relay.port })), relay };
-}
-
-export function call(
-  setup: TestOrganization,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<HttpResponse> {
-  const options = { token: setup.merchant.token, ...defined({ body }) };
-  return setup.client.call(method, transactionsPath + path, options);
-}
 
 export const timeAgo = (ms: number) => new Date(Date.now() - ms).toISOString();
 
@@ -79,22 +49,6 @@ export async function uploadStored(
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.headers['idempotent-replayed'], undefined);
   return answer.body;
-}
-
-export const waitForState = (setup: TestOrganization, id: string, state: string) =>
-  until(async () => {
-    const { body } = await call(setup, 'GET', `/${id}`);
-    return body.state === state ? body : undefined;
-  }, `${id} to be ${state}`);
-
-export const eventTypesOf = ({ events }: { events: { type: string }[] }) =>
-  events.map(({ type }) => type.replace('transaction.', ''));
-
-export function originalsOf(setup: TestOrganization, rrn: string) {
-  const { originals } = setup.host.ledger();
-  return originals.filter(
-    (each) => each.rrn === rrn && each.merchant === setup.merchant.merchantNumber,
-  );
 }
 
 export async function listGaps(setup: TestOrganization, query = '', token = setup.merchant.token) {

@@ -4,14 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
+import { call, type RequestFields } from '../../support/payment-calls.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import {
-  call,
   hourMs,
   listMissingNumbers,
   offlineData,
   offlineSale,
-  type RequestFields,
   timeAgo,
   upload,
   uploadStored,
@@ -20,6 +19,7 @@ import {
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 
 describe('refused offline sales', { concurrency: 4 }, () => {
+  // Spec: PROV-60
   test('limits of amount, currency, age and count apply; replays are answered regardless', async () => {
     const offlineLimits = { maxAmounts: { EUR: 2000 }, maxAgeHours: 24, maxCount: 2 };
     const setup = await createOrganization({ offlineLimits });
@@ -63,6 +63,7 @@ describe('refused offline sales', { concurrency: 4 }, () => {
     assertProblem(tooSmall, { code: 'offline_limit_exceeded', pointer });
   });
 
+  // Spec: PROV-60
   test('the count limit applies to every span of 24 hours, at any order of uploads', async () => {
     const offlineLimits = { maxAgeHours: 72, maxCount: 2 };
     for (const hours of [
@@ -88,6 +89,7 @@ describe('refused offline sales', { concurrency: 4 }, () => {
     }
   });
 
+  // Spec: CARD-9
   test('missing, invalid and outdated members are refused', async () => {
     const setup = await createOrganization();
     const before = await countRows(setup.organizationId);

@@ -62,6 +62,7 @@ const tillOf = (setup: TestOrganization, merchant: TestMerchant) =>
 
 const wrongFor = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, '0');
 
+// Spec: SVC-20 PAY-18 PAY-21 ERR-4 ERR-5
 test('if the contract requires a code, refunds and voids need one; reversals and web refunds do not', async () => {
   const { call, sold, make, refund } = await createOrganizationWithCodes();
   const id = await sold();
@@ -95,6 +96,7 @@ test('if the contract requires a code, refunds and voids need one; reversals and
   assert.ok(used.body.lastUsedAt);
 });
 
+// Spec: CARDF-15 PAY-13
 test('if the contract does not require a code, a sent code is still checked', async () => {
   const { call, sold, make, refund } = await createOrganizationWithCodes(false);
   const id = await sold();
@@ -113,6 +115,7 @@ test('if the contract does not require a code, a sent code is still checked', as
   assert.equal(right.body.state, 'Captured', right.text);
 });
 
+// Spec: PROV-62
 test('of six concurrent refunds a one-time code approves one; the others get approval_code_used, and no code is locked', async () => {
   const { sold, make, refund, call } = await createOrganizationWithCodes();
   const ids = await Promise.all(Array.from({ length: maxFailedAttempts + 1 }, () => sold()));
@@ -229,6 +232,7 @@ test('a wrong amount, expiry, store or revocation gives the same error, and fail
   assert.equal((await refund(id, { amount: 100, approvalCode: small.code })).status, 200);
 });
 
+// Spec: PROV-62
 test('after a few wrong codes further attempts are blocked, and other clients continue', async () => {
   const setup = await createOrganizationWithCodes();
   const { sold, make, refund, merchant } = setup;

@@ -64,6 +64,7 @@ test('a hold expires after the configured number of days, and a sale does not ex
   assert.equal(firstOperation?.authorization_expires_at, null);
 });
 
+// Spec: CARD-42
 test('a hold without a capture expires, and a late capture is refused', async () => {
   const setup = await createTestOrganization();
   const id = await authorize(setup);
@@ -109,6 +110,7 @@ test('the rest of a partly captured hold is released at its expiry, and the capt
   assert.equal(refund.body.state, 'Refunded', refund.text);
 });
 
+// Spec: CARD-42
 test('a capture without a response is decided before the hold expires', async () => {
   const setup = await createTestOrganization();
   const id = await authorize(setup, 20_000);
@@ -132,6 +134,7 @@ test('a capture belongs to the day in the time zone of the store', async () => {
   assert.equal(capture.body.settlementDate, undefined);
 });
 
+// Spec: CARD-43
 test('a capture after the cut-over time belongs to the next day', async () => {
   // A minute ago in the store's time zone; after midnight this is the previous day, which has also
   // ended.

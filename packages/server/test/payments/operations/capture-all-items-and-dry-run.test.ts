@@ -42,6 +42,7 @@ test('a dry run of named items plans only these items, with their amounts', asyn
   ]);
 });
 
+// Spec: PAY-8 CARD-38
 test('a dry run creates no batch, and its clientOperationId stays free', async () => {
   const setup = await createTestOrganization();
   const { transactionId } = await sell(setup);

@@ -76,6 +76,7 @@ async function moveLinkTo(setup: TestOrganization, port: number): Promise<void> 
   await waitForOpenLinks(setup, 2);
 }
 
+// Spec: CARD-41
 test('an unavailable acquirer delays only its own items', async (t) => {
   const { host } = await testPlatform();
   const relay = await startAcquirerRelay(host.port);

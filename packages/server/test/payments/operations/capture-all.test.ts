@@ -144,6 +144,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
+  // Spec: SVC-10 PAY-8 IDEM-10 CARD-38
   test('store, currency and time select the sales; others are not captured', async () => {
     const setup = await createTestOrganization();
     const scope = { organizationId: setup.organizationId };
@@ -193,6 +194,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
+  // Spec: PAY-8 CARD-38
   test('named sales are captured by their amounts, and each failure belongs to its item', async () => {
     const setup = await createTestOrganization();
     const amount = 20_000;
@@ -268,6 +270,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
+  // Spec: CARD-39
   test('an interrupted batch continues, and captures no sale twice', async (t) => {
     const relay = await startAcquirerRelay((await testPlatform()).host.port);
     t.after(relay.close);
@@ -313,6 +316,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
+  // Spec: CARD-40
   test('a batch has two addresses, and no transaction has the same identifier', async () => {
     const setup = await createTestOrganization();
     const clientTransactionId = 'captureall';

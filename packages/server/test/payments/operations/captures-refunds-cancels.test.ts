@@ -36,6 +36,7 @@ function sendOperation(
 const get = (setup: TestOrganization, path: string) =>
   setup.client.call('GET', `${base}/${path}`, { token: setup.merchant.token });
 
+// Spec: SVC-7 SVC-9 PAY-7 PROB-3 CARD-33
 test('a sale is captured in several parts, until no amount is left', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
@@ -75,6 +76,7 @@ test('a capture above the remaining amount is refused', async () => {
   assert.equal(refused.body.maxAmount, 10_000);
 });
 
+// Spec: CARD-34
 test('with an acquirer of single captures, a capture releases the rest', async () => {
   const setup = await createOrganization({ multipleCapture: false });
   const id = await sell(setup);
@@ -98,6 +100,7 @@ test('an over-capture is sent up to the limit of the contract, and the host deci
   assert.equal(body.capturedAmount, 0);
 });
 
+// Spec: SVC-11 PAY-10
 test('refunds are possible in parts, up to the captured amount', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { captureMode: 'Immediate' });
@@ -114,6 +117,7 @@ test('refunds are possible in parts, up to the captured amount', async () => {
   assert.equal(again.body.code, 'already_refunded');
 });
 
+// Spec: PAY-9
 test('an uncaptured amount cannot be refunded', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
@@ -134,6 +138,7 @@ test('the amount of a declined refund is free again', async () => {
   assert.equal(rest.body.refundedAmount, 10_000);
 });
 
+// Spec: SVC-12 CARDF-14
 test('a hold is voided in full and in part', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
@@ -153,6 +158,7 @@ test('a hold is voided in full and in part', async () => {
   assert.equal(reversal.body.state, 'Cancelled');
 });
 
+// Spec: PAY-15 ERR-6
 test('with an acquirer without partial cancels, only full cancels are accepted', async () => {
   const setup = await createOrganization({ partialCancel: false });
   const id = await sell(setup);
@@ -166,6 +172,7 @@ test('with an acquirer without partial cancels, only full cancels are accepted',
   assert.equal(body.state, 'Cancelled');
 });
 
+// Spec: CARDF-13 PAY-17 CARD-36
 test('a technical cancel reverses the whole sale', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
@@ -180,6 +187,7 @@ test('a technical cancel reverses the whole sale', async () => {
   assert.equal(body.operation.reversalReason, 'CardRemoved');
 });
 
+// Spec: PAY-14 ERR-7
 test('a captured sale is refunded, not cancelled', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { captureMode: 'Immediate' });
@@ -199,6 +207,7 @@ test('a declined sale accepts no operation, and its reversal does nothing', asyn
   assert.equal(reversal.body.state, 'Declined');
 });
 
+// Spec: ALLOW-1 ALLOW-2 ALLOW-3 PAY-19 CARD-46 INV-9
 test('allowed operations list what each operation would accept', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
@@ -225,6 +234,7 @@ test('allowed operations list what each operation would accept', async () => {
   });
 });
 
+// Spec: SVC-13 PAY-20 CARD-47
 test('a refund by web cancels the uncaptured amount and refunds the captured amount', async () => {
   const setup = await createOrganization();
   const open = await sell(setup);
@@ -292,6 +302,7 @@ test('by web a refund in progress is reported', async () => {
   }
 });
 
+// Spec: PAY-12 PAY-16
 test('both identifiers address the transaction of an operation', async () => {
   const setup = await createOrganization();
   for (const [captureMode, verb, members, state] of [
@@ -308,6 +319,7 @@ test('both identifiers address the transaction of an operation', async () => {
   }
 });
 
+// Spec: MONEY-4
 test('a currency other than that of the sale is refused', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
@@ -316,6 +328,7 @@ test('a currency other than that of the sale is refused', async () => {
   assert.equal(refused.body.code, 'currency_mismatch');
 });
 
+// Spec: STATE-3 PAY-11 IDEM-6 CARD-37 CARD-51 CARD-53
 test('an operation without a response stays pending and is repeated until it has one', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { amount: 20_000 });

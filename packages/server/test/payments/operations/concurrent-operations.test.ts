@@ -64,6 +64,7 @@ const refundedIn = (setup: TestOrganization) =>
     return each.merchant === setup.merchant.merchantNumber ? sum + each.refunds : sum;
   }, 0);
 
+// Spec: CARD-48
 test('the same refund with a one-time code is done once, and both responses report it', async (t) => {
   const { setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());
@@ -85,6 +86,7 @@ test('the same refund with a one-time code is done once, and both responses repo
   assert.equal(refundedIn(setup), 1);
 });
 
+// Spec: CARD-48
 test('by web one identifier is one refund or one cancel, also across two transactions', async (t) => {
   const { setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());

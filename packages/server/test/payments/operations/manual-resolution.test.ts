@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { defined } from '@switchyard/contract';
 import {
   approvalResponse,
   approve,
@@ -13,12 +12,11 @@ import {
 } from '../../support/acquirers/scripted-host.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
-import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
+import { getOrPost } from '../../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 
-const base = '/payment/v1/transactions';
 const note = 'Their help desk, on the telephone.';
 
 /** A host that answers "duplicate" (94) to every capture and refund. */
@@ -36,28 +34,22 @@ async function createCollidingHost(t: TestContext) {
   return { setup, host };
 }
 
-function call(
-  setup: TestOrganization,
-  path: string,
-  body?: Record<string, unknown>,
-): Promise<HttpResponse> {
-  const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: setup.merchant.token, ...defined({ body }) };
-  return setup.client.call(method, base + path, options);
-}
-
 const resolve = (
   setup: TestOrganization,
   id: string,
   number: number,
   body: Record<string, unknown>,
-) => call(setup, `/${id}/operations/${number}/resolve`, { note, ...body });
+) => getOrPost(setup, `/${id}/operations/${number}/resolve`, { note, ...body });
 
 async function sold(
   setup: TestOrganization,
   captureMode: 'Immediate' | 'Deferred',
 ): Promise<string> {
-  const { body, text } = await call(setup, '/process', keyedSale({ amount: 1000, captureMode }));
+  const { body, text } = await getOrPost(
+    setup,
+    '/process',
+    keyedSale({ amount: 1000, captureMode }),
+  );
   assert.equal(body.approved, true, text);
   return body.transactionId;
 }
@@ -69,12 +61,16 @@ const jobsOf = async (setup: TestOrganization) =>
   );
 
 describe('operations without a response', { concurrency: 4 }, () => {
+  // Spec: CARD-54
   test('resolved as Failed: its amount is free, and it is not sent again', async (t) => {
     const { setup, host } = await createCollidingHost(t);
     const id = await sold(setup, 'Immediate');
-    const pending = await call(setup, `/${id}/refund`, { amount: 600, clientOperationId: 'r-1' });
+    const pending = await getOrPost(setup, `/${id}/refund`, {
+      amount: 600,
+      clientOperationId: 'r-1',
+    });
     assert.deepEqual([pending.status, pending.body.operation.status], [202, 'Pending']);
-    const missing = await call(setup, `/${id}/operations/1/resolve`, { outcome: 'Failed' });
+    const missing = await getOrPost(setup, `/${id}/operations/1/resolve`, { outcome: 'Failed' });
     assertProblem(missing, { code: 'field_required', pointer: '/note' });
     const number = await resolve(setup, id, 1, {
       outcome: 'Failed',
@@ -94,7 +90,7 @@ describe('operations without a response', { concurrency: 4 }, () => {
     assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
     const contrary = await resolve(setup, id, 1, { outcome: 'Succeeded' });
     assertProblem(contrary, { code: 'resolution_not_possible', pointer: null });
-    const event = (await call(setup, `/${id}`)).body.events.at(-1);
+    const event = (await getOrPost(setup, `/${id}`)).body.events.at(-1);
     assert.equal(event.type, 'transaction.refund_failed');
     assert.equal(event.data.note, note);
     assert.ok(event.data.actor);
@@ -104,7 +100,10 @@ describe('operations without a response', { concurrency: 4 }, () => {
     );
 
     host.script(approve);
-    const whole = await call(setup, `/${id}/refund`, { amount: 1000, clientOperationId: 'r-2' });
+    const whole = await getOrPost(setup, `/${id}/refund`, {
+      amount: 1000,
+      clientOperationId: 'r-2',
+    });
     assert.equal(whole.body.state, 'Refunded', whole.text);
     const path = `/audit/v1/records?action=operation.resolved&entityId=${id}`;
     const { body: audit } = await setup.client.call('GET', path, { token: setup.acquirerToken });
@@ -116,27 +115,28 @@ describe('operations without a response', { concurrency: 4 }, () => {
     );
   });
 
+  // Spec: CARD-54
   test('resolved as Succeeded: a capture of all that waited for it completes', async (t) => {
     const { setup } = await createCollidingHost(t);
     const id = await sold(setup, 'Deferred');
-    const { body: batch } = await call(setup, '/captureall', {});
+    const { body: batch } = await getOrPost(setup, '/captureall', {});
     const number = await until(async () => {
-      const { body } = await call(setup, `/${id}`);
+      const { body } = await getOrPost(setup, `/${id}`);
       return body.operations[0]?.status === 'Pending' ? body.operations[0].number : undefined;
     }, 'the capture to be pending');
     // The capture is pending from its reservation on; the duplicate response of the host creates
     // the job.
     await until(async () => ((await jobsOf(setup)).length > 0 ? true : undefined), 'the collision');
-    assert.equal((await call(setup, `/captureall/${batch.batchId}`)).body.state, 'Running');
+    assert.equal((await getOrPost(setup, `/captureall/${batch.batchId}`)).body.state, 'Running');
     // Concurrent requests give one decision.
     const answers = await Promise.all(
       [1, 2, 3].map(() => resolve(setup, id, number, { outcome: 'Succeeded' })),
     );
     for (const { status, text } of answers) assert.equal(status, 200, text);
-    const { body: captured } = await call(setup, `/${id}`);
+    const { body: captured } = await getOrPost(setup, `/${id}`);
     assert.deepEqual([captured.state, captured.capturedAmount], ['Captured', 1000]);
     const done = await until(async () => {
-      const { body } = await call(setup, `/captureall/${batch.batchId}`);
+      const { body } = await getOrPost(setup, `/captureall/${batch.batchId}`);
       return body.state === 'Completed' ? body : undefined;
     }, 'the batch');
     assert.deepEqual([done.total, done.succeeded, done.failed], [1, 1, 0]);
@@ -148,7 +148,7 @@ describe('operations without a response', { concurrency: 4 }, () => {
     host.script((received) => {
       if (received.message.mti === '0800') approve(received);
     });
-    const pending = await call(setup, `/${id}/refund`, { amount: 600 });
+    const pending = await getOrPost(setup, `/${id}/refund`, { amount: 600 });
     assert.equal(pending.status, 202, pending.text);
     const early = await resolve(setup, id, 1, { outcome: 'Succeeded' });
     assertProblem(early, { code: 'resolution_not_possible', pointer: null });

@@ -2,32 +2,20 @@
 // captured.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { defined } from '@switchyard/contract';
 import {
   approvalResponse,
   encodeMessageFrame,
   type ScriptedHost,
   startScriptedHost,
 } from '../../support/acquirers/scripted-host.ts';
-import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
+import { getOrPost } from '../../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { assertAgreement } from '../ledger/ledger-invariants.ts';
 
-const base = '/payment/v1/transactions';
 const verification = (members: Record<string, unknown> = {}) =>
   keyedSale({ purpose: 'AccountVerification', amount: 0, ...members });
-
-function call(
-  setup: TestOrganization,
-  path: string,
-  body?: Record<string, unknown>,
-): Promise<HttpResponse> {
-  const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: setup.merchant.token, ...defined({ body }) };
-  return setup.client.call(method, base + path, options);
-}
 
 describe('account verification', () => {
   let setup: TestOrganization;
@@ -35,8 +23,9 @@ describe('account verification', () => {
     setup = await createTestOrganization();
   });
 
+  // Spec: CARD-4
   test('the issuer authorises a verification of amount zero, and the platform captures nothing', async () => {
-    const { body: sale, text } = await call(setup, '/process', verification());
+    const { body: sale, text } = await getOrPost(setup, '/process', verification());
     assert.equal(sale.state, 'Authorized', text);
     assert.equal(sale.approved, true);
     assert.equal(sale.terminalAction, 'Approve');
@@ -46,13 +35,13 @@ describe('account verification', () => {
     assert.equal(sale.receipt.merchant.operation, 'AccountVerification');
     assert.ok(sale.card.token);
     const later = keyedSale({ instrument: { token: sale.card.token } });
-    assert.equal((await call(setup, '/process', later)).body.state, 'Captured');
+    assert.equal((await getOrPost(setup, '/process', later)).body.state, 'Captured');
   });
 
   test('a verification allows no operation, and its allowed operations say so', async () => {
-    const { body: sale } = await call(setup, '/process', verification());
+    const { body: sale } = await getOrPost(setup, '/process', verification());
     const path = `/${sale.transactionId}`;
-    const { body: allowed } = await call(setup, `${path}/allowedoperations`);
+    const { body: allowed } = await getOrPost(setup, `${path}/allowedoperations`);
     assert.ok(allowed.operations.every((each: { allowed: boolean }) => !each.allowed));
     const verbs: [string, Record<string, unknown>, string][] = [
       ['capture', {}, 'nothing_to_capture'],
@@ -60,19 +49,20 @@ describe('account verification', () => {
       ['cancel', { cancelReason: 'Functional' }, 'nothing_to_cancel'],
     ];
     for (const [verb, body, code] of verbs) {
-      const answer = await call(setup, `${path}/${verb}`, body);
+      const answer = await getOrPost(setup, `${path}/${verb}`, body);
       assert.equal(answer.status, 422, answer.text);
       assert.equal(answer.body.code, code, answer.text);
       const reasons = allowed.operations.map((each: { reason?: string }) => each.reason);
       assert.ok(reasons.includes(code), `${code} in ${reasons}`);
     }
-    const firstCancel = await call(setup, `${path}/cancel`, { cancelReason: 'Technical' });
+    const firstCancel = await getOrPost(setup, `${path}/cancel`, { cancelReason: 'Technical' });
     assert.equal(firstCancel.status, 200, firstCancel.text);
     assert.equal(firstCancel.body.state, 'Authorized');
-    const all = await call(setup, '/captureall', { dryRun: true });
+    const all = await getOrPost(setup, '/captureall', { dryRun: true });
     assert.ok(!all.text.includes(sale.transactionId));
   });
 
+  // Spec: MONEY-2
   test('only a verification has the amount zero, and it allows no other members', async () => {
     const cases: [Record<string, unknown>, string, string][] = [
       [keyedSale({ amount: 0 }), 'amount_zero', '/amount'],
@@ -84,7 +74,7 @@ describe('account verification', () => {
       [verification({ purpose: 'Purchase' }), 'field_invalid', '/purpose'],
     ];
     for (const [body, code, pointer] of cases) {
-      const answer = await call(setup, '/process', body);
+      const answer = await getOrPost(setup, '/process', body);
       assert.equal(answer.status, 422, answer.text);
       assert.equal(answer.body.code, code, answer.text);
       assert.equal(answer.body.errors[0].pointer, pointer);
@@ -115,7 +105,7 @@ describe('responses of the host to a verification', () => {
 
   test('85 approves a verification; a sale with 85 is not approved, and is reversed', async () => {
     code = '85';
-    const { body: good } = await call(setup, '/process', verification());
+    const { body: good } = await getOrPost(setup, '/process', verification());
     assert.equal(good.state, 'Authorized');
     assert.deepEqual(
       [good.response.category, good.response.code, good.terminalAction],
@@ -125,18 +115,18 @@ describe('responses of the host to a verification', () => {
     assert.equal(hostRequest?.message.fields[4], '000000000000');
     assert.equal(hostRequest?.message.fields[25], '51');
     const sale = keyedSale({ captureMode: 'Deferred' });
-    assert.equal((await call(setup, '/process', sale)).body.state, 'Reversing');
+    assert.equal((await getOrPost(setup, '/process', sale)).body.state, 'Reversing');
   });
 
   test('an invalid card is declined, and a verification without a response is reversed', async () => {
     code = '14';
-    assert.equal((await call(setup, '/process', verification())).body.state, 'Declined');
+    assert.equal((await getOrPost(setup, '/process', verification())).body.state, 'Declined');
     code = undefined;
-    const { body } = await call(setup, '/process', verification());
+    const { body } = await getOrPost(setup, '/process', verification());
     assert.equal(body.state, 'Reversing');
     assert.equal(body.terminalAction, 'Decline');
     const reversed = await until(async () => {
-      const { body: now } = await call(setup, `/${body.transactionId}`);
+      const { body: now } = await getOrPost(setup, `/${body.transactionId}`);
       return now.state === 'Reversed' ? now : undefined;
     }, 'the reversal');
     assert.equal(reversed.operations[0].amount, 0);

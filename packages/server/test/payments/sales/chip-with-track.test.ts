@@ -5,15 +5,9 @@ import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { createEncryptingDevice } from '../../support/card-data/encrypting-device.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
+import { call, createOrganizationBehindRelay, waitForState } from '../../support/payment-calls.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
-import {
-  call,
-  createOrganizationBehindRelay,
-  hourMs,
-  timeAgo,
-  uploadStored,
-  waitForState,
-} from '../offline/offline-uploads.ts';
+import { hourMs, timeAgo, uploadStored } from '../offline/offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 
@@ -23,6 +17,7 @@ const emvData = chipData(pan, { '57': undefined, '9A': undefined });
 const chipSale = (instrument: object) => keyedSale({ entryMode: 'ContactChip', instrument });
 
 describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
+  // Spec: CARD-20
   test('chip data without a card number is accepted with track2', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const body = chipSale({ emvData, track2 });
@@ -54,6 +49,7 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
     assert.equal(setup.relay.sent.length, 2);
   });
 
+  // Spec: CARD-20
   test('an offline upload of chip data is accepted with track2', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const offline = chipData(pan, { '57': undefined, '9A': undefined, '9F27': '40' });

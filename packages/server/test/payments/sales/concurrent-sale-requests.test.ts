@@ -33,6 +33,7 @@ function callsAtHost(setup: TestOrganization, rrn: string): number {
     ).length;
 }
 
+// Spec: IDEM-1 INV-3
 test('50 concurrent requests cause one call at the acquirer and 50 equal responses', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
@@ -68,6 +69,7 @@ test('a replay of a sale by token succeeds after its card was deleted', async ()
   assertProblem(next, { code: 'card_token_unknown', outcome: 'NotProcessed' });
 });
 
+// Spec: IDEM-7
 test('a different request with the same identifier is refused with the names of the members, without values', async () => {
   const setup = await createOrganization();
   const body = keyedSale({ metadata: { table: '7' } });
@@ -86,6 +88,7 @@ test('a different request with the same identifier is refused with the names of 
   assert.deepEqual(otherCard.body.errors[0].pointer, '/instrument');
 });
 
+// Spec: IDEM-5
 test('the security code is not compared at a replay', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
@@ -108,6 +111,7 @@ test('a declined sale stays declined at a replay', async () => {
   assert.deepEqual(again.body, first.body);
 });
 
+// Spec: IDEM-6
 test('a replay returns the current state and the state of the first response', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
@@ -119,6 +123,7 @@ test('a replay returns the current state and the state of the first response', a
   assert.equal(again.body.answeredState, 'Captured');
 });
 
+// Spec: IDEM-2
 test('a request that is refused before it is stored does not use its identifier', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
@@ -128,6 +133,7 @@ test('a request that is refused before it is stored does not use its identifier'
   assert.equal(accepted.status, 200);
 });
 
+// Spec: IDEM-8
 test('a duplicate request waits for a slow host and gets the approval', async () => {
   const setup = await createOrganization();
   const begin = async () => {
@@ -153,6 +159,7 @@ test('a duplicate request waits for a slow host and gets the approval', async ()
   assert.deepEqual(duplicate.body, (await first).body);
 });
 
+// Spec: IDEM-4
 test('an identifier of the server is refused as a client’s identifier', async () => {
   const setup = await createOrganization();
   const first = await post(setup, 'process', keyedSale());
@@ -162,6 +169,7 @@ test('an identifier of the server is refused as a client’s identifier', async 
   assert.equal(refused.body.code, 'client_id_invalid');
 });
 
+// Spec: INV-1
 test('100 concurrent refunds of 60 % never exceed the captured amount', async () => {
   const setup = await createOrganization();
   const sale = (await post(setup, 'process', keyedSale({ amount: 10_000 }))).body;
@@ -178,6 +186,7 @@ test('100 concurrent refunds of 60 % never exceed the captured amount', async ()
   }
 });
 
+// Spec: INV-2
 test('concurrent captures, voids and refunds stay within the authorised amount', async () => {
   const setup = await createOrganization();
   const sale = (
@@ -201,6 +210,7 @@ test('concurrent captures, voids and refunds stay within the authorised amount',
   );
 });
 
+// Spec: IDEM-9
 test('an operation can be replayed by clientOperationId or Idempotency-Key', async () => {
   const setup = await createOrganization();
   const sale = (await post(setup, 'process', keyedSale({ amount: 10_000 }))).body;
@@ -287,6 +297,7 @@ async function losingCommitOf(clientOperationId: string): Promise<() => Promise<
   };
 }
 
+// Spec: PROV-62
 test('a refund whose commit was lost has used no approval code, and a retry is done', async () => {
   const setup = await createOrganization();
   const { token } = setup.merchant;
@@ -315,4 +326,5 @@ test('a refund whose commit was lost has used no approval code, and a retry is d
   assert.equal((await readCode()).uses, 1);
 });
 
+// Spec: INV-4 INV-6
 test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -62,6 +62,7 @@ describe('encrypted card data', () => {
     });
   }
 
+  // Spec: CARD-5
   test('encrypted data can be sent again with its own sale, also after other sales', async () => {
     const encryptingDevice = device();
     const clientTransactionId = randomUUID();
@@ -106,6 +107,7 @@ describe('encrypted card data', () => {
     await sold({ ...one, clientTransactionId });
   });
 
+  // Spec: CARD-5
   test('encrypted data is one sale at fifty concurrent requests of any merchant', async () => {
     const one = swiped(device());
     const answers = await Promise.all(
@@ -204,6 +206,7 @@ describe('encrypted card data', () => {
     assert.equal(late.body.state, 'Stored', late.text);
   });
 
+  // Spec: CARD-5
   test('data of offline sales is accepted late and in any order, once each', async () => {
     const encryptingDevice = device();
     const stored = [1, 2, 3].map((terminalSequence) => ({

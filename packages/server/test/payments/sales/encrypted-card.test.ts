@@ -43,6 +43,7 @@ describe('encrypted card data', () => {
     return answer;
   }
 
+  // Spec: CARD-24
   test('a contract without clear card data refuses it in every entry mode', async () => {
     await refused(ofCard, 'clear_card_data_refused');
     const chip = { entryMode: 'ContactChip', instrument: { emvData: chipData(number) } };
@@ -63,6 +64,7 @@ describe('encrypted card data', () => {
     assert.equal(answer.body.state, 'Captured', answer.text);
   });
 
+  // Spec: CARD-23
   test('encrypted data of either scheme and padding is accepted, and tokens are too', async () => {
     const emv = Buffer.from(chipData(number), 'hex');
     const tokens = new Set<string>();

@@ -95,6 +95,7 @@ describe('idempotency keys', () => {
     }
   });
 
+  // Spec: IDEM-11
   test('ten concurrent requests have one effect', async () => {
     const key = randomUUID();
     const answers = await Promise.all(
@@ -124,6 +125,7 @@ describe('idempotency keys', () => {
     assert.equal((await post(stores, key, storeOf('Late'))).status, 201);
   });
 
+  // Spec: IDEM-11
   test('the same key of another caller or at another address is another request', async () => {
     const key = randomUUID();
     const [ownResponse, otherResponse] = [
@@ -149,6 +151,7 @@ describe('idempotency keys', () => {
     assert.equal(elsewhere.headers['idempotent-replayed'], undefined);
   });
 
+  // Spec: IDEM-12
   test('a replay returns the secret to its caller, and the database contains neither it nor the key', async () => {
     const key = randomUUID();
     const path = '/webhooks/v1/endpoints';
@@ -268,6 +271,7 @@ describe('idempotency keys', () => {
     }
   });
 
+  // Spec: IDEM-11
   test('every route that creates something accepts a key, or is an exception in this test', () => {
     const existingRoutes = new Set(Object.values(withoutKey).flat());
     const createsSomething = ({ method, response, isHidden }: RouteDeclaration) =>

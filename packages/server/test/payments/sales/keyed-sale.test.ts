@@ -17,6 +17,7 @@ const chipData =
   '9F1A0202509F260811223344556677889F2701809F100706010A03A000009F3303E0F8C89F34034203009F3602000195050000008000' +
   '9F3704AABBCCDD';
 
+// Spec: SVC-8 SVC-18 CARDF-2 CARDF-3 CARDF-6 PAY-1 PAY-6 VER-4 CARD-26
 test('an immediate keyed sale is approved by the host and captured', async () => {
   const { client, merchant } = await createOrganization();
   const body = keyedSale({ deviceId: merchant.deviceIds[0] });
@@ -45,6 +46,7 @@ test('an immediate keyed sale is approved by the host and captured', async () =>
   assert.match(sale.transactionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
 });
 
+// Spec: SVC-14 CARDF-4 STATUS-1 STATUS-2 PAY-22 EVT-9 CARD-50 CARD-60
 test('both identifiers return the transaction with its events', async () => {
   const { client, merchant } = await createOrganization();
   const body = keyedSale({ order: { orderId: 'o-1' }, metadata: { table: '7' } });
@@ -68,6 +70,7 @@ test('both identifiers return the transaction with its events', async () => {
 });
 
 for (const entryMode of ['ContactChip', 'ContactlessChip']) {
+  // Spec: SVC-21 SVC-22 CARDF-7 CARD-16 CARD-19
   test(`${entryMode}: chip data is sent to the host, and its response data is returned`, async () => {
     const { client, merchant } = await createOrganization();
     const body = keyedSale({
@@ -85,6 +88,7 @@ for (const entryMode of ['ContactChip', 'ContactlessChip']) {
   });
 }
 
+// Spec: PROB-8
 test('a decline is a response with status 200, not an error', async () => {
   const { client, merchant } = await createOrganization();
   const body = keyedSale({ amount: 9051 });
@@ -105,6 +109,7 @@ test('a decline is a response with status 200, not an error', async () => {
   });
 });
 
+// Spec: CARD-18
 test('a token pays again without the card number', async () => {
   const { client, merchant } = await createOrganization();
   const first = await client.call('POST', process, { token: merchant.token, body: keyedSale() });
@@ -118,6 +123,7 @@ test('a token pays again without the card number', async () => {
   assert.equal(refused.body.code, 'card_token_unknown');
 });
 
+// Spec: CARD-28
 test('a partial approval is accepted if the client supports it, otherwise the sale is reversed', async () => {
   const { client, merchant } = await createOrganization();
   const accepted = await client.call('POST', process, {
@@ -141,6 +147,7 @@ test('a partial approval is accepted if the client supports it, otherwise the sa
   }, 'the reversal');
 });
 
+// Spec: START-5
 test('another merchant does not find the sale by either identifier', async () => {
   const { client, merchant, otherMerchant } = await createOrganization();
   const body = keyedSale();
@@ -167,6 +174,7 @@ test('another merchant does not find the sale by either identifier', async () =>
   assert.notEqual(same.body.transactionId, sale.transactionId);
 });
 
+// Spec: PAY-23
 test('availability lists the links of the organisation', async () => {
   const { client, merchant } = await createOrganization();
   const path = '/payment/v1/transactions/technical/isAvailable';

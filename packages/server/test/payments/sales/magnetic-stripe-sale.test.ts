@@ -13,6 +13,7 @@ const track = (service: string, separator = '=') => `${number}${separator}3012${
 const stripe = (entryMode: string, track2: string) =>
   keyedSale({ entryMode, instrument: { track2 } });
 
+// Spec: SVC-23 CARD-21
 test('a card without a chip is swiped, and its track is not stored', async () => {
   const { client, merchant } = await createOrganization();
   for (const track2 of [
@@ -34,6 +35,7 @@ test('a card without a chip is swiped, and its track is not stored', async () =>
   }
 });
 
+// Spec: CARD-17
 test('a card with a chip is swiped only as a fallback after a chip failure', async () => {
   const { client, merchant } = await createOrganization();
   const send = (entryMode: string, service: string) =>
@@ -110,6 +112,7 @@ test('a swiped sale is captured, refunded and reversed like other sales', async 
   assert.equal(reversal.state, 'Reversed', JSON.stringify(reversal));
 });
 
+// Spec: CARD-3
 test('tip and cashback are part of the amount, and a sale with cashback is reversed as a whole', async () => {
   const { client, merchant } = await createOrganization();
   const call = (at: string, body: Record<string, unknown>) =>

@@ -12,6 +12,7 @@ const card = { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 };
 const order = (members: Record<string, unknown> = {}) =>
   keyedSale({ orderChannel: 'TelephoneOrder', ...members });
 
+// Spec: SVC-17 CARDF-10 PAY-3 CARD-2 CARD-30
 test('the issuer compares the address, and the response contains the result of both parts', async () => {
   const { client, merchant } = await createOrganization();
   const verifyAddress = async (zipCode: string, houseNumber: string) => {
@@ -51,6 +52,7 @@ test('the issuer compares the address, and the response contains the result of b
   });
 });
 
+// Spec: SVC-16 CARDF-11 CARD-22
 test('without address verification a telephone number or an e-mail address is enough', async () => {
   const { client, merchant } = await createOrganization();
   for (const address of [
@@ -101,6 +103,7 @@ test('a repeated order is a replay; another address with its identifier is anoth
   assert.ok(!textWithoutRequestId(other).includes('7500'), 'values are not told');
 });
 
+// Spec: CARDF-8 ERR-3
 test('an order that is not keyed is refused with its reason', async () => {
   const { client, merchant } = await createOrganization();
   const body = order({

@@ -18,6 +18,7 @@ const sell = (setup: TestOrganization, body: unknown): Promise<HttpResponse> =>
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
+// Spec: CARD-59
 test('a request after notAfter is refused without a message to the host, and its identifier stays free', async () => {
   const setup = await createOrganization();
   const before = await countRows(setup.organizationId);

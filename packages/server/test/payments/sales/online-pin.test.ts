@@ -122,6 +122,7 @@ describe('online PIN', () => {
     });
   }
 
+  // Spec: SVC-19
   test('an AES-256 base key supports terminals that derive AES-128 PIN keys', async () => {
     const base = Buffer.alloc(32, 'an AES-256 base derivation key!?');
     bringKey(setup.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
@@ -157,6 +158,7 @@ describe('online PIN', () => {
     assert.equal((await send(sale(tdes.pin('1234', pan)))).body.state, 'Captured');
   });
 
+  // Spec: PAY-5 CARD-6
   test('a serial number is accepted for one sale, and an earlier one never', async () => {
     const early = tdes.pin('1234', pan);
     const pin = tdes.pin('1234', pan);
@@ -237,6 +239,7 @@ describe('online PIN', () => {
     assert.equal(sold().length, requestCount);
   });
 
+  // Spec: CARDF-12
   test('the PIN members are all required, fit each other, and need a card that was read', async () => {
     const { ksn, pinblock, pinblockFormat } = tdes.pin('1234', pan);
     const cases: [Record<string, unknown>, string, string][] = [
@@ -336,6 +339,7 @@ describe('online PIN at the acquirer host', () => {
   });
   after(() => host.stop());
 
+  // Spec: SVC-19
   test('the simulator approves PIN 1234 and answers 55 to every other', async () => {
     for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
       const device = createEncryptingDevice(setup.settings.dataDir, scheme);

@@ -169,6 +169,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     }
   });
 
+  // Spec: IDEM-15
   test('a replay of an organisation without a merchant is answered after the store was disabled', async () => {
     const setup = await createTestOrganization();
     const { organizationId } = setup;
@@ -196,6 +197,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     assert.equal((await sell(elsewhere)).headers['idempotent-replayed'], undefined);
   });
 
+  // Spec: IDEM-15
   test('a replay is answered after time, store and contract became invalid', async () => {
     const setup = await createTestOrganization();
     const { provisioning } = setup.platform;

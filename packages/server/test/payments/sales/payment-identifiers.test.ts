@@ -44,6 +44,7 @@ describe('the header Idempotency-Key of a sale', { concurrency: 4 }, () => {
     });
   }
 
+  // Spec: IDEM-3
   test('the header is refused if it differs from the body or is no identifier', async () => {
     const setup = await createOrganization();
     const body = keyedSale();

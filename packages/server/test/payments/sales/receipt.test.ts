@@ -23,6 +23,7 @@ async function createOrganizationWithClient() {
   return { ...setup, call };
 }
 
+// Spec: CARD-29
 test('the receipts of an approved sale contain the data that EMV and the schemes require', async () => {
   const { call, platform, merchant: shop, organizationId } = await createOrganizationWithClient();
   const scope = { organizationId };

@@ -2,57 +2,32 @@
 // one in time.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { defined } from '@switchyard/contract';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
+import {
+  call,
+  createOrganizationBehindRelay,
+  eventTypesOf,
+  originalsOf,
+  transactionsPath,
+  waitForState,
+} from '../../support/payment-calls.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
-import { createOrganizationBehindRelay } from '../offline/offline-uploads.ts';
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
-const base = '/payment/v1/transactions';
 
 type Members = Record<string, unknown>;
 type Event = { type: string; at: string; data: Members };
-
-function call(
-  setup: TestOrganization,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<HttpResponse> {
-  const options = { token: setup.merchant.token, ...defined({ body }) };
-  return setup.client.call(method, base + path, options);
-}
 
 async function sold(setup: TestOrganization, members: Members = {}): Promise<HttpResponse['body']> {
   const sale = keyedSale({ confirmWithinSeconds: 60, ...members });
   const answer = await call(setup, 'POST', '/process', sale);
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
-}
-
-const inState = (setup: TestOrganization, id: string, state: string) =>
-  until(
-    async () => {
-      const { body } = await call(setup, 'GET', `/${id}`);
-      return body.state === state ? body : undefined;
-    },
-    `${id} to be ${state}`,
-    60_000,
-  );
-
-const typesOf = ({ events }: { events: Event[] }) =>
-  events.map(({ type }) => type.replace('transaction.', ''));
-
-function originalAtHost(setup: TestOrganization, rrn: string) {
-  const { originals } = setup.host.ledger();
-  const isIts = (each: { rrn: string; merchant: string }) =>
-    each.rrn === rrn && each.merchant === setup.merchant.merchantNumber;
-  return originals.find(isIts);
 }
 
 /** The deadline is over, but no process has run the job yet. */
@@ -108,7 +83,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
       return jobs.length === 0 ? true : undefined;
     }, 'the deadline to be worked off');
     const now = (await call(setup, 'GET', `/${id}`)).body;
-    assert.deepEqual(typesOf(now), ['received', 'captured', 'confirmed']);
+    assert.deepEqual(eventTypesOf(now), ['received', 'captured', 'confirmed']);
     assert.deepEqual([now.state, now.answeredState], ['Captured', 'Captured']);
     const refund = await call(setup, 'POST', `/${id}/refund`, { amount: 100 });
     assert.equal(refund.body.refundedAmount, 100, refund.text);
@@ -116,6 +91,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     assert.deepEqual([late.status, late.body.state], [200, 'PartiallyRefunded']);
   });
 
+  // Spec: CARD-58
   test('an unconfirmed sale is reversed within two seconds after its deadline, captured or not', async () => {
     const rounds: number[] = [];
     // Repeats the measurement up to three times, because the machine may be slow.
@@ -143,7 +119,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     const dueAt = new Map(jobs.map((job) => [job.id, job.due_at.getTime()]));
     for (const sale of sales) {
       assert.equal(dueAt.get(sale.transactionId), Date.parse(sale.confirmBy));
-      const reversed = await inState(setup, sale.transactionId, 'Reversed');
+      const reversed = await waitForState(setup, sale.transactionId, 'Reversed');
       const queued = reversed.events.find(({ type }: Event) => /reversal_queued/.test(type));
       const behind = Date.parse(queued.at) - Date.parse(sale.confirmBy);
       assert.ok(behind >= 0, `${behind} ms behind`);
@@ -157,7 +133,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
       const [operation] = reversed.operations;
       assert.equal(operation.amount, reversed.authorizedAmount);
       assert.equal(operation.reversalReason, 'Timeout');
-      const original = originalAtHost(setup, reversed.retrievalReferenceNumber);
+      const original = originalsOf(setup, reversed.retrievalReferenceNumber)[0];
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
       const confirm = await call(setup, 'POST', `/${sale.transactionId}/confirm`);
       assertProblem(confirm, { code: 'transaction_reversed' });
@@ -176,7 +152,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     const other = await call(setup, 'POST', '/process', { ...body, confirmWithinSeconds: 61 });
     assertProblem(other, { code: 'client_id_reused', pointer: '/confirmWithinSeconds' });
     await setDeadlineNow(setup, first.body.transactionId);
-    await inState(setup, first.body.transactionId, 'Reversed');
+    await waitForState(setup, first.body.transactionId, 'Reversed');
     const third = await call(setup, 'POST', '/process', body);
     assert.deepEqual([third.status, third.body.state], [200, 'Reversed']);
     assert.deepEqual(
@@ -192,9 +168,14 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     const late = await call(setup, 'POST', `/${sale.transactionId}/confirm`);
     assertProblem(late, { code: 'reversal_in_progress' });
     assert.equal(late.body.transaction.state, 'Reversing');
-    const reversed = await inState(setup, sale.transactionId, 'Reversed');
-    assert.deepEqual(typesOf(reversed), ['received', 'authorized', 'reversal_queued', 'reversed']);
-    assert.equal(originalAtHost(setup, reversed.retrievalReferenceNumber)?.held, 0);
+    const reversed = await waitForState(setup, sale.transactionId, 'Reversed');
+    assert.deepEqual(eventTypesOf(reversed), [
+      'received',
+      'authorized',
+      'reversal_queued',
+      'reversed',
+    ]);
+    assert.equal(originalsOf(setup, reversed.retrievalReferenceNumber)[0]?.held, 0);
     await setDeadlineNow(setup, sale.transactionId);
   });
 
@@ -239,7 +220,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
       });
       assert.equal(cancelled.body.state, 'Reversed', cancelled.text);
       assert.equal(cancelled.body.capturedAmount, 0);
-      const original = originalAtHost(setup, cancelled.body.retrievalReferenceNumber);
+      const original = originalsOf(setup, cancelled.body.retrievalReferenceNumber)[0];
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
       assertProblem(await call(setup, 'POST', `/${id}/confirm`), { code: 'transaction_reversed' });
     }
@@ -266,7 +247,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
         statuses.every((status) => right.includes(status)),
         `${now.state}: ${statuses}`,
       );
-      const original = originalAtHost(setup, now.retrievalReferenceNumber);
+      const original = originalsOf(setup, now.retrievalReferenceNumber)[0];
       assert.equal(original?.captured, isConfirmed ? 1234 : 0);
       const { status, body } = await cancel;
       if (status === 202) {
@@ -294,7 +275,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     assert.equal(unknown.state, 'Reversing');
     const reversing = await call(setup, 'POST', `/${unknown.transactionId}/confirm`);
     assertProblem(reversing, { code: 'reversal_in_progress' });
-    await inState(setup, unknown.transactionId, 'Reversed');
+    await waitForState(setup, unknown.transactionId, 'Reversed');
     setup.relay.holdResponses();
     const running = call(setup, 'POST', '/process', keyedSale({ clientTransactionId: 'slow' }));
     const early = await until(async () => {
@@ -306,6 +287,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
     assert.equal((await running).body.state, 'Captured');
   });
 
+  // Spec: CARD-8
   test('invalid times, members that do not fit, and sales of others are refused', async () => {
     const setup = await createOrganization();
     for (const confirmWithinSeconds of [4, 121, 0, -5, '30', null]) {
@@ -324,7 +306,7 @@ describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
       code: 'field_unknown',
       pointer: '/amount',
     });
-    const foreign = await setup.client.call('POST', `${base}/${id}/confirm`, {
+    const foreign = await setup.client.call('POST', `${transactionsPath}/${id}/confirm`, {
       token: setup.otherMerchant.token,
     });
     assertProblem(foreign, { code: 'transaction_not_found' });

@@ -3,15 +3,12 @@
 // response.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { tokenOf, transactionsPath, waitForLink } from '../../faults/load-during-faults.ts';
-import { freePorts } from '../../support/free-ports.ts';
 import { createClient } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { createServerProcess } from '../../support/processes/server-process.ts';
+import { createDemoServer } from '../../support/processes/demo-server.ts';
 import { until } from '../../support/wait-for-result.ts';
 
 const acquirerTimeoutMs = 30_000;
@@ -33,23 +30,15 @@ async function watchStop(metricsUrl: string): Promise<void> {
   }
 }
 
+// Spec: SET-7
 test('a stopping process completes running requests and answers waiting clients', {
   timeout: 300_000,
 }, async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-'));
-  const [port, devicePort, metricsPort, acquirerPort] = (await freePorts(4)).map(String);
-  const server = createServerProcess(
-    {
-      SWITCHYARD_DATA_DIR: directory,
-      SWITCHYARD_PORT: port ?? '',
-      SWITCHYARD_DEVICE_PORT: devicePort ?? '',
-      SWITCHYARD_METRICS_PORT: metricsPort ?? '',
-      SWITCHYARD_ACQUIRER_PORT: acquirerPort ?? '',
-      SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(acquirerTimeoutMs),
-      SWITCHYARD_LOG_LEVEL: 'info',
-    },
-    { isFromSource: true },
-  );
+  const settings = {
+    SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(acquirerTimeoutMs),
+    SWITCHYARD_LOG_LEVEL: 'info',
+  };
+  const { server, close } = await createDemoServer('stop', settings, { isFromSource: true });
   try {
     await server.start();
     const { baseUrl, caFile, devices, metricsUrl } = await server.demoFacts();
@@ -95,6 +84,6 @@ test('a stopping process completes running requests and answers waiting clients'
     client.close();
   } finally {
     await server.kill();
-    await rm(directory, { recursive: true, force: true });
+    await close();
   }
 });

@@ -144,6 +144,7 @@ describe('one commit for several changes', () => {
     assert.deepEqual(made, { ...nothing, transactions: 1, transaction_events: 1 });
   });
 
+  // Spec: INV-8
   test('a change stores its event, jobs and operations together', async () => {
     const row = newRow();
     await store.insert(row, received);

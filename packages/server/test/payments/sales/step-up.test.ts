@@ -77,6 +77,7 @@ describe('step-up after a decline', () => {
       ...members,
     });
 
+  // Spec: CARD-27
   test('the server asks for the chip after a contactless decline, and not after a chip or keyed decline', async () => {
     const sale = await relay();
     assert.equal(sale.terminalAction, 'UseChip');
@@ -132,6 +133,7 @@ describe('step-up after a decline', () => {
     emvData: chipData(pan, { ...amountOf(tooManyTaps), '5F2A': '0840' }),
   });
 
+  // Spec: CARD-7
   test('a step-up names the declined sale by either identifier, and only one step-up is accepted', async () => {
     const body = insert({ stepUpOf: declined.clientTransactionId });
     const first = await call(setup, '/process', body);
@@ -190,6 +192,7 @@ describe('unsent step-ups', () => {
     await waitUntilAvailable(setup, merchant.token);
   }
 
+  // Spec: CARD-7
   test('after unsent step-ups, the next step-up can use the declined sale, and later step-ups are refused', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     assert.equal(tapped.terminalAction, 'UseChip');
@@ -271,6 +274,7 @@ describe('chip declines after an approval', () => {
     ...members,
   });
 
+  // Spec: CARD-35
   test('a chip decline reverses the sale, with the data of the chip', async () => {
     for (const emvData of [
       chipData(pan, { '9F27': '00' }),

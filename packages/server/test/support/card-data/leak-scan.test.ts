@@ -72,6 +72,7 @@ test('other data is not found', () => {
   assert.equal(search.find(Buffer.alloc(7)), undefined);
 });
 
+// Spec: INV-10
 test('card data is found in files of every length, also across two chunks', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'scanned-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -90,6 +91,7 @@ test('card data is found in files of every length, also across two chunks', (t) 
   assert.equal(findInFile(search, join(folder, 'gone')), undefined);
 });
 
+// Spec: INV-10
 test('a process that stores a card number in a table fails, although its tests passed', () => {
   const script = `
     import { testDatabase } from ${JSON.stringify(new URL('../database/test-database.ts', import.meta.url).href)};

@@ -1,7 +1,9 @@
-// A migrated, stopped database of the whole run; tests that need their own server start from a
-// copy.
+// A migrated, stopped database that stays for later runs; tests that need their own server start
+// from a copy.
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -15,6 +17,7 @@ import {
 } from '../../../src/platform/index.ts';
 
 const runFile = promisify(execFile);
+const templatePrefix = 'test-database-';
 export const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url));
 /**
  * The sizes suit a test. The server does not wait for the disk, because tests kill only processes:
@@ -69,15 +72,54 @@ export async function ensureTemplateDatabase(url: string): Promise<void> {
   }
 }
 
-/** Creates a stopped cluster with all migrations. */
-export async function createTemplateCluster(dataDir: string): Promise<void> {
-  const server = await startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings });
+/** Everything on which the content of the template depends. */
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(testPostgresSettings));
+  // The version of PostgreSQL is that of its package.
+  const lock = join(migrationsFolder, '../../../package-lock.json');
+  const migrations = (await readdir(migrationsFolder))
+    .sort()
+    .map((name) => join(migrationsFolder, name));
+  for (const file of [lock, ...migrations]) hash.update(await readFile(file));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * A stopped cluster with all migrations, from an earlier run or new.
+ *
+ * @param cacheFolder where it stays for the next run
+ */
+export async function findTemplateCluster(cacheFolder: string): Promise<string> {
+  const cluster = join(cacheFolder, `${templatePrefix}${await fingerprint()}`);
+  if ((await stat(cluster).catch(() => undefined)) !== undefined) return cluster;
+  // PostgreSQL runs under an account that may not enter the folder of the repository.
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-template-'));
   try {
-    await migrateDatabase(server.url);
-    await ensureTemplateDatabase(server.url);
+    const server = await startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings });
+    try {
+      await migrateDatabase(server.url);
+      await ensureTemplateDatabase(server.url);
+    } finally {
+      await server.stop();
+    }
+    await mkdir(cacheFolder, { recursive: true });
+    const earlier = (await readdir(cacheFolder)).filter((name) => name.startsWith(templatePrefix));
+    for (const name of earlier) await rm(join(cacheFolder, name), { recursive: true, force: true });
+    const draft = `${cluster}.${process.pid}`;
+    await runFile('cp', ['-a', dataDir, draft]);
+    await replace(draft, cluster);
   } finally {
-    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
   }
+  return cluster;
+}
+
+/** If two processes make the same, only the first rename succeeds. */
+async function replace(draft: string, target: string): Promise<void> {
+  await rename(draft, target).catch(async (error: unknown) => {
+    if ((await stat(target).catch(() => undefined)) === undefined) throw error;
+  });
+  await rm(draft, { recursive: true, force: true });
 }
 
 /**
@@ -94,9 +136,6 @@ export async function copyTemplateCluster(dataDir: string): Promise<void> {
   const draft = await mkdtemp(join(dataDir, 'copy-'));
   // The copy keeps owners and modes, because PostgreSQL checks them.
   await runFile('cp', ['-a', join(template, 'data'), draft]);
-  // If two processes start on one directory, only the first rename succeeds.
-  await rename(join(draft, 'data'), cluster).catch(async (error: unknown) => {
-    if ((await stat(cluster).catch(() => undefined)) === undefined) throw error;
-  });
+  await replace(join(draft, 'data'), cluster);
   await rm(draft, { recursive: true, force: true });
 }

@@ -77,6 +77,27 @@ export async function testDatabaseCopyUrl(): Promise<string> {
   return withDatabaseName(url, name);
 }
 
+/** A migrated database for rows that a test makes up; it is dropped and not searched for card data. */
+export async function openScratchDatabase(): Promise<{
+  scratch: Database;
+  drop(): Promise<void>;
+}> {
+  const url = await testDatabaseCopyUrl();
+  const scratch = openDatabase({
+    url,
+    log: createLog({ logLevel: 'warn', instanceName: 'scratch' }),
+  });
+  return {
+    scratch,
+    async drop() {
+      await scratch.close();
+      copies.splice(copies.indexOf(url), 1);
+      const name = new URL(url).pathname.slice(1);
+      await (await testDatabase()).query(`DROP DATABASE ${name} WITH (FORCE)`);
+    },
+  };
+}
+
 /**
  * `beforeExit` runs after every hook of every file, because the hooks may still need the database.
  * Neither the connections nor the server keep the process alive.

@@ -1,4 +1,5 @@
 // Keys of the HSM tests, a key table over them, and PIN blocks as a terminal makes them.
+import assert from 'node:assert/strict';
 import {
   aesWorkingKey,
   buildPinBlock,
@@ -11,7 +12,12 @@ import {
   sealPinBlock,
   tdesWorkingKey,
 } from '@switchyard/pin';
-import type { KeyUsage } from '../../../src/vault/hsm/hsm-types.ts';
+import {
+  HsmError,
+  type HsmErrorCode,
+  type KeyUsage,
+  type PinTranslationRequest,
+} from '../../../src/vault/hsm/hsm-types.ts';
 import type { KeyEntry } from '../../../src/vault/hsm/key-table.ts';
 
 export const testPan = '4012345678909';
@@ -106,3 +112,22 @@ export const encryptTerminalData = (ksn: string, data: Buffer): string =>
       data,
     }),
   );
+
+/** The PIN 1234 under DUKPT, for the zone key of the acquirer. */
+export const pinRequest: PinTranslationRequest = {
+  scheme: 'DukptTdes',
+  ksn: tdesKsn,
+  inFormat: 0,
+  pinBlock: terminalPinBlock('ISO0', tdesKsn),
+  pan: testPan,
+  outKeyRef: 'zpk',
+  outFormat: 0,
+};
+
+/** For `assert.rejects`: a refusal with this code, whose message repeats nothing of the request. */
+export const refused = (code: HsmErrorCode) => (error: unknown) => {
+  assert.ok(error instanceof HsmError, String(error));
+  assert.equal(error.code, code, error.message);
+  assert.doesNotMatch(error.message, /\d{4}|[0-9A-F]{12}/);
+  return true;
+};

@@ -1,5 +1,7 @@
 // Device security over real TLS and a real database: devices, and clients that send certificates.
+
 import { highLoadLimits } from '../high-load-limits.ts';
+import { testPasswordHasher } from '../test-password-hasher.ts';
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { randomBytes, webcrypto } from 'node:crypto';
@@ -234,6 +236,7 @@ export async function openDevices(
     log,
     masterKey,
     passwordStrength: sharedPasswordStrength,
+    passwordHasher: testPasswordHasher,
     ...defined({ tokenLimits: options.tokenLimits, recordChange: options.recordChange }),
     findDevice: provisioning.findDevice,
     terminalClaims: provisioning.terminalClaims,

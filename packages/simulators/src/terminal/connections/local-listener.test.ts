@@ -101,6 +101,7 @@ const payment = (ServiceID: string, RequestedAmount = 12.5) => ({
   },
 });
 
+// Spec: SET-4
 test('the public library pays over protected messages, and aborts', async () => {
   const { fake, terminal, local } = await open(true);
   const till = clientOf(local.port, local.certFile);
@@ -211,6 +212,7 @@ const flipped = (base64: unknown): string => {
   return bytes.toString('base64');
 };
 
+// Spec: NEXO-61 NEXO-62
 test('the terminal answers a changed message or a message under another key with a Reject event, and sells nothing', async () => {
   const { fake, local } = await open(true);
   const changes: readonly ((wire: Wire) => void)[] = [
@@ -254,6 +256,7 @@ test('the terminal answers a changed message or a message under another key with
   assert.equal(fake.sold.length, 0);
 });
 
+// Spec: NEXO-61
 test('a copy of a protected message is rejected, and pays nothing', async () => {
   const { fake, local, terminal } = await open(true);
   const text = protectedText('R1', () => {});
@@ -327,6 +330,7 @@ function post(
   });
 }
 
+// Spec: CC-25
 test('clear messages where that is set, at both paths, and nothing else', async () => {
   const { local, fake, terminal } = await open(false);
   for (const [path, id] of [
@@ -351,6 +355,7 @@ test('clear messages where that is set, at both paths, and nothing else', async 
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
+// Spec: NEXO-55
 test('a power loss of the terminal closes the connection, and the point of sale queries the result later', async () => {
   const { local, fake, terminal } = await open(false);
   terminal.setFault('Reboot');

@@ -86,6 +86,7 @@ test('the terminal stores a refused offline sale, reports the refusal, and uploa
   await terminal().stop();
 });
 
+// Spec: NEXO-73
 test('the terminal does not upload an offline sale while it belongs to another merchant, and uploads it afterwards', async () => {
   const { terminal, fake, conditionOf, faults, lookAgain } = later();
   assert.equal(await conditionOf(paymentRequest(10)), 'Success');
@@ -104,6 +105,7 @@ test('the terminal does not upload an offline sale while it belongs to another m
   await terminal().stop();
 });
 
+// Spec: NEXO-52
 test('the terminal stores an unsent reversal while it belongs to another merchant and completes it afterwards', async () => {
   const { terminal, fake, conditionOf, faults, lookAgain } = later();
   fake.nextOperations('NotSent');
@@ -195,6 +197,7 @@ test('a 404 that is not the word of the platform says nothing of a sale', async 
   await terminal().stop();
 });
 
+// Spec: NEXO-52
 test('the terminal answers the point of sale while the platform is silent, and does not repeat pending reversal requests', async () => {
   const { terminal, fake, conditionOf } = later();
   const pendingResolvers: ((answer: PlatformAnswer) => void)[] = [];

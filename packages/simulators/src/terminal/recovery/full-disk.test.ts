@@ -125,6 +125,7 @@ test('if the disk is full after a refund, the terminal refunds once and the poin
   await terminal().stop();
 });
 
+// Spec: NEXO-54
 test('a request that cannot be written down is not begun, and the next one is', async () => {
   const harness = onDisk();
   const { terminal, ask, conditionOf, statusOf, fake, restart } = harness;
@@ -147,6 +148,7 @@ test('a request that cannot be written down is not begun, and the next one is', 
   await terminal().stop();
 });
 
+// Spec: NEXO-54
 test('a terminal on a full disk finds the result of a payment after the disk has space again', async () => {
   const harness = onDisk();
   const { terminal, ask, conditionOf, statusOf, fake } = harness;

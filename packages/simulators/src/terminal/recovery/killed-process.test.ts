@@ -58,6 +58,7 @@ function demandEarly(results: readonly (string | undefined)[]): void {
   assert.deepEqual(results.slice(-2), ['Success', 'Success']);
 }
 
+// Spec: NEXO-53
 test('after a kill at any point, an offline sale is uploaded, counted and reported as paid, or nothing happens', async () => {
   const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
   terminal().setCard('offline');
@@ -98,6 +99,7 @@ async function onGiftCard({ ask }: Stage): Promise<number | undefined> {
   return first.body.PaymentAccountStatus?.CurrentBalance;
 }
 
+// Spec: NEXO-53
 test('after a kill at any point, all items on a gift card are loaded and reported, or none of them', async () => {
   const { terminal, conditionOf, dataDir } = createTestTerminal();
   const request = items(item('Activate', 5), item('Load', 7));
@@ -116,6 +118,7 @@ test('a terminal that refuses one item on a gift card loads no item', async () =
   await harness.terminal().stop();
 });
 
+// Spec: NEXO-53
 test('after a kill at any point, loyalty points are awarded and reported, or not awarded', async () => {
   const { terminal, conditionOf, dataDir } = createTestTerminal();
   const LoyaltyAccountID = { IdentificationType: 'BarCode', LoyaltyID: '7' };
@@ -136,6 +139,7 @@ test('after a kill at any point, loyalty points are awarded and reported, or not
   demandEarly(results);
 });
 
+// Spec: NEXO-53
 test('after a kill during a batch, finished transactions remain at their positions and the others have no effect', async () => {
   const { terminal, conditionOf, fake, dataDir } = createTestTerminal();
   terminal().setCard('offline');

@@ -52,6 +52,7 @@ async function cutOff(harness: Stage, message: AnyMessage, isCalled: () => boole
 
 const printedBy = ({ events }: Stage) => events.filter(({ type }) => type === 'Printed').length;
 
+// Spec: NEXO-55
 test('a sale in the middle of which the power went off is counted once, and spoils nothing later', async () => {
   const { platform, letGo, isCalled } = slow('processSale');
   const harness = createTestTerminal({ platform });

@@ -54,6 +54,7 @@ test('a card that a till has acquired pays for it, named or not', async () => {
   }
 });
 
+// Spec: NEXO-56
 test('a card that one till has acquired is not charged for the payment of another', async () => {
   const { terminal, conditionOf, fake, reference } = await acquired();
   assert.equal(

@@ -39,6 +39,7 @@ const pointsOf = () =>
   buildRequest('BalanceInquiry', { LoyaltyAccountReq: { LoyaltyAccountID: member } });
 const fileOf = (dataDir: string) => readFileSync(join(dataDir, 'terminal.jsonl'), 'utf8');
 
+// Spec: NEXO-56
 test('the stored data contains no card number of a stored-value account, and the terminal still finds the account', async () => {
   const dataDir = temporaryFolder();
   const { terminal, ask, conditionOf, statusOf, restart } = createTestTerminal({}, dataDir);

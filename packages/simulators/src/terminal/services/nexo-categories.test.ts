@@ -397,6 +397,7 @@ describe('each category at the terminal', () => {
     });
   }
 
+  // Spec: CC-25
   test('the terminal refuses an invalid body in each category and makes no payment', async () => {
     const { ask, terminal, fake } = createTestTerminal();
     for (const category of Object.keys(categories) as Category[]) {
@@ -453,6 +454,7 @@ describe('reprinted receipts', () => {
   const firstLineOf = ({ OutputContent }: Structure<'PaymentReceipt'>) =>
     OutputContent.OutputText?.[0]?.Text ?? '';
 
+  // Spec: NEXO-57
   test('are marked as duplicates and limited to the requested types, and the terminal prints the customer copy', async () => {
     const harness = createTestTerminal();
     const payment = await paid(harness);

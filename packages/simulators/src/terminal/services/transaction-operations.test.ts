@@ -100,6 +100,7 @@ test('a refund with an unknown outcome stays in progress, also after a restart, 
   await after.terminal().stop();
 });
 
+// Spec: NEXO-52
 test('the terminal does not report a refund with an unknown outcome as not made while it belongs to another merchant', async () => {
   const harness = createTestTerminal();
   const refund = await soldAt(harness);

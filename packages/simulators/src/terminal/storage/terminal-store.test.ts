@@ -122,6 +122,7 @@ describe('the memory of a terminal', () => {
     assert.deepEqual([transactions, keys], [1, 5]);
   });
 
+  // Spec: NEXO-53
   test('a process that is killed at any time loses no stored record', async () => {
     const directory = folder();
     // Records as large as an answer with its receipts, so that the file is rewritten now and then. What it

@@ -70,6 +70,7 @@ describe('email links', () => {
     assert.ok(await use(link, testPassword));
   });
 
+  // Spec: SVC-42 LIM-2 IDENT-45
   test('an invitation link is valid for 24 hours, a reset link for one hour', async () => {
     const invitation = await invited();
     const user = await scene.createUser();
@@ -85,6 +86,7 @@ describe('email links', () => {
     assert.equal(await open(invitation.link), undefined);
   });
 
+  // Spec: IDENT-45
   test('of many concurrent requests with one link, one succeeds', async () => {
     const { link } = await invited();
     const ends = await Promise.all(Array.from({ length: 8 }, () => use(link, testPassword)));
@@ -215,6 +217,7 @@ describe('email links', () => {
     }
   });
 
+  // Spec: IDENT-45
   test('the database contains only the hash of a link, and no job a readable link', async () => {
     const user = await scene.createUser({ password: undefined });
     await scene.accounts.emailLinks.sendInvitation(user);

@@ -6,6 +6,7 @@ import { systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from './password-hashing.ts';
 
 describe('password hashing', () => {
+  // Spec: IDENT-34
   test('uses argon2id with a random salt for each password', async () => {
     const passwords = createPasswordHasher(systemIds.secret());
     const firstHash = await passwords.hash('seven tills');

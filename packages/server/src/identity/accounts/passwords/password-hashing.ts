@@ -5,12 +5,18 @@ import { createConcurrencyLimit } from '../../../platform/index.ts';
 import { normalizePassword } from './rules.ts';
 
 /** ADR 0016. The default algorithm and version of the package are argon2id, version 19. */
-const argon2Parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+const argon2Parameters: HashParameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** Half of libuv's four threads: file access and DNS lookups use the same threads. */
 const maxConcurrentHashes = 2;
 /** About one second of work; further calls fail at once with `overloaded`. */
 const maxWaitingHashes = 128;
 const retryAfterMs = 1_000;
+
+type HashParameters = {
+  readonly memoryCost: number;
+  readonly timeCost: number;
+  readonly parallelism: number;
+};
 
 export type PasswordHasher = {
   hash(password: string): Promise<string>;
@@ -20,10 +26,14 @@ export type PasswordHasher = {
   isOutdated(passwordHash: string): boolean;
 };
 
-/** @param dummyPassword random; passwords of unknown users are verified against its hash */
+/**
+ * @param dummyPassword random; passwords of unknown users are verified against its hash
+ * @param parameters others than the default are for tests that hash hundreds of passwords
+ */
 export function createPasswordHasher(
   dummyPassword: string,
   maxWaiting = maxWaitingHashes,
+  parameters = argon2Parameters,
 ): PasswordHasher {
   const limit = createConcurrencyLimit({
     maxConcurrent: maxConcurrentHashes,
@@ -37,12 +47,12 @@ export function createPasswordHasher(
         ),
     },
   });
-  const dummyHashReady = hash(dummyPassword, argon2Parameters);
+  const dummyHashReady = hash(dummyPassword, parameters);
   // `verify` reports the error; an unhandled rejection would end the process before that.
   dummyHashReady.catch(() => {});
 
   return {
-    hash: (password) => limit.run(() => hash(normalizePassword(password), argon2Parameters)),
+    hash: (password) => limit.run(() => hash(normalizePassword(password), parameters)),
     async verify(passwordHash, password) {
       const dummyHash = await dummyHashReady;
       const matches = await limit.run(() =>
@@ -52,8 +62,8 @@ export function createPasswordHasher(
     },
     isOutdated(passwordHash) {
       const parsedParameters = parseOptions(passwordHash);
-      return Object.entries(argon2Parameters).some(
-        ([name, value]) => parsedParameters[name as keyof typeof argon2Parameters] !== value,
+      return Object.entries(parameters).some(
+        ([name, value]) => parsedParameters[name as keyof HashParameters] !== value,
       );
     },
   };

@@ -33,6 +33,7 @@ describe('the password policy', () => {
     assert.equal(await faultOf('x'.repeat(129)), 'too_long');
   });
 
+  // Spec: IDENT-35
   test('rejects common passwords in two languages', async () => {
     const common = [
       'aaaaaaaaaaaaaaaa',

@@ -56,6 +56,7 @@ describe('the set-up of one-time passwords', () => {
     assert.equal(mail?.subject, 'A second factor was set up · Switchyard');
   });
 
+  // Spec: IDENT-40
   test('stores neither the secret nor the recovery codes in plain text', async () => {
     const { user, secret, recoveryCodes } = await enrolled();
     const rows = await database.query(

@@ -73,6 +73,7 @@ describe('a passkey', () => {
     assert.equal(mails.at(-1)?.subject, 'A second factor was set up · Switchyard');
   });
 
+  // Spec: ONB-8
   test('is not registered with a challenge from before a reset, but with one from after it', async () => {
     const user = await scene.createUser({ secondFactor: 'Required' });
     const { organizationId, userId } = user;

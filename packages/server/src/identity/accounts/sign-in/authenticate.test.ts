@@ -10,6 +10,7 @@ import {
   type TestAccounts,
   testPassword,
 } from '../../../../test/support/test-accounts.ts';
+import { testPasswordHasher } from '../../../../test/support/test-password-hasher.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from '../passwords/password-hashing.ts';
 import type { SignInKind, User } from '../types.ts';
@@ -112,12 +113,14 @@ describe('a sign-in', () => {
     });
 
     test('a hash with outdated parameters is replaced at the sign-in', async () => {
-      const user = await scene.createUser();
+      const passwordHasher = createPasswordHasher(systemIds.secret());
+      const production = await openTestAccounts(database, { passwordHasher });
+      const user = await production.createUser();
       const old = await hash(testPassword, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
       const set = 'UPDATE users SET password_hash = $2 WHERE user_id = $1';
       await database.query(set, [user.userId, old]);
-      assert.equal((await scene.signIn(user, wrong)).ok, false);
-      assert.ok((await scene.signIn(user)).ok);
+      assert.equal((await production.signIn(user, wrong)).ok, false);
+      assert.ok((await production.signIn(user)).ok);
       const [row] = await database.query<{ password_hash: string }>(
         'SELECT password_hash FROM users WHERE user_id = $1',
         [user.userId],
@@ -125,17 +128,16 @@ describe('a sign-in', () => {
       const made = parseOptions(row?.password_hash ?? '');
       assert.deepEqual([made.memoryCost, made.timeCost, made.parallelism], [19_456, 2, 1]);
       assert.equal(made.algorithm, 2);
-      assert.ok((await scene.signIn(user)).ok);
+      assert.ok((await production.signIn(user)).ok);
     });
 
     test('a password that is changed during the check is rejected', async () => {
-      const real = createPasswordHasher(systemIds.secret());
       let duringAttempt = async (): Promise<void> => {};
       const slow = await openTestAccounts(database, {
         passwordHasher: {
-          ...real,
+          ...testPasswordHasher,
           async verify(...asked) {
-            const fits = await real.verify(...asked);
+            const fits = await testPasswordHasher.verify(...asked);
             await duringAttempt();
             return fits;
           },
@@ -177,6 +179,7 @@ describe('a sign-in', () => {
       assert.equal((await scene.signIn(user, { otp: older })).ok, false);
     });
 
+    // Spec: IDENT-39
     test('of many concurrent sign-ins with the same code, one succeeds', async () => {
       const { user, otp } = await withCode();
       for (let round = 0; round < 5; round += 1) {
@@ -205,6 +208,7 @@ describe('a sign-in', () => {
       assert.deepEqual(await scene.signIn(user, wrong), refused);
     });
 
+    // Spec: IDENT-41
     test('production requires it of a manager although it was off, and not of an operator', async () => {
       const strict = await openTestAccounts(database, { environment: 'production' });
       const merchantId = systemIds.uuid();
@@ -240,6 +244,7 @@ describe('a sign-in', () => {
   });
 
   describe('that fails', () => {
+    // Spec: IDENT-36
     test('ten times locks for 30 minutes, and the right password then fails like a wrong one', async () => {
       const user = await scene.createUser();
       await times(maxFailures - 1, () => scene.signIn(user, wrong));

@@ -9,8 +9,8 @@ import {
   testOrigin,
   testPassword,
 } from '../../../../test/support/test-accounts.ts';
+import { testPasswordHasher } from '../../../../test/support/test-password-hasher.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
-import { createPasswordHasher } from '../passwords/password-hashing.ts';
 import { maxFailures } from './authenticate-sql.ts';
 
 const wrong = { password: 'nine tills under one roof' };
@@ -23,7 +23,6 @@ describe('the work of a failed sign-in', () => {
 
   before(async () => {
     database = await testDatabase();
-    const real = createPasswordHasher(systemIds.secret());
     scene = await openTestAccounts(database, {
       database: {
         ...database,
@@ -37,15 +36,15 @@ describe('the work of a failed sign-in', () => {
         },
       },
       passwordHasher: {
-        ...real,
+        ...testPasswordHasher,
         hash(text) {
           work.push('hash');
-          return real.hash(text);
+          return testPasswordHasher.hash(text);
         },
         verify(passwordHash, text) {
           // The hashed text may differ, the number of hashes may not.
           work.push('verify');
-          return real.verify(passwordHash, text);
+          return testPasswordHasher.verify(passwordHash, text);
         },
       },
     });
@@ -57,6 +56,7 @@ describe('the work of a failed sign-in', () => {
     return [...work];
   }
 
+  // Spec: IDENT-38
   test('is equal for unknown, wrong, locked, disabled, without password, and wrong code', async () => {
     const user = await scene.createUser();
     const locked = await scene.createUser();

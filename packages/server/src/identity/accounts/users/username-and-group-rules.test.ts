@@ -50,6 +50,7 @@ describe('a user name', () => {
 });
 
 describe('groups', () => {
+  // Spec: GRP-10
   test('must belong to the entity and level of the user, each once', () => {
     const fits = (group: string, type: 'tenant' | 'merchant', entity: string) =>
       areGroupsAllowed([group], type, entity);

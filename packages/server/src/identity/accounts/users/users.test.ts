@@ -102,6 +102,7 @@ describe('a user', () => {
     assert.equal(user.scopeEntityId, scope.scopeEntityId);
   });
 
+  // Spec: USER-6 STATE-2
   test('is disabled at once in this process, and within seconds in others', async () => {
     const user = await scene.createUser();
     const { organizationId, userId } = user;

@@ -115,6 +115,7 @@ describe('a draft', () => {
     );
   const page = { redirectUris: ['https://shop.example/cb'], webOrigins: ['https://shop.example'] };
 
+  // Spec: APP-6
   test('for the code flow needs redirect URIs and web origins', () => {
     const securityFlows = ['AuthorizationCode'];
     assert.deepEqual(faultsOf({ securityFlows, ...page }), []);
@@ -147,6 +148,7 @@ describe('a draft', () => {
     assert.deepEqual(faultsOf({ securityFlows: ['Password'] }, true), []);
   });
 
+  // Spec: APP-8
   test('for the Cloud Connector has the defaults of the specification', () => {
     const type = 'CloudApiApplication';
     const { services, roles, securityFlows } = draftFromInput({ name: 'x', type }, false);

@@ -193,6 +193,7 @@ describe('the account page', () => {
     assert.equal(again.status, 200);
   });
 
+  // Spec: ONB-7
   test('one-time codes are set up and replaced, and recovery codes are renewed', async () => {
     const person = await createTestUser(pages.realm);
     const [browser, account] = await signIn(person);

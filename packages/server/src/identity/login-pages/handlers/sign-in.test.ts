@@ -41,6 +41,7 @@ describe('the protection of the sign-in pages', () => {
     code: nextCode(person),
   });
 
+  // Spec: IDENT-46
   test('user name, password and code lead back to the application with an authorization code', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse(pages.link);
@@ -130,6 +131,7 @@ describe('the protection of the sign-in pages', () => {
     assert.equal(answers.size, 1, 'five failures, one page');
   });
 
+  // Spec: IDENT-37
   test('12 wrong passwords from other browsers do not lock a browser that has signed in before', async () => {
     const person = await createTestUser(pages.realm);
     const { username } = person.user;
@@ -206,6 +208,7 @@ describe('the user domain page', () => {
   });
   after(() => pages.close());
 
+  // Spec: SVC-35
   test('asks for user name and user domain, and continues to the account page of that realm', async () => {
     const browser = pages.openBrowser();
     const person = await createTestUser(pages.realm);
@@ -226,6 +229,7 @@ describe('the user domain page', () => {
     assert.match(account.text, /Ada Byron/);
   });
 
+  // Spec: SVC-36
   test('a portal host selects the user domain without a form', async () => {
     const portal = await openSignInPages({
       settings: {

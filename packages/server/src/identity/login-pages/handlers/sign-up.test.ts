@@ -27,6 +27,7 @@ describe('the sign-up form', () => {
   });
   after(() => pages.close());
 
+  // Spec: SVC-40
   test('submits the fields and the language of the page', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/sign-up?lang=fr');
@@ -43,6 +44,7 @@ describe('the sign-up form', () => {
     assert.doesNotMatch(done.text, /banque/i, 'the page contains no input');
   });
 
+  // Spec: ONB-12
   test('shows errors per field and keeps the input', async () => {
     const browser = pages.openBrowser();
     const count = pages.signUpInputs.length;
@@ -75,6 +77,7 @@ describe('the sign-up form', () => {
     assert.match(chosen.text, /<option value="FR" selected>France<\/option>/);
   });
 
+  // Spec: ONB-12
   test('rejects forms from another site and without a CSRF token', async () => {
     const browser = pages.openBrowser();
     const count = pages.signUpInputs.length;
@@ -100,6 +103,7 @@ describe('the sign-up form', () => {
     }
   });
 
+  // Spec: ONB-12
   test('shares its rate limit with the sign-ups of the API', async () => {
     const browser = pages.openBrowser();
     const page = await browser.browse('/sign-up');
@@ -135,6 +139,7 @@ describe('the sign-up form', () => {
 });
 
 describe('the sign-up in a real browser', { skip: chromiumSkipReason }, () => {
+  // Spec: SVC-40
   test('is accessible in every language and works without JavaScript', async () => {
     const pages = await openSignInPages({ listens: true, clock: movableClock(Date.now()) });
     const chromium = await openChromium({ certificate: pages.certificate });

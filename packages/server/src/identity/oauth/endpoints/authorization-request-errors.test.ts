@@ -39,6 +39,7 @@ describe('a request to sign in', () => {
     assert.equal(response.headers['cache-control'], 'no-store');
   }
 
+  // Spec: AUTHZ-1 AUTHZ-3 IDENT-10
   test('is never redirected if the client or the redirect URI is unknown', async () => {
     const { client } = flow;
     const evil = [
@@ -97,6 +98,7 @@ describe('a request to sign in', () => {
     }
   });
 
+  // Spec: AUTHZ-6
   test('redirects to the application with the error', async () => {
     const { realm } = flow;
     const { organizationId, userDomainId } = realm;

@@ -57,6 +57,7 @@ describe('pages of other origins', () => {
     }
   });
 
+  // Spec: IDENT-5
   test('of unknown sites fail the preflight, and all origins fail it at other endpoints', async () => {
     const cases = [
       ...forPages().map((endpoint) => [...endpoint, unknownOrigin] as const),

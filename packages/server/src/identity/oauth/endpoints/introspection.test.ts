@@ -45,6 +45,7 @@ describe('token introspection', () => {
     flow.clock.advance(2000);
   });
 
+  // Spec: IDENT-7
   test('by applications with app.read for the organisation, and by no other', async () => {
     const tokens = await flow.requestTokens();
     const asClient = (facts: object): Promise<ClientCredentials> =>
@@ -159,6 +160,7 @@ describe('userinfo', () => {
       ...options,
     });
 
+  // Spec: IDENT-4
   test('returns the claims of the scope, by GET and by POST', async () => {
     const { user } = flow;
     const { access_token: token } = await flow.requestTokens({ scope: 'openid email phone' });

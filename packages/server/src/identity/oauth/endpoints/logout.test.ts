@@ -29,6 +29,7 @@ describe('sign-out', () => {
       () => false,
     );
 
+  // Spec: IDENT-4
   test('with the ID token of the sign-in needs no confirmation and redirects back', async () => {
     for (const uri of [redirectUri, frontPage, `${frontPage}/`]) {
       const browser = flow.openBrowser();

@@ -180,6 +180,7 @@ describe('the token endpoint refuses', () => {
   });
   after(() => realm.close());
 
+  // Spec: ERR-9 PROB-5 IDENT-13
   test('every malformed call with its own status and word', async () => {
     for (const call of callsOf(client)) {
       const response = await realm.app.inject({
@@ -233,6 +234,7 @@ describe('the token endpoint refuses', () => {
     }
   });
 
+  // Spec: APP-7
   test('a grant that the application does not have', async () => {
     const { clientId, clientSecret } = await realm.createApplication({
       securityFlows: ['AuthorizationCode'],

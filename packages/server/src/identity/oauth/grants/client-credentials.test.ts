@@ -33,6 +33,7 @@ describe('client credentials', () => {
     return row?.count ?? -1;
   }
 
+  // Spec: TOKRES-1 TOKRES-2 TOKRES-3 TOKRES-5 TOKRES-7 TOKRES-9 CALLS-3 OAUTH-3 CC-1 FLOW-2 TOK-4 TOK-8 LIM-3 VER-2
   test('the answer has the members of the token response and is not cached', async () => {
     const client = await realm.createApplication();
     const { status, headers, body } = await realm.post(realm.tokenPath, {
@@ -55,6 +56,7 @@ describe('client credentials', () => {
     });
   });
 
+  // Spec: CLAIM-1 CLAIM-2 CLAIM-3 CLAIM-4 CLAIM-5 CLAIM-6 CLAIM-7 CLAIM-8 CUSTOM-1 CUSTOM-3 CUSTOM-4 CUSTOM-5 INFO-9 IDENT-1 IDENT-20 IDENT-21 IDENT-22
   test('the token carries the claims of the specification', async () => {
     const merchantId = randomUUID();
     const storeId = randomUUID();
@@ -113,6 +115,7 @@ describe('client credentials', () => {
     assert.equal('cnf' in claims, false);
   });
 
+  // Spec: IDENT-2 IDENT-28
   test('the server accepts the secret by HTTP Basic at both token endpoints', async () => {
     const { clientId, clientSecret } = await realm.createApplication();
     const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
@@ -157,6 +160,7 @@ describe('client credentials', () => {
     }
   });
 
+  // Spec: IDENT-14
   test('an application may have a token lifetime of its own', async () => {
     const client = await realm.createApplication({ accessTokenSeconds: 120 });
     const claims = decodeJwt(await realm.getToken(client));

@@ -46,6 +46,7 @@ describe('the password grant', () => {
     return body as Record<string, string>;
   }
 
+  // Spec: IDENT-37
   test('an application that has signed the user in before has its own attempt limit', async () => {
     const person = await createTestUser(realm);
     const client = await realm.createApplication({ securityFlows: ['Password'] });
@@ -64,6 +65,7 @@ describe('the password grant', () => {
     assert.equal((await requestToken(form)).status, 400, 'it has not signed the user in before');
   });
 
+  // Spec: TOKRES-4 TOKRES-8 TOK-5 IDENT-15
   test('answers with every member of the token response, which is not cached', async () => {
     const { status, headers, body } = await signIn(ada);
     assert.equal(status, 200);
@@ -140,6 +142,7 @@ describe('the password grant', () => {
     }
   });
 
+  // Spec: IDENT-30
   test('is refused unless the application has this flow', async () => {
     for (const securityFlows of [['ClientCredentials'], ['AuthorizationCode']] as const) {
       const { clientId: id, clientSecret } = await realm.createApplication({ securityFlows });
@@ -262,6 +265,7 @@ describe('the password grant', () => {
         ...more,
       });
 
+    // Spec: FLOW-3 TOK-2 TOK-3 TOK-7 LIM-5
     test('new tokens are issued, with a narrower scope on request, never a wider one', async () => {
       const first = await answered(signIn(ada));
       const second = await answered(refresh(first['refresh_token'] ?? '', { scope: 'openid' }));
@@ -275,6 +279,7 @@ describe('the password grant', () => {
       assert.deepEqual([wider.status, wider.body['error']], [400, 'invalid_scope']);
     });
 
+    // Spec: IDENT-16
     test('a second use ends the whole sign-in, its access tokens too', async () => {
       const first = await answered(signIn(ada));
       const second = await answered(refresh(first['refresh_token'] ?? ''));

@@ -172,6 +172,7 @@ describe('database timeline', { concurrency: false }, () => {
     await restore();
   }
 
+  // Spec: INV-17
   test('a restore that loses an acknowledged payment stops new numbers in all processes until the recovery', () =>
     withServer(async (dataDir) => {
       const node = await start(dataDir);
@@ -241,6 +242,7 @@ describe('database timeline', { concurrency: false }, () => {
       assertRecoveryRequired(await start(dataDir));
     }));
 
+  // Spec: INV-19
   test('a loss is detected by the position of the log, if the file in the data directory names no payment', () =>
     withServer(async (dataDir) => {
       const node = await start(dataDir);
@@ -285,6 +287,7 @@ describe('database timeline', { concurrency: false }, () => {
       assert.equal(restarted.timeline.status().isRecoveryRequired, false);
     }));
 
+  // Spec: INV-17
   test('a snapshot of the disk, which has no new timeline, is detected by the position and the payments', () =>
     withServer(async (dataDir) => {
       const node = await start(dataDir);

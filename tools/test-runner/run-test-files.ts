@@ -1,4 +1,4 @@
-// Runs batches of test files, each in a process of its own, so many at a time, and adds up what they did.
+// Runs test files in a few processes, each of which takes the next file when it has finished one.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -7,14 +7,20 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { exitCodes } from './console-reporter.ts';
+import { nextFileRequest, nextFileTest } from './next-file.ts';
 import { type Results, resultsVariable, slowestOf } from './results-file-reporter.ts';
 import { root } from './static-checks.ts';
 
 /** More than this gain little: the tests compute for three quarters of their time. */
-const workersMax = 4;
-const workersMin = 3;
+const processesMax = 4;
+const processesMin = 3;
+/** So few files run in one process: each process starts a database and loads the platform. */
+export const filesInOneProcess = 12;
 /** What a process wrote before its end is read after it. */
 const outputWaitMs = 1000;
+const progressEvery = 25;
+/** Tests make and drop many objects: a larger young generation halves the time of garbage collections. */
+const youngGeneration = '--max-semi-space-size=64';
 
 export type TestRunFault = { where: string; text: string };
 export type SlowTest = { where: string; name: string; durationMs: number };
@@ -51,53 +57,60 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 type RunOptions = {
-  /** Of Node's own test runner, for every batch. */
+  /** Of Node's own test runner, for every process. */
   runnerOptions: readonly string[];
   /** After it every test process is ended, which is a fault. */
   limitMs: number;
-  /** After it no further batch is begun. */
+  /** After it no further file is begun. */
   startLimitMs: number;
+  /** Every process takes the first file that is left; otherwise every second process takes the last. */
+  isInOrder?: boolean;
   /** Variables in addition to those of this process. */
   env: Readonly<Record<string, string>>;
 };
 
-/** Takes the batches from both ends until none is left. */
-export async function runBatches(
-  batches: readonly string[][],
-  { runnerOptions, limitMs, startLimitMs, env }: RunOptions,
+export async function runTestFiles(
+  files: readonly string[],
+  { runnerOptions, limitMs, startLimitMs, isInOrder = false, env }: RunOptions,
 ): Promise<TestRun> {
   const began = performance.now();
-  const waiting = [...batches];
+  const waiting = [...files];
   const all = emptyRun();
-  let files = 0;
   const limit = setTimeout(
     () => stopAll('SIGKILL', `stopped: the run took more than ${limitMs / 1000} s`),
     limitMs,
   );
-  async function runWorker(takesFirst: boolean): Promise<void> {
-    while (
-      waiting.length > 0 &&
-      stopped === undefined &&
-      performance.now() - began < startLimitMs
-    ) {
-      const batch = (takesFirst ? waiting.shift() : waiting.pop()) ?? [];
-      add(all, await runBatch(batch, runnerOptions, env));
-      files += batch.length;
-      if (batches.length > 1) printProgress(files, batches.flat().length, began);
+  const mayBegin = () => stopped === undefined && performance.now() - began < startLimitMs;
+  function takeFile(takesFirst: boolean): string | undefined {
+    if (!mayBegin()) return undefined;
+    const file = takesFirst ? waiting.shift() : waiting.pop();
+    const begun = files.length - waiting.length;
+    if (file !== undefined && begun % progressEvery === 0)
+      printProgress(begun, files.length, began);
+    return file;
+  }
+  /** A process that breaks down is replaced by another. */
+  async function runProcesses(takesFirst: boolean): Promise<void> {
+    while (waiting.length > 0 && mayBegin()) {
+      add(all, await runProcess(() => takeFile(takesFirst), runnerOptions, env));
     }
   }
-  const workers = Math.min(workersMax, Math.max(workersMin, availableParallelism()));
-  await Promise.all(Array.from({ length: workers }, (_, at) => runWorker(at % 2 === 0)));
+  const processes =
+    files.length <= filesInOneProcess
+      ? 1
+      : Math.min(processesMax, Math.max(processesMin, availableParallelism()));
+  await Promise.all(
+    Array.from({ length: processes }, (_, at) => runProcesses(isInOrder || at % 2 === 0)),
+  );
   clearTimeout(limit);
-  if (stopped === undefined) all.notBegun = waiting.flat().length;
-  else
-    for (const batch of waiting) all.faults.push({ where: nameOf(batch), text: 'was never begun' });
+  if (stopped === undefined) all.notBegun = waiting.length;
+  else for (const file of waiting) all.faults.push({ where: file, text: 'was never begun' });
   return all;
 }
 
-function printProgress(done: number, total: number, began: number): void {
+function printProgress(begun: number, total: number, began: number): void {
   const seconds = Math.round((performance.now() - began) / 1000);
-  console.log(styleText('dim', `${done} of ${total} test files after ${seconds} s`));
+  console.log(styleText('dim', `${begun} of ${total} test files begun after ${seconds} s`));
 }
 
 function add(all: TestRun, run: TestRun): void {
@@ -109,25 +122,37 @@ function add(all: TestRun, run: TestRun): void {
   }
 }
 
-async function runBatch(
-  files: readonly string[],
-  options: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<TestRun> {
-  const folder = mkdtempSync(join(tmpdir(), 'switchyard-results-'));
-  const resultsFile = join(folder, 'results.json');
-  const args = [
-    '--test',
-    '--test-isolation=none',
-    ...options,
+/** A chosen name must not leave out the test that waits for the next file. */
+function argumentsOf(runnerOptions: readonly string[]): string[] {
+  const isByName = runnerOptions.some((option) => option.startsWith('--test-name-pattern'));
+  return [
+    youngGeneration,
+    ...runnerOptions,
+    ...(isByName ? [`--test-name-pattern=^${nextFileTest}$`] : []),
     '--test-reporter=./tools/test-runner/console-reporter.ts',
     '--test-reporter-destination=stdout',
     '--test-reporter=./tools/test-runner/results-file-reporter.ts',
     '--test-reporter-destination=stdout',
-    ...files,
+    'tools/test-runner/test-process.ts',
   ];
+}
+
+async function runProcess(
+  takeFile: () => string | undefined,
+  runnerOptions: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<TestRun> {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-results-'));
+  const resultsFile = join(folder, 'results.json');
+  const files: string[] = [];
+  function nextFile(): string {
+    const file = takeFile();
+    if (file !== undefined) files.push(file);
+    return file ?? '';
+  }
   try {
-    const ending = await runNode(args, { ...env, [resultsVariable]: resultsFile });
+    const variables = { ...env, [resultsVariable]: resultsFile };
+    const ending = await runNode(argumentsOf(runnerOptions), variables, nextFile);
     return faultsOfProcess(
       existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '',
       files,
@@ -141,16 +166,21 @@ async function runBatch(
 async function runNode(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  nextFile: () => string,
 ): Promise<ProcessEnd> {
   const child = spawn(process.execPath, args, {
     cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), ...env },
   });
   running.add(child);
-  printLines(child.stdout, process.stdout);
-  printLines(child.stderr, process.stderr);
+  child.on('message', (message) => {
+    // A process that has ended meanwhile gets no answer; how it ended is reported below.
+    if (message === nextFileRequest) child.send(nextFile(), () => {});
+  });
+  if (child.stdout !== null) printLines(child.stdout, process.stdout);
+  if (child.stderr !== null) printLines(child.stderr, process.stderr);
   const closed = new Promise((done) => child.on('close', done));
   const code = await new Promise<number>((done) => {
     child.on('error', () => done(1));
@@ -159,8 +189,8 @@ async function runNode(
   running.delete(child);
   // A server that it left behind may hold the pipes for ever.
   await Promise.race([closed, pause(outputWaitMs, undefined, { ref: false })]);
-  child.stdout.destroy();
-  child.stderr.destroy();
+  child.stdout?.destroy();
+  child.stderr?.destroy();
   return stopped === undefined ? { code } : { code, stopped };
 }
 
@@ -177,7 +207,11 @@ function printLines(from: Readable, to: NodeJS.WriteStream): void {
   from.on('end', () => rest !== '' && to.write(`${rest}\n`));
 }
 
-const nameOf = (batch: readonly string[]) => `${batch[0]} (${batch.length} files)`;
+/** The file during which a process ended, or after which it hung. */
+const lastOf = (files: readonly string[]) =>
+  files.length === 0
+    ? 'a process without files'
+    : `${files.at(-1)} (file ${files.length} of its process)`;
 
 /**
  * A file whose tests were never reached ends as well as one whose tests passed.
@@ -191,7 +225,7 @@ export function faultsOfProcess(
 ): TestRun {
   if (written === '') {
     const text = stopped ?? howItEnded(code);
-    return { ...emptyRun(), faults: [{ where: nameOf(files), text }] };
+    return { ...emptyRun(), faults: [{ where: lastOf(files), text }] };
   }
   const { tests, totals, failures, slowest, files: ran } = JSON.parse(written) as Results;
   const faults = failures.map(({ file, line, name, message }) => ({
@@ -206,7 +240,7 @@ export function faultsOfProcess(
   }
   const hung = Object.values<number>(exitCodes).includes(code);
   if (stopped !== undefined || hung || (code !== 0 && faults.length === 0)) {
-    faults.push({ where: nameOf(files), text: stopped ?? howItEnded(code) });
+    faults.push({ where: lastOf(files), text: stopped ?? howItEnded(code) });
   }
   const located = slowest.map(({ file, ...test }) => ({ where: relative(root, file), ...test }));
   return { totals, tests, faults, slowest: located, notBegun: 0 };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../test-runner/static-checks.ts';
-import { namedBlock, shellBlocks } from './quickstart.ts';
+import { namedBlock, shellBlocks } from './shell-blocks.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const readme = read('README.md');
