@@ -76,7 +76,8 @@ describe('a process of test files', () => {
     const folder = mkdtempSync(join(tmpdir(), 'switchyard-runner-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const contents = {
-      a: `import { after, before, test } from 'node:test';
+      a: `import { after, before, beforeEach, test } from 'node:test';
+          beforeEach(() => { globalThis.begun = (globalThis.begun ?? 0) + 1; });
           globalThis.closed = false;
           let ready = false;
           before(async () => { await new Promise(setImmediate); ready = true; });
@@ -85,7 +86,10 @@ describe('a process of test files', () => {
       b: `throw new Error('b is broken');`,
       c: `import { after, test } from 'node:test';
           after(() => console.log('c is closed'));
-          test('c', () => { if (globalThis.closed) throw new Error('a has ended the process'); });`,
+          test('c', () => {
+            if (globalThis.closed) throw new Error('a has ended the process');
+            if (globalThis.begun !== 1) throw new Error('hooks of a ran ' + globalThis.begun + ' times');
+          });`,
       d: `export {};`,
     };
     const files = Object.entries(contents).map(([name, text]) => {

@@ -58,6 +58,20 @@ async function runClosingHook(hook: () => unknown, file: string): Promise<void> 
   }
 }
 
+/** A hook at the top of a file is of the tests of this file: Node would run it for all tests of the process. */
+for (const name of ['beforeEach', 'afterEach'] as const) {
+  const register = nodeTest[name];
+  nodeTest[name] = (hook, options) => {
+    const file = currentFile;
+    const isAtTop = getTestContext() === undefined;
+    const ofThisFile = (context: { name: string }) =>
+      currentFile === file && context.name !== nextFileTest
+        ? (hook as (context: unknown) => unknown)(context)
+        : undefined;
+    register(isAtTop ? ofThisFile : hook, options);
+  };
+}
+
 nodeTest.after = (hook, options) => {
   const file = currentFile;
   const isAtTop = getTestContext() === undefined && hook !== undefined;
