@@ -21,7 +21,7 @@ export type Finding = { index: number; target: string; fault: string; input: str
 export type ParserReport = { tallies: ParserTally[]; finding?: Finding };
 
 /** Of input number so: the parsers take turns. */
-export const targetOf = (index: number): FuzzTarget =>
+export const targetOfInput = (index: number): FuzzTarget =>
   targets[index % targets.length] as FuzzTarget;
 
 export function runInputs({ seed, from, to, progress }: ParserWork): ParserReport {
@@ -31,7 +31,7 @@ export function runInputs({ seed, from, to, progress }: ParserWork): ParserRepor
   Error.stackTraceLimit = 0;
   for (let index = from; index < to; index += 1) {
     Atomics.store(currentIndex, 0, index);
-    const target = targetOf(index);
+    const target = targetOfInput(index);
     const input = target.makeInput(randomForInput(seed, index));
     const tally = tallies[index % targets.length];
     try {

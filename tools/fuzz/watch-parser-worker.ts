@@ -1,6 +1,6 @@
 // Watches the thread that runs the parsers: reports its progress, and the input at which it hangs.
 import { Worker } from 'node:worker_threads';
-import { type ParserReport, type ParserWork, targetOf } from './parser-worker.ts';
+import { type ParserReport, type ParserWork, targetOfInput } from './parser-worker.ts';
 import { randomForInput } from './seeded-input.ts';
 
 const pollMs = 200;
@@ -42,7 +42,7 @@ export async function fuzz({ seed, inputs, from = 0, progress }: FuzzOptions): P
 
 function hangingReport(seed: number, index: number): ParserReport {
   const fault = `no end after ${(unchangedPollsMax * pollMs) / 1000} s`;
-  const target = targetOf(index);
+  const target = targetOfInput(index);
   const input = target.makeInput(randomForInput(seed, index)).toString('hex');
   return { tallies: [], finding: { index, target: target.name, fault, input } };
 }

@@ -26,7 +26,7 @@ export {
 export type {
   HostResponseCodes,
   HostTable,
-  MacFieldFormat,
+  MacSettings,
   NetworkFunction,
 } from './hosts/host-table.ts';
 export { HostTableError, readHostTable } from './hosts/read-host-table.ts';

@@ -181,7 +181,7 @@ export function verifyCall(call: CallToVerify): CallVerification {
  * @example
  * const call: CallToSign = { id: 'msg-1', at: Date.now(), text: body, secrets: ['whsec_…'] };
  */
-export type CallToSign = {
+export type TestCallToSign = {
   /** The same for all attempts. */
   readonly id: string;
   /** Milliseconds since 1970. */
@@ -201,7 +201,7 @@ export type CallToSign = {
  * const headers = signCall({ id: 'msg-1', at: Date.now(), text: body, secrets: [secret] });
  * await fetch(`${url}/qr-payments`, { method: 'POST', headers, body });
  */
-export function signCall({ id, at, text, secrets }: CallToSign): Record<string, string> {
+export function signCall({ id, at, text, secrets }: TestCallToSign): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000));
   const signed = signedText(id, timestamp, text);
   const signatures = secrets.map((secret) => {

@@ -94,7 +94,10 @@ export const tokenPath = (realm: string): string => `/oauth2/v1/${realm}/token`;
 
 export type Credentials = { clientId: string; clientSecret: string };
 
-export function clientForm({ clientId, clientSecret }: Credentials): Record<string, string> {
+export function clientCredentialsForm({
+  clientId,
+  clientSecret,
+}: Credentials): Record<string, string> {
   return {
     grant_type: 'client_credentials',
     client_id: clientId,

@@ -11,7 +11,7 @@ import {
 import { createProvisioning } from '../../../packages/server/src/provisioning/index.ts';
 import {
   type Credentials,
-  clientForm,
+  clientCredentialsForm,
   fetchToken,
   type Target,
   tokenPath,
@@ -265,5 +265,6 @@ export async function fetchClientToken(
   realm: string,
   credentials: Credentials,
 ): Promise<string> {
-  return (await fetchToken(target, tokenPath(realm), clientForm(credentials))).accessToken;
+  return (await fetchToken(target, tokenPath(realm), clientCredentialsForm(credentials)))
+    .accessToken;
 }

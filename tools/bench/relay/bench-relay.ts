@@ -16,11 +16,11 @@ import {
   type RelayServer,
 } from './relay-environment.ts';
 import {
+  buildRelayReport,
   type FloodFigures,
   type IdleFigures,
   type RelayCase,
   type RelayStep,
-  reportRelay,
 } from './relay-report.ts';
 
 const pairCounts = [1, 50, 1000] as const;
@@ -235,5 +235,5 @@ export async function benchRelay(
   const { profile } = overTls;
   const cases = [...overTls.cases, ...withoutTls.cases];
   const figures = { cases, idle, floods, reconnection, claims, othersShare };
-  return reportRelay({ ...figures, ...defined({ profile }) }, options);
+  return buildRelayReport({ ...figures, ...defined({ profile }) }, options);
 }

@@ -118,7 +118,7 @@ const claimFigures = (claims: ClaimFigures): Figure[] => [
   errorFigure('refused', [claims]),
 ];
 
-export function reportRelay(figures: RelayFigures, { rate }: BenchOptions): BenchResult {
+export function buildRelayReport(figures: RelayFigures, { rate }: BenchOptions): BenchResult {
   const { idle, reconnection, cases, floods, claims, othersShare, profile } = figures;
   return {
     figures,

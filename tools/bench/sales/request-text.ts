@@ -5,7 +5,7 @@ import { type Card, chipData, makeCards } from '../environment/test-cards.ts';
 /** An application of the bench with its token, and the devices that its sales are spread over. */
 export type SellingDevice = { token: string; deviceIds: readonly string[] };
 
-export type SaleOrder = { text: string; clientTransactionId: string; till: number };
+export type SaleRequestText = { text: string; clientTransactionId: string; till: number };
 
 const amountsMax = 8999;
 /** Of four sales two are keyed and two come from a chip. */
@@ -37,7 +37,7 @@ function pick<Item>(items: readonly Item[], random: () => number): Item {
 
 export type RequestWriter = {
   /** `holds` are captured later. */
-  sale(kind?: 'sales' | 'holds'): SaleOrder;
+  sale(kind?: 'sales' | 'holds'): SaleRequestText;
   read(till: number, identifier: string): string;
 };
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import { type BenchOptions, type TokenCaseName, tokenCaseNames } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { clientForm, fetchToken, tokenPath } from '../environment/https-request.ts';
+import { clientCredentialsForm, fetchToken, tokenPath } from '../environment/https-request.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { mebibytes, microseconds, perSecond } from '../report/report-table.ts';
@@ -43,7 +43,7 @@ async function fillRealms(scene: TokenEnvironment): Promise<ManyRealmsFigures | 
   const order = { name: 'many realms', target, path: '/', connections: realmConnections };
   const requests = realms.map(({ realm, credentials }) => ({
     path: tokenPath(realm),
-    form: clientForm(credentials),
+    form: clientCredentialsForm(credentials),
   }));
   const errors = await load.call('requestOnce', { order, requests });
   await pause(settleMs);
@@ -138,7 +138,7 @@ async function createTokenCases(
   const connections = persistentConnections;
   const realm = { target: server.target, path: tokenPath(provision.realm), connections };
   const mutualTls = { target: deviceTarget, path: '/oauth2-mtls/v1/token', connections, devices };
-  const clientForms = provision.applications.map(clientForm);
+  const clientForms = provision.applications.map(clientCredentialsForm);
   const forms = passwordForms(scene);
   const isChosen = (name: TokenCaseName) => name === 'baseline' || caseNames.includes(name);
   const orders: Record<TokenCaseName, Omit<TokenLoadOrder, 'name'>> = {

@@ -9,7 +9,7 @@ import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import {
   type Credentials,
-  clientForm,
+  clientCredentialsForm,
   sendRequest,
   type Target,
 } from '../environment/https-request.ts';
@@ -111,7 +111,7 @@ async function requestCredentials(
   const { status, text } = await sendRequest(target, { path, client: { cert, key } });
   const [credentials] = status === 200 ? (JSON.parse(text) as Credentials[]) : [];
   if (credentials === undefined) throw new Error(`no credentials: ${text}`);
-  return { cert, key, form: clientForm(credentials) };
+  return { cert, key, form: clientCredentialsForm(credentials) };
 }
 
 export async function openTokenEnvironment(

@@ -100,7 +100,7 @@ function signatureBase(
  * @example
  * const { headers, signature }: SignedSpiMessage = signSpiMessage(parts, parameters, sign);
  */
-export type SignedSpiMessage = {
+export type SpiSignatureHeaders = {
   readonly headers: {
     readonly 'content-digest': string;
     readonly 'signature-input': string;
@@ -120,7 +120,7 @@ export function signSpiMessage(
   parts: SpiSignedParts,
   { created, keyId, nonce }: SpiSignatureParameters,
   sign: (text: string) => string,
-): SignedSpiMessage {
+): SpiSignatureHeaders {
   const values = componentValues(parts);
   const components = Object.keys(values);
   const nonceParameter = nonce === undefined ? '' : `;nonce="${nonce}"`;

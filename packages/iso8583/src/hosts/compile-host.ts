@@ -4,7 +4,7 @@ import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
 import type { Message } from '../message.ts';
 import { createConverter, type Now } from './convert-message.ts';
-import type { HostTable, MacFieldFormat } from './host-table.ts';
+import type { HostTable, MacSettings } from './host-table.ts';
 
 /** A message that waits for its authentication code. */
 export type MessageWithoutMac = {
@@ -47,7 +47,7 @@ const firstOfSecondBitmap = 65;
 const primaryPlace = 64;
 const secondaryPlace = 128;
 
-function macField({ place }: MacFieldFormat, { fields }: Message): 64 | 128 {
+function macField({ place }: MacSettings, { fields }: Message): 64 | 128 {
   if (place !== 'Last') return place;
   const later = Object.keys(fields).some(
     (key) => Number(key) >= firstOfSecondBitmap && fields[Number(key)] !== undefined,
@@ -55,7 +55,7 @@ function macField({ place }: MacFieldFormat, { fields }: Message): 64 | 128 {
   return later ? secondaryPlace : primaryPlace;
 }
 
-function sealing(table: HostTable, mac: MacFieldFormat, dialect: Dialect) {
+function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
   const widthOf = (field: 64 | 128): number => {
     const format = table.messages.fields[field];
     return (format?.encoding ?? table.messages.binaries) === 'hex' ? codeBytes * 2 : codeBytes;

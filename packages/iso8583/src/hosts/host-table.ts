@@ -7,7 +7,7 @@ import type { FrameFormat } from '../frame.ts';
 export type NetworkFunction = 'signOn' | 'signOff' | 'echo' | 'keyChange' | 'keyRequest';
 
 /** The field of the message authentication code, and the bytes that it covers. */
-export type MacFieldFormat = {
+export type MacSettings = {
   readonly algorithm: 'AesCmac' | 'Iso9797Alg3';
   /** `Last`: DE128 where the message has a second bitmap, else DE64. */
   readonly place: 'Last' | 64 | 128;
@@ -87,7 +87,7 @@ export type HostTable = {
   readonly keyChange: { readonly field: number; readonly layout: string };
   /** DE53 beside a PIN. Parts `format index zeros`; left out, there is no DE53. */
   readonly securityControl?: string;
-  readonly mac?: MacFieldFormat;
+  readonly mac?: MacSettings;
   /** Fields that every message to the host carries. */
   readonly constants?: { readonly [field: number]: string };
   /** Canonical fields that the host does not want. */

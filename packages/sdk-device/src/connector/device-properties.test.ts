@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import {
   convertDeviceProperties,
-  type DeviceProperties,
+  type DeviceConnectionProperties,
   parseDeviceProperties,
 } from './device-properties.ts';
 
@@ -13,7 +13,7 @@ const secret = 'never-to-be-told';
 describe('the configuration properties of the specification', () => {
   let certificates: TestCertificates;
   let readFile: (path: string) => string;
-  const properties: DeviceProperties = {
+  const properties: DeviceConnectionProperties = {
     ep_register_url: registerUrl,
     enable_ssl: '1',
     ssl_profile_name: 'cloud',
@@ -49,7 +49,7 @@ describe('the configuration properties of the specification', () => {
     });
   });
 
-  const faults: [string, DeviceProperties, RegExp][] = [
+  const faults: [string, DeviceConnectionProperties, RegExp][] = [
     ['no address', { ep_register_url: '' }, /ep_register_url is missing/],
     ['an address of the web', { ep_register_url: 'https://x.example' }, /must be a wss address/],
     [

@@ -18,7 +18,7 @@ import { createDeviceError, DeviceError } from '../support/device-error.ts';
  *   custom_registration_data: '{"client_id":"acme-device","client_secret":"…"}',
  * };
  */
-export type DeviceProperties = {
+export type DeviceConnectionProperties = {
   readonly ep_register_url?: string | undefined;
   readonly enable_ssl?: string | undefined;
   readonly ssl_profile_name?: string | undefined;
@@ -66,7 +66,7 @@ export type ConvertDevicePropertiesOptions = {
 const privateKeyPattern =
   /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\s\S]+?-----END (?:[A-Z]+ )*PRIVATE KEY-----/;
 const certificatePattern = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
-const names: readonly (keyof DeviceProperties)[] = [
+const names: readonly (keyof DeviceConnectionProperties)[] = [
   'ep_register_url',
   'enable_ssl',
   'ssl_profile_name',
@@ -83,7 +83,7 @@ const names: readonly (keyof DeviceProperties)[] = [
  * @example
  * const properties = parseDeviceProperties(readFileSync('terminal.properties', 'utf8'));
  */
-export function parseDeviceProperties(text: string): DeviceProperties {
+export function parseDeviceProperties(text: string): DeviceConnectionProperties {
   const values = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
     const separatorIndex = line.indexOf('=');
@@ -127,7 +127,7 @@ function readCertificateAndKey(
   };
 }
 
-function checkAddress(properties: DeviceProperties, faults: string[]): string {
+function checkAddress(properties: DeviceConnectionProperties, faults: string[]): string {
   const { ep_register_url: address = '', enable_ssl: ssl } = properties;
   if (address === '') {
     faults.push('ep_register_url is missing');
@@ -143,7 +143,7 @@ function checkAddress(properties: DeviceProperties, faults: string[]): string {
   return address;
 }
 
-function checkProfile(properties: DeviceProperties, faults: string[]): void {
+function checkProfile(properties: DeviceConnectionProperties, faults: string[]): void {
   const { ssl_profile_name: name = '', connection_ssl_profile: used = '' } = properties;
   if (name === '') faults.push('ssl_profile_name is missing');
   else if (used !== name)
@@ -165,7 +165,7 @@ function checkProfile(properties: DeviceProperties, faults: string[]): void {
  * ```
  */
 export function convertDeviceProperties(
-  properties: DeviceProperties,
+  properties: DeviceConnectionProperties,
   options: ConvertDevicePropertiesOptions = {},
 ): ConvertDevicePropertiesResult {
   const faults: string[] = [];

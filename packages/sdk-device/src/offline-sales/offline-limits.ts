@@ -85,7 +85,7 @@ export function findOfflineRefusal(
 }
 
 /** False for sales that need the platform: for example with a PIN or a partial approval. */
-export function isOfflineSaleKind(sale: ProcessRequest): boolean {
+export function isOfflineCapable(sale: ProcessRequest): boolean {
   const { pinblock, confirmWithinSeconds, partialApproval, orderChannel, purpose, captureMode } =
     sale;
   return (

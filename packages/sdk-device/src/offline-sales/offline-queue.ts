@@ -15,7 +15,7 @@ import { openEncryptedLineFile } from './encrypted-line-file.ts';
 import {
   findOfflineRefusal,
   hashCardNumber,
-  isOfflineSaleKind,
+  isOfflineCapable,
   type OfflineLimits,
   type QueuedSale,
 } from './offline-limits.ts';
@@ -213,7 +213,7 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
     const { clientTransactionId: id, amount, currency } = sale;
     if (entries.has(id)) throw invalidError('offline_known', 'the sale is already in the queue');
     if (!codeForm.test(authorizationCode)) throw invalidError('field_invalid', 'authorizationCode');
-    if (!isOfflineSaleKind(sale))
+    if (!isOfflineCapable(sale))
       throw invalidError('offline_kind', 'the sale needs the platform and cannot be made offline');
     const card = hashCardNumber(sale, hashKey);
     const now = clock.now();

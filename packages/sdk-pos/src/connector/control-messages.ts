@@ -66,9 +66,9 @@ const retryableCloseCodes: ReadonlySet<number> = new Set([
 export function errorFromClose({ code, reason }: WebsocketClose): PosError {
   const [, correlationId] = reason.split(':');
   const isConnectorCode = code >= firstConnectorCode;
-  const reasonCode = reasonCodePattern.exec(reason)?.[0];
+  const readReasonCode = reasonCodePattern.exec(reason)?.[0];
   const name =
-    closeCodeNames[code] ?? (isConnectorCode ? reasonCode : undefined) ?? 'connection_lost';
+    closeCodeNames[code] ?? (isConnectorCode ? readReasonCode : undefined) ?? 'connection_lost';
   return new PosError(
     isConnectorCode ? 'Connector' : 'Transport',
     `the connection ended with ${code} ${name}`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderBanner } from './banner.ts';
 import { demoApplications, serviceProviderApplication } from './demo-data.ts';
-import { createDemoFacts } from './demo-json.ts';
+import { buildDemoJson } from './demo-json.ts';
 import { demoUsers, providerUsers } from './demo-users.ts';
 
 const addresses = {
@@ -42,7 +42,7 @@ const locations = {
 const plain = { colour: false, at: 59_000, verbose: true };
 const notVerbose = { ...plain, verbose: false };
 
-const providerFacts = ({ serviceProvider }: ReturnType<typeof createDemoFacts>): string[] => {
+const providerFacts = ({ serviceProvider }: ReturnType<typeof buildDemoJson>): string[] => {
   const { name, organizationId, userDomainId, application, users } = serviceProvider;
   const { clientId, clientSecret = '' } = application;
   const people = users.flatMap(({ username, password }) => [username, password]);
@@ -50,7 +50,7 @@ const providerFacts = ({ serviceProvider }: ReturnType<typeof createDemoFacts>):
 };
 
 test('the short text fits on one screen: portal, first sale, documentation, data, and how to stop', () => {
-  const facts = createDemoFacts(addresses, caFile, secrets);
+  const facts = buildDemoJson(addresses, caFile, secrets);
   const lines = renderBanner(facts, locations, notVerbose).split('\n');
   assert.ok(lines.length <= 40, String(lines.length));
   for (const line of lines) assert.ok(line.length <= 100, line);
@@ -72,7 +72,7 @@ test('the short text fits on one screen: portal, first sale, documentation, data
 });
 
 test('the table names every address, application, store and device, in 100 columns', () => {
-  const facts = createDemoFacts(addresses, caFile, secrets);
+  const facts = buildDemoJson(addresses, caFile, secrets);
   const text = renderBanner(facts, locations, plain);
   const expected = [
     addresses.baseUrl,
@@ -101,7 +101,7 @@ test('the table names every address, application, store and device, in 100 colum
 });
 
 test('the banner shows the current one-time password of each user with a second factor', () => {
-  const lines = renderBanner(createDemoFacts(addresses, caFile, secrets), locations, plain).split(
+  const lines = renderBanner(buildDemoJson(addresses, caFile, secrets), locations, plain).split(
     '\n',
   );
   const lineOf = (name: string) => lines.find((line) => line.startsWith(`  ${name} `)) ?? '';
@@ -110,7 +110,7 @@ test('the banner shows the current one-time password of each user with a second 
 });
 
 test('columns are aligned', () => {
-  const text = renderBanner(createDemoFacts(addresses, caFile, secrets), locations, plain);
+  const text = renderBanner(buildDemoJson(addresses, caFile, secrets), locations, plain);
   const lines = text.split('\n');
   const rows = demoApplications.map(
     ({ key, clientId }) =>
@@ -121,7 +121,7 @@ test('columns are aligned', () => {
 });
 
 test('the banner contains colour codes only with the colour option', () => {
-  const facts = createDemoFacts(addresses, caFile, secrets);
+  const facts = buildDemoJson(addresses, caFile, secrets);
   const esc = String.fromCharCode(27);
   assert.ok(!renderBanner(facts, locations, plain).includes(esc));
   const coloured = renderBanner(facts, locations, { ...plain, colour: true });
@@ -131,11 +131,11 @@ test('the banner contains colour codes only with the colour option', () => {
 });
 
 test('without a certificate authority of our own the curl trusts the usual ones', () => {
-  const text = renderBanner(createDemoFacts(addresses, undefined, secrets), locations, plain);
+  const text = renderBanner(buildDemoJson(addresses, undefined, secrets), locations, plain);
   assert.ok(!text.includes('cacert') && !text.includes('CA='));
 });
 
 test('a path with a quote stays one word of the shell', () => {
-  const facts = createDemoFacts(addresses, "/home/o'neil/ca.pem", secrets);
+  const facts = buildDemoJson(addresses, "/home/o'neil/ca.pem", secrets);
   assert.ok(renderBanner(facts, locations, plain).includes("CA='/home/o'\\''neil/ca.pem'"));
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { groupLevels } from '@switchyard/contract';
 import { demoApplications, serviceProviderApplication } from './demo-data.ts';
-import { createDemoFacts, demoFileIn, readSecrets, writeDemoFile } from './demo-json.ts';
+import { buildDemoJson, demoFileIn, readSecrets, writeDemoFile } from './demo-json.ts';
 import { demoUsers, providerUsers } from './demo-users.ts';
 
 const addresses = {
@@ -33,7 +33,7 @@ const secrets = {
     ]),
   ),
 };
-const facts = createDemoFacts(addresses, '/srv/ca.pem', secrets);
+const facts = buildDemoJson(addresses, '/srv/ca.pem', secrets);
 const noSecrets = { applications: new Map(), users: new Map() };
 
 describe('demo.json', () => {
@@ -50,7 +50,7 @@ describe('demo.json', () => {
     const first = await stat(file);
     assert.equal(first.mode & 0o777, 0o600);
     assert.deepEqual(readSecrets(dataDir), secrets);
-    writeDemoFile(dataDir, createDemoFacts(addresses, '/srv/ca.pem', readSecrets(dataDir)));
+    writeDemoFile(dataDir, buildDemoJson(addresses, '/srv/ca.pem', readSecrets(dataDir)));
     const second = await stat(file);
     assert.deepEqual([second.ino, second.mtimeMs], [first.ino, first.mtimeMs]);
     writeDemoFile(dataDir, { ...facts, baseUrl: 'https://localhost:9443' });
@@ -91,7 +91,7 @@ describe('demo.json', () => {
 
   test('the redirect URI of the web application uses the port of the platform', () => {
     const elsewhere = { ...addresses, baseUrl: 'https://localhost:9443' };
-    const { web } = createDemoFacts(elsewhere, '/srv/ca.pem', secrets).applications;
+    const { web } = buildDemoJson(elsewhere, '/srv/ca.pem', secrets).applications;
     assert.equal(web?.redirectUri, 'https://localhost:9443/portal/callback');
   });
 
@@ -101,7 +101,7 @@ describe('demo.json', () => {
       baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
       ksn: `FFFF${serialNumber.slice(-8)}00200001`.slice(0, 20),
     });
-    const { devices } = createDemoFacts(addresses, '/srv/ca.pem', secrets, keysOf);
+    const { devices } = buildDemoJson(addresses, '/srv/ca.pem', secrets, keysOf);
     assert.equal(new Set(devices.map(({ ksn }) => ksn)).size, devices.length);
     for (const { baseDerivationKey, ksn } of devices) {
       assert.match(baseDerivationKey ?? '', /^[0-9A-F]{32}$/);

@@ -238,7 +238,7 @@ function providerFacts(baseUrl: string, secrets: DemoSecrets): DemoFacts['servic
 }
 
 /** Returns the same result for the same settings and secrets. */
-export function createDemoFacts(
+export function buildDemoJson(
   addresses: DemoAddresses,
   caFile: string | undefined,
   secrets: DemoSecrets,

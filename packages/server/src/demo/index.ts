@@ -24,7 +24,7 @@ import {
   serviceProviderApplication,
 } from './demo-data.ts';
 import {
-  createDemoFacts,
+  buildDemoJson,
   type DemoAddresses,
   type DemoSecrets,
   type DeviceKeys,
@@ -33,7 +33,7 @@ import {
   readSecrets,
   writeDemoFile,
 } from './demo-json.ts';
-import { type ProviderAccount, type QrProvider, startQrProvider } from './qr-provider.ts';
+import { type ProviderClient, type QrProvider, startQrProvider } from './qr-provider.ts';
 import { seedApplications } from './seed-applications.ts';
 import { seedDeviceCertificates } from './seed-device-certificates.ts';
 import { seedProvisioning } from './seed-provisioning.ts';
@@ -151,7 +151,7 @@ async function stopSimulators({ simulator, qrProvider }: Simulators): Promise<vo
 }
 
 /** The services of the reference provider: one of the acquirer, and one of another organisation. */
-function providerAccountsOf({ applications }: DemoSecrets): ProviderAccount[] {
+function providerAccountsOf({ applications }: DemoSecrets): ProviderClient[] {
   const secretOf = ({ clientId }: { clientId: string }) => {
     const clientSecret = applications.get(clientId) ?? '';
     return { clientId, clientSecret };
@@ -183,12 +183,12 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
     const keys = demoKeys(dataDir);
     const deviceKeys: DeviceKeys = ({ serialNumber, family }) =>
       keys.deviceKey(serialNumber, family === 'axium' ? 'DukptTdes' : 'DukptAes');
-    writeDemoFile(dataDir, createDemoFacts(settings, caFile, secrets, deviceKeys));
+    writeDemoFile(dataDir, buildDemoJson(settings, caFile, secrets, deviceKeys));
     await qrProvider?.introduce(settings, providerAccountsOf(secrets), caFile);
     return {
       acquirerPort: simulator.port,
       announce(addresses = settings) {
-        const facts = createDemoFacts(addresses, caFile, secrets, deviceKeys);
+        const facts = buildDemoJson(addresses, caFile, secrets, deviceKeys);
         writeDemoFile(dataDir, facts);
         const paths = {
           demoFile: demoFileIn(dataDir),

@@ -17,14 +17,14 @@ export type QrProvider = {
   /** Gives the provider the addresses of the platform and the shared secrets. */
   introduce(
     addresses: Addresses,
-    accounts: readonly ProviderAccount[],
+    accounts: readonly ProviderClient[],
     caFile?: string | undefined,
   ): Promise<void>;
   stop(): Promise<void>;
 };
 
 /** A service, and the application with which its provider calls the platform. */
-export type ProviderAccount = {
+export type ProviderClient = {
   readonly serviceId: string;
   readonly userDomain: DemoUserDomain;
   readonly clientId: string;
@@ -111,7 +111,7 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   const url = `http://127.0.0.1:${process.port}${path}`;
 
   /** The address of the service follows the process, unless a user has declared another one. */
-  async function declare({ serviceId, userDomain }: ProviderAccount): Promise<void> {
+  async function declare({ serviceId, userDomain }: ProviderClient): Promise<void> {
     const scope = scopeAuthoredByPlatform(userDomain.organizationId);
     const { view } = await services.get(scope, serviceId);
     const { spiUrl } = view;
@@ -122,7 +122,7 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   }
 
   /** The platform shows a secret only once, so a lost file requires a new secret. */
-  async function renewed({ serviceId, userDomain }: ProviderAccount): Promise<Secrets> {
+  async function renewed({ serviceId, userDomain }: ProviderClient): Promise<Secrets> {
     const scope = scopeAuthoredByPlatform(userDomain.organizationId);
     return [(await services.rotateSecret(scope, serviceId)).signingSecret];
   }

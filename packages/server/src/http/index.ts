@@ -77,9 +77,9 @@ export {
   operationIdempotencyHeaders,
   paymentIdempotencyHeaders,
   resolveClientIdentifier,
+  resolveClientTransactionId,
   type StoredResponse,
   setReplayedHeader,
-  withClientTransactionId,
 } from './routes/idempotency-key.ts';
 export {
   type AuthenticatedRequest,

@@ -7,7 +7,7 @@ import { pageResponse } from '../../src/http/index.ts';
 import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { allOf, report, reported } from '../support/provisioning/report-client.ts';
+import { allOf, fetchReport, reported } from '../support/provisioning/report-client.ts';
 import { signAccessToken } from '../support/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
@@ -220,13 +220,13 @@ describe('the search over payments', () => {
     ];
     for (const way of ways) {
       const whole = await search(way);
-      const first = await report(setup, token, 'transactions', { ...way, limit: 2 });
+      const first = await fetchReport(setup, token, 'transactions', { ...way, limit: 2 });
       await sell(`between ${JSON.stringify(way)}`);
       await reported(setup);
       const rest: Json[] = [];
       let cursor = first.nextCursor;
       while (cursor !== null) {
-        const page = await report(setup, token, 'transactions', { ...way, limit: 2, cursor });
+        const page = await fetchReport(setup, token, 'transactions', { ...way, limit: 2, cursor });
         assert.ok(page.items.length <= 2);
         rest.push(...page.items);
         cursor = page.nextCursor;
@@ -286,7 +286,7 @@ describe('the search over payments', () => {
   // Spec: REP-2
   test('the server returns one payment with its operations and events', async () => {
     const { transactionId } = made['refunded'];
-    const detail = await report(setup, token, `transactions/${transactionId}`);
+    const detail = await fetchReport(setup, token, `transactions/${transactionId}`);
     assert.equal(detail.kind, 'Card');
     assert.equal(detail.card.state, 'PartiallyRefunded');
     assert.deepEqual(
@@ -337,7 +337,7 @@ describe('the search over payments', () => {
   }
 
   test('the server refuses a cursor with different filters and a forged cursor', async () => {
-    const page = await report(setup, token, 'transactions', { limit: 1 });
+    const page = await fetchReport(setup, token, 'transactions', { limit: 1 });
     const path = `/reporting/v1/transactions?limit=1&state=Captured&cursor=${page.nextCursor}`;
     const other = await setup.client.call('GET', path, { token });
     assert.equal(other.body.code, 'cursor_invalid');

@@ -7,7 +7,7 @@ import { compareReports } from '../../src/reporting/index.ts';
 import { openQr } from '../qr/test-qr-merchant.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { allOf, dayIn, report, reported } from '../support/provisioning/report-client.ts';
+import { allOf, dayIn, fetchReport, reported } from '../support/provisioning/report-client.ts';
 import { createTestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
@@ -51,7 +51,7 @@ describe('the sources of reports', () => {
         [qr.paymentType, 1050, 1050, 400],
       );
       assert.deepEqual(line.response, { category: 'Approved', reason: 'Approved' });
-      const { total, items: lines } = await report(
+      const { total, items: lines } = await fetchReport(
         organization,
         organization.acquirerToken,
         'summary',
@@ -78,7 +78,11 @@ describe('the sources of reports', () => {
         lines.map(({ deviceId }: Json) => deviceId),
         [qr.shop.deviceIds[0]],
       );
-      const detail = await report(organization, organization.acquirerToken, `transactions/${paid}`);
+      const detail = await fetchReport(
+        organization,
+        organization.acquirerToken,
+        `transactions/${paid}`,
+      );
       assert.equal(detail.kind, 'Qr');
       assert.equal(detail.qr.refundedAmount, 400);
       const database = await testDatabase();
@@ -116,7 +120,7 @@ describe('the sources of reports', () => {
       await decide(refunded, 'Refund');
       await qr.becomes(refunded, ({ refundedAmount }) => refundedAmount > 0, 'refunded');
       await reported(organization);
-      const { total } = await report(organization, organization.acquirerToken, 'summary', {
+      const { total } = await fetchReport(organization, organization.acquirerToken, 'summary', {
         ...span(),
         kind: 'Qr',
         groupBy: 'day',
@@ -170,7 +174,7 @@ describe('the sources of reports', () => {
       [settlement.captures, settlement.pending, settlement.net],
       [{ count: 0, amount: '0' }, { count: 1, amount: '700' }, '0'],
     );
-    const detail = await report(
+    const detail = await fetchReport(
       setup,
       setup.acquirerToken,
       `settlements/${settlement.settlementId}`,
@@ -197,7 +201,7 @@ describe('the sources of reports', () => {
     ] as const) {
       const parameters = { ...filters, organizationId };
       assert.deepEqual(
-        (await report(setup, setup.acquirerToken, path, parameters)).items,
+        (await fetchReport(setup, setup.acquirerToken, path, parameters)).items,
         [],
         path,
       );
@@ -240,7 +244,7 @@ describe('the sources of reports', () => {
     });
     await reported(setup);
     assert.equal((await allOf(setup, setup.acquirerToken, 'transactions')).length, 4);
-    const { total } = await report(setup, setup.acquirerToken, 'summary', span());
+    const { total } = await fetchReport(setup, setup.acquirerToken, 'summary', span());
     assert.equal(total.count, 4);
     assert.deepEqual((await compareReports(database, organizationId)).differences, []);
   });

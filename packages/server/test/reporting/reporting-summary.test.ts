@@ -9,7 +9,7 @@ import { seed } from '../faults/fault-size.ts';
 import { readLedgers, waitUntilSettled } from '../payments/ledger/ledger-invariants.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { allOf, dayIn, report, reported } from '../support/provisioning/report-client.ts';
+import { allOf, dayIn, fetchReport, reported } from '../support/provisioning/report-client.ts';
 import {
   createTestOrganization,
   type TestMerchant,
@@ -164,7 +164,7 @@ describe('summaries of payments', () => {
   });
 
   const summary = (sumOf: Json = {}, token = setup.acquirerToken) =>
-    report(setup, token, 'summary', { ...span, ...sumOf });
+    fetchReport(setup, token, 'summary', { ...span, ...sumOf });
 
   // Spec: SVC-4
   test('equal the sum of the events of all payments, to the minor unit', async () => {
@@ -264,12 +264,15 @@ describe('summaries of payments', () => {
 
   test('another organisation sees none of these payments, and days without payments have no lines', async () => {
     const others = await createTestOrganization();
-    const otherSummary = await report(others, others.acquirerToken, 'summary', span);
+    const otherSummary = await fetchReport(others, others.acquirerToken, 'summary', span);
     assert.deepEqual([otherSummary.total.count, otherSummary.items], [0, []]);
     const merchantId = setup.merchant.merchantId;
-    const foreign = await report(others, others.acquirerToken, 'summary', { ...span, merchantId });
+    const foreign = await fetchReport(others, others.acquirerToken, 'summary', {
+      ...span,
+      merchantId,
+    });
     assert.equal(foreign.total.count, 0);
-    const past = await report(setup, setup.acquirerToken, 'summary', {
+    const past = await fetchReport(setup, setup.acquirerToken, 'summary', {
       from: '2020-01-01',
       to: '2020-12-31',
     });
@@ -321,7 +324,11 @@ describe('summaries of payments', () => {
       assert.equal(BigInt(amount), amounts.get(currency)?.[name], `${kind} ${currency}`);
     }
     const [first] = items;
-    const detail = await report(setup, setup.acquirerToken, `settlements/${first.settlementId}`);
+    const detail = await fetchReport(
+      setup,
+      setup.acquirerToken,
+      `settlements/${first.settlementId}`,
+    );
     assert.deepEqual(detail, { ...first, files: [] });
     const ownSettlements = await allOf(setup, setup.merchant.token, 'settlements');
     assert.ok(

@@ -19,7 +19,7 @@ import {
   openKeyRing,
 } from './connection/exchange-keys.ts';
 import { createMessageFraming, type MessageFraming } from './connection/message-framing.ts';
-import { type AnswerQueue, createAnswerQueue } from './connection/send-answers.ts';
+import { type AnswersAfterLedgerWrite, createAnswerQueue } from './connection/send-answers.ts';
 import {
   type ConnectionSession,
   createMessageDecider,
@@ -92,7 +92,7 @@ type AnswerSender = {
 
 /** Sends each answer as its rule requires. */
 function createAnswerSender(deps: {
-  outbox: AnswerQueue;
+  outbox: AnswersAfterLedgerWrite;
   lateMs: number;
   slowMs: number;
 }): AnswerSender {
@@ -150,7 +150,7 @@ const waitingOffersMax = 16;
 /** Sends new keys to the other side and waits for its answer. */
 function createKeyOffers(deps: {
   ring: ReturnType<typeof openKeyRing>;
-  outbox: AnswerQueue;
+  outbox: AnswersAfterLedgerWrite;
   clock: Clock;
 }) {
   const { ring, outbox, clock } = deps;

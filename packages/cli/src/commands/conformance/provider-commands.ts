@@ -63,7 +63,7 @@ const optionFlags: Readonly<Record<RequiredOption, string>> = {
   scanned: '--scanned',
 };
 
-function readSigningSecret(file: string): Buffer {
+function readEncryptedSigningSecret(file: string): Buffer {
   const [, text = ''] = secretPattern.exec(readInputFile(file).trim()) ?? [];
   const key = Buffer.from(text, 'base64');
   if (key.length >= keyBytesMin && key.length <= keyBytesMax) return key;
@@ -147,7 +147,7 @@ async function startReceiver(
 async function check(context: CommandContext, [address = '']: string[], options: Options) {
   const url = requireHttpUrl(address);
   const testData = testDataFrom(options);
-  const key = readSigningSecret(options.secretFile);
+  const key = readEncryptedSigningSecret(options.secretFile);
   const runnable = selectChecks(context, options, testData);
   const transport = createTransport({
     ca: options.caFile === undefined ? undefined : readInputFile(options.caFile),

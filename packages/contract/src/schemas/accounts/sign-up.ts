@@ -81,7 +81,7 @@ export const SignUpReceipt = closed(
  * @example
  * const signUp = (await response.json()) as SignUp;
  */
-export const SignUp = closed(
+export const SignUpView = closed(
   {
     signUpId: identifier('The sign-up.'),
     ...facts,
@@ -98,7 +98,7 @@ export const SignUp = closed(
   },
   'A request for an organisation, and what became of it.',
 );
-export type SignUp = Static<typeof SignUp>;
+export type SignUpView = Static<typeof SignUpView>;
 
 /**
  * The first password; the user chooses it after the link in the email.

@@ -160,7 +160,7 @@ export type DeviceDelivery = Static<typeof DeviceDelivery>;
  * @example
  * const { items } = (await response.json()) as { items: FleetDelivery[] };
  */
-export const FleetDelivery = closed(
+export const FleetDeviceDelivery = closed(
   {
     ...delivery,
     merchantId: identifier('Its merchant.'),
@@ -168,7 +168,7 @@ export const FleetDelivery = closed(
   },
   'How far one device of a fleet has come.',
 );
-export type FleetDelivery = Static<typeof FleetDelivery>;
+export type FleetDeviceDelivery = Static<typeof FleetDeviceDelivery>;
 
 /**
  * The keys that sign configuration documents: a JSON Web Key set (RFC 7517).
@@ -192,7 +192,7 @@ export type ConfigurationKeyList = Static<typeof ConfigurationKeyList>;
  * @example
  * const { items, nextCursor } = (await response.json()) as Static<typeof FleetDeliveryPage>;
  */
-export const FleetDeliveryList = pageOf(FleetDelivery);
+export const FleetDeliveryList = pageOf(FleetDeviceDelivery);
 
 /**
  * The filters of a fleet; spread them into the query of the list.

@@ -14,7 +14,11 @@ export function StatusBadge({ status }: { readonly status: 'Enabled' | 'Disabled
   return <StateBadge state={status}>{t(`statuses.${status}`)}</StateBadge>;
 }
 
-export type Tab = { readonly name: string; readonly label: string; readonly content: ReactNode };
+export type DetailTab = {
+  readonly name: string;
+  readonly label: string;
+  readonly content: ReactNode;
+};
 
 /** The page address contains the open tab; other search parameters are removed. */
 export function useTab(names: readonly string[]): [string, (name: string) => void] {
@@ -40,7 +44,7 @@ export function PageTabs({
   onOpen,
 }: {
   readonly label: string;
-  readonly tabs: readonly Tab[];
+  readonly tabs: readonly DetailTab[];
   readonly open: string;
   readonly onOpen: (name: string) => void;
 }) {

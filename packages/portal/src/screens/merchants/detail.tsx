@@ -11,11 +11,11 @@ import { nameColumn, textColumn } from '../../table/columns.tsx';
 import { DeviceCountsPanel } from '../devices/device-counts.tsx';
 import { DeviceList } from '../devices/list.tsx';
 import {
+  type DetailTab,
   LabelList,
   PageTabs,
   PostalAddress,
   StatusBadge,
-  type Tab,
   useCommonDetails,
   useTab,
 } from '../estate/detail-page.tsx';
@@ -30,13 +30,13 @@ import { UsersTable } from '../users/users-table.tsx';
 
 const lists = new Set(['stores', 'devices', 'contracts', 'people']);
 
-function useTabs(merchant: Merchant | undefined): Tab[] {
+function useTabs(merchant: Merchant | undefined): DetailTab[] {
   const t = useTranslate('estate');
   const maySeePeople = useHasPermission('um.read');
   const maySeeSettings = useCanReadConfiguration();
   if (merchant === undefined) return [];
   const { merchantId } = merchant;
-  const tab = (name: string, content: Tab['content']): Tab => ({
+  const tab = (name: string, content: DetailTab['content']): DetailTab => ({
     name,
     label: t(`tabs.${name}`),
     content,

@@ -11,11 +11,11 @@ import { textColumn, timeColumn } from '../../table/columns.tsx';
 import { DeviceCountsPanel } from '../devices/device-counts.tsx';
 import { DeviceList } from '../devices/list.tsx';
 import {
+  type DetailTab,
   LabelList,
   PageTabs,
   PostalAddress,
   StatusBadge,
-  type Tab,
   useCommonDetails,
   useTab,
 } from '../estate/detail-page.tsx';
@@ -59,12 +59,12 @@ function StoreProfile({ store }: { readonly store: Store }) {
   );
 }
 
-function useTabs(store: Store | undefined): Tab[] {
+function useTabs(store: Store | undefined): DetailTab[] {
   const t = useTranslate('estate');
   const maySeeSettings = useCanReadConfiguration();
   if (store === undefined) return [];
   const { storeId } = store;
-  const tab = (name: string, content: Tab['content']): Tab => ({
+  const tab = (name: string, content: DetailTab['content']): DetailTab => ({
     name,
     label: t(`tabs.${name}`),
     content,

@@ -14,7 +14,7 @@ import { newUuid } from '../../session/random-values.ts';
 import { discardLists } from '../../table/row-store-cache.ts';
 import { testCardExpiry } from './card-expiry.ts';
 
-export type SaleOrder = {
+export type SaleRequestText = {
   readonly method: 'Card' | 'Qr';
   readonly amount: number;
   readonly currency: string;
@@ -26,7 +26,7 @@ export type SaleOrder = {
 
 export type TerminalProgress =
   | { readonly step: 'ready' }
-  | { readonly step: 'busy'; readonly order: SaleOrder }
+  | { readonly step: 'busy'; readonly order: SaleRequestText }
   | { readonly step: 'card'; readonly payment: Transaction }
   | { readonly step: 'code'; readonly payment: QrTransaction };
 
@@ -34,13 +34,13 @@ export type StandaloneTerminalState = {
   readonly progress: TerminalProgress;
   readonly isBusy: boolean;
   readonly fault: unknown;
-  start(order: SaleOrder): void;
+  start(order: SaleRequestText): void;
 };
 
 const waitSeconds = 20;
 const waitLimitMs = 30_000;
 
-function sell(order: SaleOrder, clientTransactionId: string): Promise<Transaction> {
+function sell(order: SaleRequestText, clientTransactionId: string): Promise<Transaction> {
   const { month: expiryMonth, year: expiryYear } = testCardExpiry(nowMs());
   const { amount, currency, card, isDeferred, deviceId } = order;
   return api.post<Transaction>('/payment/v1/transactions/process', {
@@ -60,7 +60,7 @@ function sell(order: SaleOrder, clientTransactionId: string): Promise<Transactio
 const asDevice = (deviceId: string | undefined): Record<string, string> =>
   defined({ 'x-switchyard-device': deviceId });
 
-function askForCode(order: SaleOrder, clientTransactionId: string): Promise<QrTransaction> {
+function askForCode(order: SaleRequestText, clientTransactionId: string): Promise<QrTransaction> {
   const { amount, currency, paymentType, deviceId } = order;
   return api.post<QrTransaction>('/qrcode-payment/v1/transactions', {
     headers: asDevice(deviceId),
@@ -105,7 +105,7 @@ export function useStandaloneTerminal(): StandaloneTerminalState {
   const following = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => following.current?.abort(), []);
 
-  async function run(order: SaleOrder): Promise<void> {
+  async function run(order: SaleRequestText): Promise<void> {
     following.current?.abort();
     setFault(undefined);
     setProgress({ step: 'busy', order });

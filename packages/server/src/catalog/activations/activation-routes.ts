@@ -19,7 +19,7 @@ import {
   registerResourceRoutes,
   route,
 } from '../../http/index.ts';
-import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
+import { readCallerScope, readScopeAndAuthor } from '../infrastructure/caller-scope.ts';
 import type { Activations } from './activations.ts';
 import type { ActiveServices } from './active-services.ts';
 import type { ListServiceStates } from './list-entities-with-service-state.ts';
@@ -59,7 +59,7 @@ function registerReadsAndActivation(app: FastifyInstance, activations: Activatio
     identifiers: { activationId: identifierSchema('The activation.') },
     view: ServiceActivation,
     notFoundCode: 'resource_not_found',
-    scope: readAuthoredScope,
+    scope: readScopeAndAuthor,
     list: {
       description:
         'Entities that an administrator activated or deactivated. An entity that inherits its state ' +
@@ -113,7 +113,7 @@ function registerDeactivation(app: FastifyInstance, activations: Activations): v
     response: { 200: ServiceActivation },
     errors: [...targetErrors, 'service_state', 'activation_state'],
     async handler(request) {
-      return activations.deactivate(readAuthoredScope(request), request.body);
+      return activations.deactivate(readScopeAndAuthor(request), request.body);
     },
   });
 }
@@ -139,7 +139,7 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
     async handler(request) {
       const { params, body } = request;
       const { activationId, organizationId, serviceId, status } = await activations.answer(
-        readAuthoredScope(request),
+        readScopeAndAuthor(request),
         params.organizationId,
         params.activationId,
         body,

@@ -17,7 +17,7 @@ import { addSecrets } from '../parameters/merge-levels.ts';
 import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import type { ParameterValues } from '../parameters/types.ts';
 import type { CompletedProviderCall } from '../provider-calls/call-counter.ts';
-import { findService, readSigningSecret } from '../services/service-sql.ts';
+import { findService, readEncryptedSigningSecret } from '../services/service-sql.ts';
 import type { SigningSecrets } from '../services/signing-secrets.ts';
 import { type ActivationRecord, findActivation, updateActivation } from './activation-sql.ts';
 import { toActivationAuditEntry } from './activation-view.ts';
@@ -142,7 +142,7 @@ export function createProviderHandshake(
     id: string,
   ): Promise<ProviderAnswer> {
     const service = await findService(database, row.organizationId, row.serviceId);
-    const secret = await readSigningSecret(database, row.serviceId);
+    const secret = await readEncryptedSigningSecret(database, row.serviceId);
     const url = service?.published?.['spiUrl'];
     // The provider has removed its address, so no server can refuse: the activation is accepted.
     if (typeof url !== 'string' || secret === undefined) return { step: 'accept' };

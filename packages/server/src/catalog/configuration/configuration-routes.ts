@@ -17,7 +17,7 @@ import {
   route,
   sendWithETag,
 } from '../../http/index.ts';
-import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
+import { readCallerScope, readScopeAndAuthor } from '../infrastructure/caller-scope.ts';
 import type { ConfigurationChanges } from './change-configuration.ts';
 import type { ConfigurationReads } from './read-configuration.ts';
 
@@ -197,7 +197,7 @@ function registerVersions(
     async handler(request, reply) {
       const { params, headers } = request;
       const restored = await configuration.restore(
-        readAuthoredScope(request),
+        readScopeAndAuthor(request),
         toTarget(params),
         Number(params.version),
         readIfMatch(headers),
@@ -226,7 +226,7 @@ function registerChanges(app: FastifyInstance, configuration: ConfigurationChang
     async handler(request, reply) {
       const { params, body, headers } = request;
       const submitted = await configuration.submit(
-        readAuthoredScope(request),
+        readScopeAndAuthor(request),
         toTarget(params),
         body.values,
         readIfMatch(headers),
@@ -250,7 +250,7 @@ function registerChanges(app: FastifyInstance, configuration: ConfigurationChang
     async handler(request, reply) {
       const { params, headers } = request;
       await configuration.remove(
-        readAuthoredScope(request),
+        readScopeAndAuthor(request),
         toTarget(params),
         readIfMatch(headers),
       );

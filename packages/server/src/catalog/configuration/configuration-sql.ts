@@ -72,7 +72,7 @@ export async function readConfigurationsOfDevice(
 export type LevelVersion = Pick<ConfigurationRecord, 'serviceId' | 'entityId' | 'version'>;
 
 /** Reads the same rows without their values. */
-export async function readVersionsOfDevice(
+export async function readLevelVersionsOfDevice(
   queries: Queries,
   organizationId: string,
   logicalDeviceId: string,

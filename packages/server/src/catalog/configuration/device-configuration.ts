@@ -10,7 +10,7 @@ import {
   type ConfigurationRecord,
   type LevelVersion,
   readConfigurationsOfDevice,
-  readVersionsOfDevice,
+  readLevelVersionsOfDevice,
 } from './configuration-sql.ts';
 import type { ConfigurationEvaluator } from './effective-configuration.ts';
 import type { ReadReleases } from './release-cache.ts';
@@ -151,7 +151,7 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
     async readVersions(organizationId, logicalDeviceId) {
       const [active, rows] = await Promise.all([
         activeServices.listActiveServices(organizationId, logicalDeviceId),
-        readVersionsOfDevice(queries, organizationId, logicalDeviceId),
+        readLevelVersionsOfDevice(queries, organizationId, logicalDeviceId),
       ]);
       return active.map(({ serviceId, domain, release }) => {
         const serviceRows = rows.filter((row) => row.serviceId === serviceId);

@@ -6,7 +6,7 @@ import {
   type DeviceConfigurationDocument,
   type DeviceDelivery,
   defined,
-  type FleetDelivery,
+  type FleetDeviceDelivery,
   throwProblem,
 } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
@@ -76,7 +76,7 @@ export type ConfigurationDelivery = {
     scope: CallerScope,
     query: DeliveryQuery,
     page: PageRequest,
-  ): Promise<FoundPage<FleetDelivery>>;
+  ): Promise<FoundPage<FleetDeviceDelivery>>;
   listSigningKeys(): Promise<ConfigurationKeyList>;
 };
 

@@ -1,5 +1,9 @@
 // SQL for deliveries: the versions that devices read, the request times, and acknowledgements.
-import { type DeviceAcknowledgement, defined, type FleetDelivery } from '@switchyard/contract';
+import {
+  type DeviceAcknowledgement,
+  defined,
+  type FleetDeviceDelivery,
+} from '@switchyard/contract';
 import {
   isoTime,
   type PublicSigningKey,
@@ -110,7 +114,7 @@ type DeviceDeliveryRecord = Partial<DeliveryRecord> & {
   logicalDeviceId: string;
   storeId: string;
   merchantId: string;
-  deliveryStatus: FleetDelivery['status'];
+  deliveryStatus: FleetDeviceDelivery['status'];
 };
 
 /**
@@ -211,7 +215,7 @@ export function toDeliveryView({
   failedReason,
   failedAt,
 }: Partial<DeliveryRecord>): Omit<
-  FleetDelivery,
+  FleetDeviceDelivery,
   'logicalDeviceId' | 'status' | 'merchantId' | 'storeId'
 > {
   const failure =

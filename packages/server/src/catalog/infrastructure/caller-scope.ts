@@ -18,7 +18,7 @@ export function readCallerScope(caller: Caller): CallerScope {
   return { organizationId, ...defined({ merchantId: merchantOf(caller), deviceId }) };
 }
 
-export const readAuthoredScope = (request: AuthenticatedRequest): AuthoredScope => ({
+export const readScopeAndAuthor = (request: AuthenticatedRequest): AuthoredScope => ({
   ...readCallerScope(request.caller),
   author: actorOf(request.caller, String(request.id)),
 });

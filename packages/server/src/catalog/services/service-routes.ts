@@ -20,7 +20,7 @@ import {
   route,
   sendWithETag,
 } from '../../http/index.ts';
-import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
+import { readCallerScope, readScopeAndAuthor } from '../infrastructure/caller-scope.ts';
 import type { Services } from './services.ts';
 
 const base = '/service-catalog/v1/services';
@@ -48,7 +48,7 @@ function registerDeclarationRoutes(app: FastifyInstance, services: Services): vo
     identifiers,
     view: Service,
     notFoundCode: 'service_not_found',
-    scope: readAuthoredScope,
+    scope: readScopeAndAuthor,
     list: {
       description:
         'The published services of all organisations and the drafts of the caller, without logos and ' +
@@ -141,7 +141,7 @@ function registerLifecycleSteps(app: FastifyInstance, services: Services): void 
       errors: ['service_not_found', 'service_state', 'precondition_failed'],
       async handler(request, reply) {
         const { params, headers } = request;
-        const scope = readAuthoredScope(request);
+        const scope = readScopeAndAuthor(request);
         return sendWithETag(
           reply,
           await services[step](scope, params.serviceId, readIfMatch(headers)),
@@ -166,7 +166,7 @@ function registerLifecycleSteps(app: FastifyInstance, services: Services): void 
     errors: ['service_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
       const { serviceId } = request.params;
-      const credentials = await services.rotateSecret(readAuthoredScope(request), serviceId);
+      const credentials = await services.rotateSecret(readScopeAndAuthor(request), serviceId);
       reply.header('cache-control', 'no-store');
       return { serviceId, ...credentials };
     },

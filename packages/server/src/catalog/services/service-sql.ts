@@ -164,7 +164,7 @@ export async function deleteService(queries: Queries, serviceId: string): Promis
   await queries.query('DELETE FROM catalogue_services WHERE service_id = $1', [serviceId]);
 }
 
-export async function readSigningSecret(
+export async function readEncryptedSigningSecret(
   queries: Queries,
   serviceId: string,
 ): Promise<SigningSecretRecord | undefined> {

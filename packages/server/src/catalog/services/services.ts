@@ -28,7 +28,7 @@ import {
   insertService,
   listReleases,
   listServices,
-  readSigningSecret,
+  readEncryptedSigningSecret,
   replaceSigningSecret,
   type ServiceDeclaration,
   type ServiceQuery,
@@ -298,7 +298,7 @@ export function createServices(
     async rotateSecret(scope, serviceId) {
       const newCredentials = await database.transaction(async (trx) => {
         await lockOwnService(trx, scope, serviceId);
-        const currentSecret = await readSigningSecret(trx, serviceId);
+        const currentSecret = await readEncryptedSigningSecret(trx, serviceId);
         if (currentSecret === undefined) return throwServiceNotFound();
         const now = clock.now();
         const older = listOlderKeysAfterRotation(currentSecret, now);

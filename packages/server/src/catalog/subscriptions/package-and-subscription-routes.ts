@@ -9,7 +9,7 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { registerResourceRoutes } from '../../http/index.ts';
-import { readAuthoredScope } from '../infrastructure/caller-scope.ts';
+import { readScopeAndAuthor } from '../infrastructure/caller-scope.ts';
 import type { PackagesAndSubscriptions } from './packages-and-subscriptions.ts';
 
 const base = '/service-catalog/v1';
@@ -43,7 +43,7 @@ function registerPackageRoutes(
     identifiers: { packageId: Type.String({ maxLength: 64, description: 'The package.' }) },
     view: ServicePackage,
     notFoundCode: 'resource_not_found',
-    scope: readAuthoredScope,
+    scope: readScopeAndAuthor,
     list: { run: (scope, _filters, page) => listPackages(scope, page) },
     get: { run: getPackage },
     create: { body: ServicePackageInput, errors: ['service_not_found'], run: createPackage },
@@ -77,7 +77,7 @@ function registerSubscriptionRoutes(
     },
     view: Subscription,
     notFoundCode: 'resource_not_found',
-    scope: readAuthoredScope,
+    scope: readScopeAndAuthor,
     list: { run: (scope, _filters, page) => listSubscriptions(scope, page) },
     get: { run: async (scope, id) => ({ view: await getSubscription(scope, id) }) },
     create: {

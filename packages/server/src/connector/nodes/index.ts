@@ -5,7 +5,7 @@ import { createNatsBackplane } from './nats-backplane.ts';
 import { type NatsSettings, openNatsClient } from './nats-connection.ts';
 import { createRemoteSessions, type RemoteSessions } from './remote-sessions.ts';
 
-export type { AddressUser, RemoteSessions } from './remote-sessions.ts';
+export type { RemoteSessions, SessionAddressClient } from './remote-sessions.ts';
 
 export type Nodes = {
   readonly backplane: Backplane;

@@ -9,11 +9,11 @@ import type { NatsClient } from './nats-connection.ts';
 import { createSessionStream, type SessionStream } from './session-stream.ts';
 
 /** The client that uses an address, if it is known. */
-export type AddressUser = { readonly organizationId: string; readonly clientId: string };
+export type SessionAddressClient = { readonly organizationId: string; readonly clientId: string };
 
 /** The operations of the node that has the device and the session. */
 export type PublishedSession = {
-  useAddress(user: AddressUser | undefined): boolean;
+  useAddress(user: SessionAddressClient | undefined): boolean;
   join(endpoint: MessageEndpoint): PosSessionConnection | undefined;
 };
 type PosSessionConnection = {
@@ -31,7 +31,7 @@ export type RemoteSessions = {
    */
   useAddress(
     sessionId: string,
-    user: AddressUser | undefined,
+    user: SessionAddressClient | undefined,
   ): Promise<((endpoint: MessageEndpoint) => PosSessionConnection) | undefined>;
   tick(now: number): void;
 };
@@ -53,7 +53,7 @@ const dataSubject = (channel: string, endpoint: 'device' | 'pos') =>
 const channelForm = /^[A-Za-z0-9_-]{22,128}$/;
 const readText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-function readUser(message: Message): AddressUser | undefined {
+function readUser(message: Message): SessionAddressClient | undefined {
   const organizationId = readText(message['organizationId']);
   const clientId = readText(message['clientId']);
   return organizationId === undefined || clientId === undefined

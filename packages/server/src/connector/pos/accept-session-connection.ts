@@ -13,7 +13,7 @@ import type {
   WebSocketConnections,
 } from '../forwarding/websocket-connections.ts';
 import { BackplaneError } from '../nodes/backplane.ts';
-import type { AddressUser, RemoteSessions } from '../nodes/index.ts';
+import type { RemoteSessions, SessionAddressClient } from '../nodes/index.ts';
 import type { ConnectorSettings } from '../runtime/connector-settings.ts';
 import type { DeviceRegistry } from '../sessions/device-registry.ts';
 import type { PosSessionConnection } from '../sessions/session-addresses.ts';
@@ -55,7 +55,7 @@ export function createSessionRoute({
   /** Used if the address leads to this node, but another node has the device. */
   async function useRemoteAddress(
     key: string,
-    caller: AddressUser | undefined,
+    caller: SessionAddressClient | undefined,
   ): Promise<(endpoint: MessageEndpoint) => PosSessionConnection> {
     if (remoteSessions === undefined || deviceRegistry.hasSession(key)) return throwSessionGone();
     try {

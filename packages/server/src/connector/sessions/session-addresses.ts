@@ -1,7 +1,7 @@
 // Manages the session addresses of this node; each address can be used only once.
 
 import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
-import type { AddressUser, RemoteSessions } from '../nodes/index.ts';
+import type { RemoteSessions, SessionAddressClient } from '../nodes/index.ts';
 import type { Session, SessionEnd } from './session.ts';
 
 export type PosSessionConnection = {
@@ -29,7 +29,7 @@ export function createSessionAddresses<Holder extends SessionHolder>(deps: Deps<
     /**
      * Uses up the address of a session; returns false if the address is not valid for this user.
      */
-    useAddress(sessionId: string, user?: AddressUser): boolean {
+    useAddress(sessionId: string, user?: SessionAddressClient): boolean {
       const session = sessions.get(sessionId)?.session;
       if (session === undefined) return false;
       const { organizationId, clientId } = session.claimant;
@@ -63,7 +63,8 @@ export function createSessionAddresses<Holder extends SessionHolder>(deps: Deps<
     /** Lets points of sale on other nodes connect to this session. */
     publish(sessionId: string): void {
       if (remoteSessions === undefined) return;
-      const useAddress = (user: AddressUser | undefined) => addresses.useAddress(sessionId, user);
+      const useAddress = (user: SessionAddressClient | undefined) =>
+        addresses.useAddress(sessionId, user);
       const join = (endpoint: MessageEndpoint) => addresses.join(sessionId, endpoint);
       withdrawals.set(sessionId, remoteSessions.publish(sessionId, { useAddress, join }));
     },

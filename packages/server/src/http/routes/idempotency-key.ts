@@ -138,7 +138,7 @@ export function resolveClientIdentifier(
  *
  * @throws ProblemError field_required, client_id_invalid, header_invalid, idempotency_key_mismatch
  */
-export function withClientTransactionId<Body extends { clientTransactionId?: string }>(
+export function resolveClientTransactionId<Body extends { clientTransactionId?: string }>(
   headers: Headers,
   body: Body,
 ): Body & { clientTransactionId: string } {

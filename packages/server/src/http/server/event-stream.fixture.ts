@@ -53,7 +53,7 @@ export const emptyList = (): SharedList => ({
 });
 
 /** Times so short that a test sees each of them, and none strikes where it is not meant. */
-export const patientTimes = {
+export const eventStreamTestTimes = {
   tickMs: 5,
   heartbeatMs: 60_000,
   recheckMs: 60_000,
@@ -128,7 +128,7 @@ export async function createStreamSample(
     metrics,
     verifyToken: async (token) => verify(token),
     ...more,
-    streams: { ...more.streams, timings: { ...patientTimes, ...more.streams?.timings } },
+    streams: { ...more.streams, timings: { ...eventStreamTestTimes, ...more.streams?.timings } },
   });
   register(sample, list);
   live.start();

@@ -8,8 +8,8 @@ export type DeviceType =
   | 'ConfidentialDevice'
   | 'ExternalMachine';
 
-export const deviceMethods = ['api', 'device_flow'] as const;
-export type DeviceMethod = (typeof deviceMethods)[number];
+export const deviceSignInMethods = ['api', 'device_flow'] as const;
+export type DeviceMethod = (typeof deviceSignInMethods)[number];
 
 /** Stored as JSON with the sign-in, so that refreshed tokens have the same claims. */
 export type SignInDevice = {

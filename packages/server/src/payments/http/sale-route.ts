@@ -5,10 +5,10 @@ import {
   acceptedHeaders,
   type Caller,
   paymentIdempotencyHeaders,
+  resolveClientTransactionId,
   respondAccepted,
   route,
   setReplayedHeader,
-  withClientTransactionId,
 } from '../../http/index.ts';
 import { type StoreOfflinePorts, storeOfflineSale } from '../offline/store-offline-sale.ts';
 import { type PreparePorts, prepareSale } from '../sale/prepare-sale.ts';
@@ -164,7 +164,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
     ],
     handler: async (request, reply) => {
       ports.numbering.requireAvailable();
-      const sale = withClientTransactionId(request.headers, request.body);
+      const sale = resolveClientTransactionId(request.headers, request.body);
       const { transaction, replayed } = await processOrStore(ports, request.caller, sale);
       setReplayedHeader(reply, replayed);
       const { transactionId, clientTransactionId, state } = transaction.row;

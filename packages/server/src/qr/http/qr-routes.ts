@@ -13,11 +13,11 @@ import {
   acceptedHeaders,
   type EventStreams,
   paymentIdempotencyHeaders,
+  resolveClientTransactionId,
   respondAccepted,
   respondAcceptedAgain,
   route,
   setReplayedHeader,
-  withClientTransactionId,
 } from '../../http/index.ts';
 import { withUnknownOutcome } from '../../platform/index.ts';
 import { createPayment } from '../operations/create-payment.ts';
@@ -128,7 +128,7 @@ function registerCreatePaymentRoute(app: FastifyInstance, deps: QrDeps): void {
     ],
     handler: async (request, reply) => {
       deps.numbering.requireAvailable();
-      const payment = withClientTransactionId(request.headers, request.body);
+      const payment = resolveClientTransactionId(request.headers, request.body);
       const { loaded, replayed } = await createPayment(deps, request.caller, payment);
       setReplayedHeader(reply, replayed);
       const readEvents = () => deps.store.eventsForView(loaded.row);

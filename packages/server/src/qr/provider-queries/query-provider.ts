@@ -27,7 +27,7 @@ import {
 } from '../transaction/build-change.ts';
 import { cancelRetryMs, expiryGraceMs, providerTimeoutMs } from '../transaction/limits.ts';
 import type { LoadedPayment, StoredOperation } from '../transaction/records.ts';
-import { endWithoutAnswer, isLive } from '../transaction/state-machine.ts';
+import { endUnansweredPayment, isLive } from '../transaction/state-machine.ts';
 import { isRetryTimeOver, unansweredRefundStep } from '../transaction/unanswered-refunds.ts';
 
 /** The server raises an alarm after each series of this many polls without an answer. */
@@ -101,7 +101,7 @@ function latestDueTime(loaded: LoadedPayment, now: number): number {
 function forcedEndStep(current: LoadedPayment, at: number): PaymentStep | undefined {
   const { position } = current.row;
   if (!isLive(position) || position.ending === null) return undefined;
-  const changes = endWithoutAnswer(position);
+  const changes = endUnansweredPayment(position);
   const { phase = 'Expired' } = changes;
   const type = `qr.${phase.toLowerCase()}` as PaymentStep['type'];
   return { at, type, changes, data: { reason: 'Unanswered' }, unanswered: true };

@@ -90,7 +90,7 @@ function outcomeOfProblem(
     return { ...unknown('server_fault'), ...retryTime };
   if (status < 400) return unreadable;
   const problem = parseJsonObject(body) ?? {};
-  const code = read.reasonCode(problem['code']);
+  const code = read.readReasonCode(problem['code']);
   if (status === 404 && code !== undefined && notFoundCodes.has(code))
     return { outcome: 'NotFound' };
   const text = read.textLine(problem['detail']) ?? read.textLine(problem['title']);

@@ -59,7 +59,7 @@ export function identifier(value: unknown): string | undefined {
 }
 
 /** A reason or type code; undefined if it is malformed or contains a card number. */
-export function reasonCode(value: unknown): string | undefined {
+export function readReasonCode(value: unknown): string | undefined {
   return typeof value === 'string' && codePattern.test(value) && isClean(value) ? value : undefined;
 }
 
@@ -94,7 +94,7 @@ export function failure(value: unknown): ProviderFailure | undefined {
   if (!isObject(value)) return undefined;
   const text = textLine(value['text']);
   return {
-    code: reasonCode(value['code']) ?? 'provider_failure',
+    code: readReasonCode(value['code']) ?? 'provider_failure',
     ...defined({ text }),
   };
 }
@@ -150,7 +150,7 @@ function cleanValue(value: unknown, depth: number): unknown {
 }
 
 /** A member name can contain card data, as a value can. */
-const isSafeName = (name: string) => reasonCode(name) !== undefined && !isSecretMember(name);
+const isSafeName = (name: string) => readReasonCode(name) !== undefined && !isSecretMember(name);
 
 function cleanMembers(members: Members, knownNames: readonly string[], depth: number): Members {
   const rest = Object.entries(members)

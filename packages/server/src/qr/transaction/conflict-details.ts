@@ -6,7 +6,7 @@ import { decideOperation, type PaymentOperation } from './state-machine.ts';
 
 const operations: readonly PaymentOperation[] = ['Cancel', 'Refund'];
 
-function allowedOperationOf(
+function expectedAllowedOperation(
   { position, operationCount }: QrRow,
   operation: PaymentOperation,
 ): AllowedOperation {
@@ -40,5 +40,5 @@ export const transactionDetails = ({ row }: LoadedPayment) => ({
 /** The members of a problem that the state of the payment causes. */
 export const conflictDetails = (loaded: LoadedPayment) => ({
   transaction: transactionDetails(loaded),
-  allowedOperations: operations.map((verb) => allowedOperationOf(loaded.row, verb)),
+  allowedOperations: operations.map((verb) => expectedAllowedOperation(loaded.row, verb)),
 });

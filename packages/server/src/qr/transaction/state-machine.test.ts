@@ -9,7 +9,7 @@ import {
   applyChanges,
   decideOperation,
   decideReport,
-  endWithoutAnswer,
+  endUnansweredPayment,
   isLive,
   operationTable,
   type PaymentPosition,
@@ -97,7 +97,7 @@ function step(position: PaymentPosition, world: World, one: Act): PaymentPositio
     }
     case 'EndAlone':
       if (!isLive(position) || position.ending === null) return position;
-      return applyChanges(position, endWithoutAnswer(position));
+      return applyChanges(position, endUnansweredPayment(position));
     case 'Refund': {
       const decision = decideOperation(position, 'Refund');
       const refundReserved = Math.floor((decision.maxAmount * one.share) / 100);

@@ -435,6 +435,6 @@ export function decideOperation(
 }
 
 /** Ends a payment whose provider does not answer; the server refunds money that comes later. */
-export function endWithoutAnswer({ ending }: PaymentPosition): PositionChanges {
+export function endUnansweredPayment({ ending }: PaymentPosition): PositionChanges {
   return { phase: endPhases[ending ?? 'Expiry'], ending: null };
 }

@@ -1,7 +1,7 @@
 // Reads, resends and deletes deliveries in the delivery log by SQL.
 import type { WebhookDelivery } from '@switchyard/contract';
 import { type Queries, smallestUuidAt, toRecords } from '../../platform/index.ts';
-import type { EndpointScope } from '../endpoints/endpoint-sql.ts';
+import type { ManagedEndpoints } from '../endpoints/endpoint-sql.ts';
 import { deliveryIdOf } from './plan-deliveries.ts';
 
 export type DeliveryFilters = {
@@ -32,7 +32,7 @@ const columns = `d.delivery_id, d.endpoint_id, d.event_id, d.type, d.position, d
 
 export async function findDelivery(
   queries: Queries,
-  { organizationId, merchantId }: EndpointScope,
+  { organizationId, merchantId }: ManagedEndpoints,
   deliveryId: string,
 ): Promise<DeliveryRecord | undefined> {
   const rows = await queries.query(
@@ -49,7 +49,7 @@ export async function findDelivery(
 
 async function findEndpointIds(
   queries: Queries,
-  { organizationId, merchantId }: EndpointScope,
+  { organizationId, merchantId }: ManagedEndpoints,
 ): Promise<string[]> {
   const rows = await queries.query(
     `SELECT endpoint_id FROM webhook_endpoints
@@ -62,7 +62,7 @@ async function findEndpointIds(
 /** The endpoints to search; undefined means all of them, including deleted ones. */
 async function filterEndpointIds(
   queries: Queries,
-  scope: EndpointScope,
+  scope: ManagedEndpoints,
   endpointId: string | undefined,
 ): Promise<string[] | undefined> {
   const requestedId = endpointId?.toLowerCase();
@@ -74,7 +74,7 @@ async function filterEndpointIds(
 /** An event has one delivery per endpoint, and its identifier follows from both. */
 async function deliveryIdsOfEvent(
   queries: Queries,
-  scope: EndpointScope,
+  scope: ManagedEndpoints,
   eventId: string,
 ): Promise<string[]> {
   const endpointIds = await findEndpointIds(queries, scope);
@@ -84,7 +84,7 @@ async function deliveryIdsOfEvent(
 /** Returns the newest deliveries first. */
 export async function listDeliveries(
   queries: Queries,
-  scope: EndpointScope,
+  scope: ManagedEndpoints,
   { endpointId, status, eventId }: DeliveryFilters,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<DeliveryRecord[]> {

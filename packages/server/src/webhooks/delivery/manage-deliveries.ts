@@ -16,7 +16,7 @@ import {
   isUuid,
   withUnknownOutcome,
 } from '../../platform/index.ts';
-import { type EndpointScope, findEndpoint } from '../endpoints/endpoint-sql.ts';
+import { findEndpoint, type ManagedEndpoints } from '../endpoints/endpoint-sql.ts';
 import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
 import {
   type DeliveryFilters,
@@ -30,13 +30,13 @@ import { type EndpointKey, insertDeliveries } from './send-deliveries-sql.ts';
 
 export type DeliveryOperations = {
   list(
-    scope: EndpointScope,
+    scope: ManagedEndpoints,
     filters: DeliveryFilters,
     page: PageRequest,
   ): Promise<FoundPage<WebhookDelivery>>;
-  get(scope: EndpointScope, deliveryId: string): Promise<WebhookDeliveryDetail>;
-  resend(scope: EndpointScope, deliveryId: string): Promise<WebhookDelivery>;
-  test(scope: EndpointScope, endpointId: string, type?: string): Promise<WebhookDelivery>;
+  get(scope: ManagedEndpoints, deliveryId: string): Promise<WebhookDeliveryDetail>;
+  resend(scope: ManagedEndpoints, deliveryId: string): Promise<WebhookDelivery>;
+  test(scope: ManagedEndpoints, endpointId: string, type?: string): Promise<WebhookDelivery>;
 };
 
 export type DeliveryOperationsDeps = {
@@ -82,7 +82,10 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
     log: row.log,
   });
 
-  async function requireEnabledEndpoint(scope: EndpointScope, endpointId: string): Promise<string> {
+  async function requireEnabledEndpoint(
+    scope: ManagedEndpoints,
+    endpointId: string,
+  ): Promise<string> {
     const row = isUuid(endpointId) ? await findEndpoint(database, scope, endpointId) : undefined;
     if (row === undefined) return throwEndpointNotFound();
     if (row.status !== 'Enabled') {
@@ -92,7 +95,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
   }
 
   async function requireDelivery(
-    scope: EndpointScope,
+    scope: ManagedEndpoints,
     deliveryId: string,
   ): Promise<DeliveryRecord> {
     const row = isUuid(deliveryId) ? await findDelivery(database, scope, deliveryId) : undefined;

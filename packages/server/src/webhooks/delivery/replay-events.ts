@@ -17,8 +17,8 @@ import {
 } from '../../platform/index.ts';
 import {
   type EndpointRecord,
-  type EndpointScope,
   findEndpoint,
+  type ManagedEndpoints,
 } from '../endpoints/endpoint-sql.ts';
 import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
 import { type PlannedEvent, subscribesTo, toNewDelivery } from './plan-deliveries.ts';
@@ -30,7 +30,11 @@ const eventsPerStep = 500;
 const positionTolerance = 1_000;
 
 export type ReplayOperations = {
-  begin(scope: EndpointScope, endpointId: string, span: WebhookReplay): Promise<BegunWebhookReplay>;
+  begin(
+    scope: ManagedEndpoints,
+    endpointId: string,
+    span: WebhookReplay,
+  ): Promise<BegunWebhookReplay>;
 };
 
 export type ReplayDeps = {

@@ -5,7 +5,7 @@ import { type OlderKeyJson, type Queries, toRecords } from '../../platform/index
 /**
  * The endpoints that a caller manages: all of the organisation, or those that one merchant created.
  */
-export type EndpointScope = {
+export type ManagedEndpoints = {
   readonly organizationId: string;
   readonly merchantId?: string | undefined;
 };
@@ -120,7 +120,7 @@ export async function insertEndpoint(
 
 export async function findEndpoint(
   queries: Queries,
-  { organizationId, merchantId }: EndpointScope,
+  { organizationId, merchantId }: ManagedEndpoints,
   endpointId: string,
   lock: '' | 'FOR UPDATE OF e' = '',
 ): Promise<(EndpointRecord & EndpointHealth) | undefined> {
@@ -135,7 +135,7 @@ export async function findEndpoint(
 
 export async function listEndpoints(
   queries: Queries,
-  { organizationId, merchantId }: EndpointScope,
+  { organizationId, merchantId }: ManagedEndpoints,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<(EndpointRecord & EndpointHealth)[]> {
   const rows = await queries.query(

@@ -33,11 +33,11 @@ import {
   type EndpointChange,
   type EndpointHealth,
   type EndpointRecord,
-  type EndpointScope,
   enableEndpoint,
   findEndpoint,
   insertEndpoint,
   listEndpoints,
+  type ManagedEndpoints,
   markVerified,
   replaceEndpointKeys,
   updateEndpoint,
@@ -49,7 +49,7 @@ const organizationEndpointsMax = 50;
 const merchantEndpointsMax = 10;
 
 /** The endpoints that a request may manage, and the author of the change. */
-export type EndpointCaller = EndpointScope & { readonly author: Author };
+export type EndpointCaller = ManagedEndpoints & { readonly author: Author };
 
 type VersionedEndpoint = Versioned<WebhookEndpoint>;
 
@@ -58,8 +58,8 @@ export type Endpoints = {
     caller: EndpointCaller,
     input: WebhookEndpointInput,
   ): Promise<VersionedEndpoint & { readonly secret: string }>;
-  list(scope: EndpointScope, page: PageRequest): Promise<FoundPage<WebhookEndpoint>>;
-  get(scope: EndpointScope, endpointId: string): Promise<VersionedEndpoint>;
+  list(scope: ManagedEndpoints, page: PageRequest): Promise<FoundPage<WebhookEndpoint>>;
+  get(scope: ManagedEndpoints, endpointId: string): Promise<VersionedEndpoint>;
   replace(
     caller: EndpointCaller,
     endpointId: string,
@@ -134,7 +134,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
   });
 
   async function requireValidInput(
-    { organizationId, merchantId: own }: EndpointScope,
+    { organizationId, merchantId: own }: ManagedEndpoints,
     {
       url,
       eventTypes,
@@ -154,7 +154,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     }
   }
 
-  async function lockEndpoint(queries: Queries, scope: EndpointScope, endpointId: string) {
+  async function lockEndpoint(queries: Queries, scope: ManagedEndpoints, endpointId: string) {
     const row = isUuid(endpointId)
       ? await findEndpoint(queries, scope, endpointId, 'FOR UPDATE OF e')
       : undefined;

@@ -15,10 +15,10 @@ import {
 } from '../../support/test-organization.ts';
 import { assertAgreement } from './ledger-invariants.ts';
 import {
-  allowedOperationOf,
   applyOperation,
   byWebOperationOf,
   type ExpectedResult,
+  expectedAllowedOperation,
   hostReactionOf,
   type Model,
   type ModelKind,
@@ -159,7 +159,7 @@ function endedAmount(amount: number): number {
 
 /** The amount of a step; undefined lets the platform use the default. */
 function amountOf(model: Model, verb: ModelVerb, { part, tail }: Step): number | undefined {
-  const { maxAmount } = allowedOperationOf(model, verb);
+  const { maxAmount } = expectedAllowedOperation(model, verb);
   if (tail > 0 && tail <= maxAmount && verb !== 'Reversal') return tail;
   const amount = part === 0 ? undefined : Math.max(1, Math.ceil((maxAmount * part) / 100));
   const requestedAmount = amount ?? maxAmount;
@@ -214,7 +214,7 @@ async function assertTransactionView(
   assert.deepEqual(actual, expected, message);
   const { body: allowed } = await call('GET', `/${id}/allowedoperations`);
   for (const { operation, allowed: may, maxAmount } of allowed.operations) {
-    const rule = allowedOperationOf(model, operation);
+    const rule = expectedAllowedOperation(model, operation);
     assert.deepEqual({ allowed: may, maxAmount }, rule, `${message}, then ${operation}`);
   }
 }

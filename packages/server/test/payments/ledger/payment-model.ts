@@ -165,7 +165,7 @@ const limits = {
 } as const;
 
 /** The expected `allowedoperations` entry of an operation. */
-export function allowedOperationOf(
+export function expectedAllowedOperation(
   model: Model,
   verb: ModelVerb,
 ): { allowed: boolean; maxAmount: number } {

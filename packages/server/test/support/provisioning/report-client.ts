@@ -28,7 +28,7 @@ export const query = (filters: Readonly<Record<string, unknown>>): string => {
 };
 
 /** Requests a report and asserts success. */
-export async function report(
+export async function fetchReport(
   { client }: { client: Client },
   token: string,
   path: string,
@@ -49,7 +49,7 @@ export async function allOf(
   const items: Json[] = [];
   let cursor: string | undefined;
   do {
-    const page = await report(setup, token, path, { ...filters, cursor });
+    const page = await fetchReport(setup, token, path, { ...filters, cursor });
     items.push(...page.items);
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);

@@ -9,14 +9,14 @@ const OWNER_ONLY_DIRECTORY = 0o700;
 /** An incomplete file has another extension. */
 const FILE_EXTENSION = '.txt';
 
-export type ClearingFolders = { stop(): void };
+export type ClearingFolderWatcher = { stop(): void };
 
 /** Polls the inbox; a processed file moves to `done`. */
 export function watchClearingFolders(deps: {
   directory: string;
   desk: ClearingProcessor;
   onFault(error: unknown, file: string): void;
-}): ClearingFolders {
+}): ClearingFolderWatcher {
   const folder = (name: string) => join(deps.directory, name);
   for (const name of ['inbox', 'outbox', 'done']) {
     mkdirSync(folder(name), { recursive: true, mode: OWNER_ONLY_DIRECTORY });

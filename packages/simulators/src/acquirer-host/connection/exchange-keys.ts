@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import type { MacFieldFormat } from '@switchyard/iso8583';
+import type { MacSettings } from '@switchyard/iso8583';
 import { aesCmac, keyCheckValue, retailMac, wrapKey } from '@switchyard/pin';
 
 /**
@@ -85,7 +85,7 @@ function readStoredKeys(path: string): Stored {
 export function openKeyRing(options: {
   directory: string;
   keys: HostKeys;
-  mac: MacFieldFormat | undefined;
+  mac: MacSettings | undefined;
 }): KeyRing {
   const { directory, keys, mac } = options;
   const path = join(directory, 'keys.json');
@@ -142,11 +142,7 @@ export function openKeyRing(options: {
 }
 
 /** The first eight bytes of a message authentication code. */
-export function computeMac(
-  algorithm: MacFieldFormat['algorithm'],
-  key: Buffer,
-  data: Buffer,
-): Buffer {
+export function computeMac(algorithm: MacSettings['algorithm'], key: Buffer, data: Buffer): Buffer {
   const code = algorithm === 'AesCmac' ? aesCmac(key, data) : retailMac(key, data);
   return code.subarray(0, 8);
 }

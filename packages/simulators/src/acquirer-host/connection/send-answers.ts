@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /** A frame to send, or with `undefined` a connection to close. */
 type QueuedFrame = { socket: Socket; frame: Buffer | undefined };
 
-export type AnswerQueue = {
+export type AnswersAfterLedgerWrite = {
   /** Sends a frame once the ledger is written. */
   send(socket: Socket, frame: Buffer): void;
   /** Closes a connection once the ledger is written. */
@@ -25,7 +25,7 @@ const unreadBytesMax = 1 << 20;
 export function createAnswerQueue(deps: {
   flush: () => void;
   onFault: (error: unknown) => void;
-}): AnswerQueue {
+}): AnswersAfterLedgerWrite {
   let queue: QueuedFrame[] = [];
   let scheduled: NodeJS.Immediate | undefined;
 

@@ -13,7 +13,7 @@ import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import {
   type DeviceMethod,
-  deviceMethods,
+  deviceSignInMethods,
   type SignInDevice,
 } from '../../tokens/authentication-claims.ts';
 import type { NewSignIn, UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';
@@ -79,12 +79,12 @@ function sendError(reply: FastifyReply, { status, error, message }: DemoTokenErr
 
 function parseMethods(text: string): readonly DeviceMethod[] {
   const names = new Set(text.split(/[\s,]+/).filter((method) => method !== ''));
-  const methods = deviceMethods.filter((method) => names.has(method));
+  const methods = deviceSignInMethods.filter((method) => names.has(method));
   if (methods.length === 0 || methods.length !== names.size) {
     throw new DemoTokenError(
       400,
       'invalid_request',
-      `method must be a list of ${deviceMethods.join(', ')}`,
+      `method must be a list of ${deviceSignInMethods.join(', ')}`,
     );
   }
   return methods;

@@ -101,7 +101,7 @@ export async function insertStoredTimeline(
   return rows.length > 0;
 }
 
-export async function updateStoredTimeline(
+export async function storePostgresTimeline(
   queries: Queries,
   { systemIdentifier, timeline }: ServerPosition,
   { jumps, isRecoveryRequired }: { jumps: number; isRecoveryRequired: boolean },

@@ -15,7 +15,7 @@ import {
   type ServerPosition,
   type StoredTimeline,
   skipStoredNumbers,
-  updateStoredTimeline,
+  storePostgresTimeline,
 } from './database-timeline-sql.ts';
 import { readTimelineFile, type TimelineRecord, writeTimelineFile } from './timeline-file.ts';
 
@@ -249,7 +249,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       lastServer !== undefined && !isUnchanged(finding) && before.jumps <= jumps();
     const isDecided = isRecorded && (!isNewLoss || before.recoveryRequiredAt !== null);
     if (isDecided && !hasLowerCount) return { row: before };
-    await updateStoredTimeline(queries, server, {
+    await storePostgresTimeline(queries, server, {
       jumps: Math.max(before.jumps, jumps()) + 1,
       isRecoveryRequired: isNewLoss,
     });
