@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from '../test-runner/static-checks.ts';
+import { operationOutcomesDocument } from './acquirer-response-outcomes.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
 import { type ApplicationDescription, describeApplication } from './application-description.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
@@ -12,7 +13,6 @@ import { eventsDocument } from './events.ts';
 import { asyncApiText, terminalParametersDocument } from './json-documents.ts';
 import { replaceBlock } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
-import { operationOutcomesDocument } from './operation-outcomes.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';

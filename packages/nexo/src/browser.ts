@@ -9,7 +9,7 @@ export {
   conditionFacts,
   errorConditions,
   resultOf,
-} from './dialogue/error-conditions.ts';
+} from './dialogue/error-condition-advice.ts';
 export { type EventFacts, eventOf, rejectOf } from './dialogue/event-notifications.ts';
 export {
   createPoiDialogue,

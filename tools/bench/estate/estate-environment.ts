@@ -24,7 +24,7 @@ import {
   openProvisioning,
   type Provisioning,
   withIdentity,
-} from '../environment/provision.ts';
+} from '../environment/provision-in-database.ts';
 import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
 import type { PrintLine } from '../sales/measured-step.ts';
 import { fillEstate } from './estate-fill.ts';

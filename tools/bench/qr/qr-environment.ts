@@ -21,7 +21,7 @@ import {
   provisionOrganization,
   readPlatformKey,
   withIdentity,
-} from '../environment/provision.ts';
+} from '../environment/provision-in-database.ts';
 import { freePort } from '../environment/server-process.ts';
 import type { QrProviderFunctions } from './qr-provider.ts';
 

@@ -20,7 +20,7 @@ import {
   openProvisioning,
   provisionOrganization,
   withIdentity,
-} from '../environment/provision.ts';
+} from '../environment/provision-in-database.ts';
 import { freePort } from '../environment/server-process.ts';
 import type { RelayClientFunctions } from './relay-clients.ts';
 import type { PlatformTarget } from './relay-pairs.ts';

@@ -17,7 +17,7 @@ import {
   fetchClientToken,
   openProvisioning,
   withIdentity,
-} from '../environment/provision.ts';
+} from '../environment/provision-in-database.ts';
 import type { BenchResult } from '../report/report.ts';
 import { perSecond } from '../report/report-table.ts';
 import type { LoadRequest } from '../sales/fixed-rate-load.ts';

@@ -11,7 +11,7 @@ import {
   type BenchOrganization,
   fetchClientToken,
   provisionOrganization,
-} from '../environment/provision.ts';
+} from '../environment/provision-in-database.ts';
 import { describeSalesStep } from './knee-run.ts';
 import type { LoadFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';

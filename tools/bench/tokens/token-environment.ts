@@ -26,7 +26,7 @@ import {
   type Identity,
   openProvisioning,
   withIdentity,
-} from '../environment/provision.ts';
+} from '../environment/provision-in-database.ts';
 import type { TokenDevice, TokenLoadFunctions } from './token-load.ts';
 import {
   type ManyRealms,

@@ -20,7 +20,7 @@ import {
   type Organization,
   readPlatformKey,
   withIdentity,
-} from '../environment/provision.ts';
+} from '../environment/provision-in-database.ts';
 
 /** Each is limited to 6,000 tokens a minute. */
 const applicationsCount = 240;

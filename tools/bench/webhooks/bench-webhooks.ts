@@ -15,7 +15,7 @@ import { createDeliveries } from '../../../packages/server/src/webhooks/index.ts
 import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { openAudit, readPlatformKey } from '../environment/provision.ts';
+import { openAudit, readPlatformKey } from '../environment/provision-in-database.ts';
 import { readCpu } from '../report/process-times.ts';
 import { profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';

@@ -6,7 +6,7 @@ import { answerTo, failureTo } from '../messages/build-message.ts';
 import { type AnyMessage, type Header, isMessage } from '../messages/message.ts';
 import { type Reading, readMessage } from '../messages/read-message.ts';
 import { writeMessage } from '../messages/write-message.ts';
-import { resultOf } from './error-conditions.ts';
+import { resultOf } from './error-condition-advice.ts';
 import { createPoiDialogue, type PoiDialogue } from './poi-dialogue.ts';
 import { createSaleDialogue, type SaleDialogue, type SaleStep } from './sale-dialogue.ts';
 import { createServiceIds } from './service-ids.ts';

@@ -5,7 +5,12 @@ import { defined } from '../defined.ts';
 import { answerTo, requestOf } from '../messages/build-message.ts';
 import { findFaults } from '../messages/write-message.ts';
 import { openSets } from '../table/value-sets.ts';
-import { availabilityOf, conditionFacts, errorConditions, resultOf } from './error-conditions.ts';
+import {
+  availabilityOf,
+  conditionFacts,
+  errorConditions,
+  resultOf,
+} from './error-condition-advice.ts';
 import { eventOf } from './event-notifications.ts';
 import { createServiceIds } from './service-ids.ts';
 

@@ -5,7 +5,7 @@ import { answerTo, failureTo, requestOf } from '../messages/build-message.ts';
 import { type AnyMessage, isMessage } from '../messages/message.ts';
 import { readMessage } from '../messages/read-message.ts';
 import { findFaults, writeMessage } from '../messages/write-message.ts';
-import { resultOf } from './error-conditions.ts';
+import { resultOf } from './error-condition-advice.ts';
 import {
   createPoiDialogue,
   type PoiDecision,

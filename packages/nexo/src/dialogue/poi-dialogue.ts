@@ -5,7 +5,7 @@ import { type AnyMessage, type Header, isMessage } from '../messages/message.ts'
 import type { Reading } from '../messages/read-message.ts';
 import { categoryRules } from '../table/categories.ts';
 import type { OpenValue } from '../table/value-sets.ts';
-import { resultOf } from './error-conditions.ts';
+import { resultOf } from './error-condition-advice.ts';
 import { eventOf, rejectOf } from './event-notifications.ts';
 import { createServices, type PoiMemory } from './poi-service-records.ts';
 import { dialogueKeyOf, statusAnswer } from './transaction-status.ts';

@@ -13,7 +13,7 @@ import { bytesOf } from '../messages/text-bytes.ts';
 import { categoryRules, type MessageTypeOf } from '../table/categories.ts';
 import type { Structure } from '../table/structures.ts';
 import type { Category } from '../table/value-sets.ts';
-import { resultOf } from './error-conditions.ts';
+import { resultOf } from './error-condition-advice.ts';
 import { dialogueKeyOf, isRepeatOf, referenceTo, repeatedBy } from './transaction-status.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
 } from '../table/field-types.ts';
 import { type StructureName, structures } from '../table/structures.ts';
 import { closedSets, openSets } from '../table/value-sets.ts';
-import { type Json, type JsonObject, memberOf } from './parse-json.ts';
+import { type Json, type JsonObject, memberOf } from './parse-bounded-json.ts';
 
 /**
  * One fault of a message.

@@ -18,7 +18,13 @@ import {
   envelopeOf,
   type Header,
 } from './message.ts';
-import { type Json, JsonError, type JsonObject, memberOf, parseBounded } from './parse-json.ts';
+import {
+  type Json,
+  JsonError,
+  type JsonObject,
+  memberOf,
+  parseBounded,
+} from './parse-bounded-json.ts';
 
 /**
  * A protected message, not opened yet: header in clear, body encrypted.

@@ -14,10 +14,13 @@ import {
   pause,
 } from '../platform/index.ts';
 import { createDeviceConnectionRoute } from './device-connections/accept-device-connection.ts';
-import { createRegistrationListener } from './device-connections/accept-registration-connection.ts';
 import { createRegisterDevice } from './device-connections/authenticate-registration.ts';
 import { createConnectionTokens } from './device-connections/connection-tokens.ts';
-import { type ConnectorDevicesDeps, createConnectorDevices } from './devices/connector-devices.ts';
+import { createRegistrationListener } from './device-connections/register-device-connection.ts';
+import {
+  type ConnectorDevicesDeps,
+  createConnectorDevices,
+} from './devices/check-device-access.ts';
 import { createDeviceList } from './devices/device-list.ts';
 import { registerDeviceListRoutes } from './devices/device-list-routes.ts';
 import { createPresenceStore, leaseRenewalMs } from './devices/device-presence.ts';

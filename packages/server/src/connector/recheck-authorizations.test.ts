@@ -1,7 +1,7 @@
 // Tests how often the server rechecks devices, which it disconnects, and that faults stop nothing.
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import type { AssignedTerminal } from './devices/connector-devices.ts';
+import type { AssignedTerminal } from './devices/check-device-access.ts';
 import { createAuthorizationRecheck } from './recheck-authorizations.ts';
 import type { ClaimToken } from './sessions/claim-token.ts';
 import type { ConnectedTerminal } from './sessions/device-registry.ts';

@@ -3,7 +3,7 @@ import { closeCodes } from '@switchyard/contract';
 import type { ClientVerifier } from '../identity/index.ts';
 import { createPoller, type Poller } from '../platform/index.ts';
 import { mayRegister } from './device-connections/authenticate-registration.ts';
-import type { ConnectorDevices } from './devices/connector-devices.ts';
+import type { ConnectorDevices } from './devices/check-device-access.ts';
 import {
   closeCodeForFault,
   type RevocationReason,

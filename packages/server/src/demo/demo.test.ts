@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
-import { testDatabase } from '../../test/support/database/test-database.ts';
+import { testDatabase } from '../../test/support/database/shared-test-database.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
 import { testPasswordHasher } from '../../test/support/test-password-hasher.ts';
 import { movableClock, sharedPasswordStrength } from '../../test/support/test-realm.ts';

@@ -48,7 +48,7 @@ import {
 import { createOrganizations, createSubOrganizations } from './organizations/organizations.ts';
 import { noUserDomains, type UserDomains } from './organizations/user-domain-port.ts';
 import type { ResourceDeps, ResourceOperations } from './resources/resource-operations.ts';
-import { createSaleEntityResolver } from './sale-entities/resolve-sale-entities.ts';
+import { createSaleEntityResolver } from './sale-entities/resolve-merchant-and-contracts.ts';
 import type {
   AcquirerContract,
   MerchantAndPlace,

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { pause } from '../../src/platform/index.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { type Node, type NodesScene, openNodesScene } from './connector-nodes.ts';
-import { codeOf, nodeIn, pathOf, payOn } from './continuous-payments.ts';
+import { codeOf, nodeIn, pathOf, payOn } from './continuous-sessions.ts';
 import type { Json, Line } from './test-connector.ts';
 
 const askAgainMs = 100;

@@ -8,7 +8,7 @@ import { type ApplyOutcome, applyPlan } from '../../estate/apply-plan.ts';
 import { compareEstates, type Plan } from '../../estate/compare-estates.ts';
 import { formatEstate, readEstateFile } from '../../estate/estate-file.ts';
 import type { Estate, ResourceKind } from '../../estate/estate-model.ts';
-import { changeToJson, countsOf, formatPlan, listPlanChanges } from '../../estate/print-plan.ts';
+import { changeToJson, countsOf, formatPlan, listPlanChanges } from '../../estate/format-plan.ts';
 import { readServerEstate } from '../../estate/read-server-estate.ts';
 import { resourceDefinitions } from '../../estate/resource-kinds.ts';
 import type { EstateOwner } from '../../estate/resource-routes.ts';

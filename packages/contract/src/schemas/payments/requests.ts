@@ -12,10 +12,10 @@ import {
   Uuid,
   wordOf,
 } from '../values-and-problems/value-schemas.ts';
-import { ApprovalCodeText } from './approval-codes.ts';
 import { captureModes, entryModes, orderChannels, pinBlockFormats, salePurposes } from './enums.ts';
 import { ChipObjects, Instrument, KeySerial } from './instrument.ts';
 import { OfflineData } from './offline.ts';
+import { ApprovalCodeText } from './supervisor-approval-codes.ts';
 
 export * from './instrument.ts';
 

@@ -5,9 +5,9 @@ import { isVersionConflict, useVersioned, type Versioned } from '../../app/versi
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { Page } from '../layout/page.tsx';
 import { QueryContent } from '../layout/query-content.tsx';
-import { type CustomInputs, FormSections, useForm } from './form.tsx';
 import { type Body, type Draft, type Section, sectionFields } from './form-fields.ts';
 import { PageForm } from './page-form.tsx';
+import { type CustomInputs, FormSections, useForm } from './use-form.tsx';
 
 /** The sections may depend on entered values, such as the adapter of a link. */
 export type Sections = (draft: Draft) => readonly Section[];

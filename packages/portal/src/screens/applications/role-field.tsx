@@ -1,7 +1,7 @@
 /** Selects roles, and lists their permissions. */
 import { MultiSelect } from '@mantine/core';
-import type { Form } from '../../components/forms/form.tsx';
 import { draftList } from '../../components/forms/form-fields.ts';
+import type { Form } from '../../components/forms/use-form.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useRoles } from './application-queries.ts';

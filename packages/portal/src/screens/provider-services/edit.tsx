@@ -15,15 +15,15 @@ import { reloadData } from '../../app/reload-data.ts';
 import { usePathParam } from '../../app/url-params.ts';
 import { replaceVersioned, type Versioned } from '../../app/versioned-resources.ts';
 import { FieldInput } from '../../components/forms/field-input.tsx';
+import { draftText } from '../../components/forms/form-fields.ts';
+import { PageForm } from '../../components/forms/page-form.tsx';
+import { SchemaForm } from '../../components/forms/schema-form.tsx';
 import {
   type CustomInputProps,
   type Form,
   FormInputs,
   useForm,
-} from '../../components/forms/form.tsx';
-import { draftText } from '../../components/forms/form-fields.ts';
-import { PageForm } from '../../components/forms/page-form.tsx';
-import { SchemaForm } from '../../components/forms/schema-form.tsx';
+} from '../../components/forms/use-form.tsx';
 import { Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage } from '../../components/layout/query-content.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';

@@ -17,8 +17,8 @@ import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
+import { useUsersUrl } from './user-management-api-urls.ts';
 import { groupRoleOf, userName } from './users-table.tsx';
-import { useUsersUrl } from './users-url.ts';
 
 export default function UserDetail() {
   const t = useTranslate('users');

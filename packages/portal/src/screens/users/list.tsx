@@ -8,8 +8,8 @@ import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { reloadData } from '../../app/reload-data.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { type CustomInputProps, FormInputs, useForm } from '../../components/forms/form.tsx';
 import { draftList, draftText, type Field } from '../../components/forms/form-fields.ts';
+import { type CustomInputProps, FormInputs, useForm } from '../../components/forms/use-form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page } from '../../components/layout/page.tsx';
@@ -18,8 +18,8 @@ import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { nameOptions } from '../../filters/filter-options.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission, useSession } from '../../session/use-session.ts';
+import { useGroupsUrl, useUsersUrl } from './user-management-api-urls.ts';
 import { UsersTable } from './users-table.tsx';
-import { useGroupsUrl, useUsersUrl } from './users-url.ts';
 
 export default function Users() {
   const t = useTranslate('users');

@@ -6,7 +6,7 @@ import { type Translate, useTranslate } from '../../locales/index.ts';
 import { textColumn, timeColumn } from '../../table/columns.tsx';
 import type { Column } from '../../table/data-table.tsx';
 import { ResourceList } from '../../table/resource-list.tsx';
-import { useUsersUrl } from './users-url.ts';
+import { useUsersUrl } from './user-management-api-urls.ts';
 
 /** `019…_org_admin` becomes `org_admin`. */
 export const groupRoleOf = (name: string): string => name.slice(name.indexOf('_') + 1);

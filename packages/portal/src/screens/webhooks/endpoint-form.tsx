@@ -6,13 +6,13 @@ import { api } from '../../api/client.ts';
 import { reloadData } from '../../app/reload-data.ts';
 import { replaceVersioned, type Versioned } from '../../app/versioned-resources.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
-import { FormInputs, useForm } from '../../components/forms/form.tsx';
 import {
   type Body,
   type Draft,
   draftList,
   type Field,
 } from '../../components/forms/form-fields.ts';
+import { FormInputs, useForm } from '../../components/forms/use-form.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';

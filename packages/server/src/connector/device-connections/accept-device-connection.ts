@@ -3,7 +3,7 @@ import { connectorLimits, connectorPaths, throwProblem } from '@switchyard/contr
 import { errors } from 'jose';
 import type { Handshake, WebSocketRoute } from '../../http/index.ts';
 import type { ClientVerifier } from '../../identity/index.ts';
-import type { AssignedTerminal, ConnectorDevices } from '../devices/connector-devices.ts';
+import type { AssignedTerminal, ConnectorDevices } from '../devices/check-device-access.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
 import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
 import { ConnectorFault } from '../protocol/connector-fault.ts';

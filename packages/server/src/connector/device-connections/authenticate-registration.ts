@@ -13,7 +13,7 @@ import {
   type AssignedTerminal,
   type ConnectorDevices,
   notClaimedFault,
-} from '../devices/connector-devices.ts';
+} from '../devices/check-device-access.ts';
 import { throwFault } from '../protocol/connector-fault.ts';
 
 type Credentials = { readonly clientId: string; readonly secret: string };

@@ -20,7 +20,7 @@ import {
   toRecords,
 } from '../../platform/index.ts';
 import { type Backplane, BackplaneError } from '../nodes/backplane.ts';
-import { deviceKeyOf } from './connector-devices.ts';
+import { deviceKeyOf } from './check-device-access.ts';
 
 /** The visible devices: all devices of an organisation, or those of a merchant or store. */
 export type DeviceScope = {

@@ -8,7 +8,7 @@ import {
   type AssignedTerminal,
   type ConnectorDevices,
   deviceKeyOf,
-} from '../devices/connector-devices.ts';
+} from '../devices/check-device-access.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
 import { type Backplane, BackplaneError, type Message } from '../nodes/backplane.ts';
 import { ConnectorFault, type RevocationReason, throwFault } from '../protocol/connector-fault.ts';

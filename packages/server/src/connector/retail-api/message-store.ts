@@ -12,7 +12,7 @@ import {
   type OutboxEventMapper,
   toRecords,
 } from '../../platform/index.ts';
-import type { AssignedTerminal } from '../devices/connector-devices.ts';
+import type { AssignedTerminal } from '../devices/check-device-access.ts';
 
 /** A message before the server sends it. */
 type NewMessage = {

@@ -9,7 +9,7 @@ import {
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
-import type { AssignedTerminal } from '../devices/connector-devices.ts';
+import type { AssignedTerminal } from '../devices/check-device-access.ts';
 import type { DevicePresence } from '../devices/device-presence.ts';
 import type { PosCaller } from '../pos/claim-requests.ts';
 import { ConnectorFault } from '../protocol/connector-fault.ts';

@@ -9,7 +9,7 @@ import { errorConditions, type Reading } from '@switchyard/nexo';
 import { type Caller, clientKeyOf } from '../../http/index.ts';
 import { createRunningCounts, isoTime, type RunningCounts } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
-import type { AssignedTerminal } from '../devices/connector-devices.ts';
+import type { AssignedTerminal } from '../devices/check-device-access.ts';
 import type { PosCaller } from '../pos/claim-requests.ts';
 import type { MessageKey, MessageOutcome, MessageStore } from './message-store.ts';
 import { readTerminalRequest, type TerminalRequest } from './read-request.ts';

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
-import { deviceKeyOf } from '../devices/connector-devices.ts';
+import { deviceKeyOf } from '../devices/check-device-access.ts';
 import { BackplaneError } from '../nodes/backplane.ts';
 import { type ClaimOptions, ownerOf, type PosCaller } from '../pos/claim-requests.ts';
 import { withProblems } from '../protocol/fault-to-problem.ts';

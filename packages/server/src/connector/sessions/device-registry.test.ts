@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
-import { type AssignedTerminal, deviceKeyOf } from '../devices/connector-devices.ts';
+import { type AssignedTerminal, deviceKeyOf } from '../devices/check-device-access.ts';
 import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import { type Backplane, createLocalBackplane, type Message } from '../nodes/backplane.ts';
 import { createFakeNats } from '../nodes/fake-nats-connection.fixture.ts';

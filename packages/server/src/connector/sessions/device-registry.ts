@@ -6,7 +6,7 @@ import {
   type AssignedTerminal,
   deviceKeyOf,
   isSameAssignment,
-} from '../devices/connector-devices.ts';
+} from '../devices/check-device-access.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
 import { createDisconnectRecorder } from '../devices/device-presence.ts';
 import { createBufferBudget } from '../forwarding/resume-buffer.ts';

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/schema';
 import { pause } from '../../platform/index.ts';
-import { type AssignedTerminal, isSameAssignment } from '../devices/connector-devices.ts';
+import { type AssignedTerminal, isSameAssignment } from '../devices/check-device-access.ts';
 import { type Backplane, BackplaneError, type Message } from '../nodes/backplane.ts';
 import { ClaimTokenSchema } from './claim-token.ts';
 import type { ResumableSession } from './session.ts';

@@ -3,7 +3,7 @@ import { defined } from '@switchyard/contract';
 import type { Queries } from '../../platform/index.ts';
 import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts';
 import { applicationView } from './application-management/view.ts';
-import type { ApplicationRecord } from './application-types.ts';
+import type { ApplicationRecord } from './application-record.ts';
 
 export type ApplicationChange = {
   readonly before?: ApplicationRecord;

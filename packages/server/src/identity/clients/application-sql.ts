@@ -7,7 +7,7 @@ import type {
   ApplicationRecord,
   ApplicationStatus,
   ApplicationType,
-} from './application-types.ts';
+} from './application-record.ts';
 import { permissionsOfRoles } from './permissions.ts';
 
 export type ApplicationStore = ReturnType<typeof createApplicationStore>;

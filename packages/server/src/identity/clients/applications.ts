@@ -8,7 +8,6 @@ import { hashSecret, secretMatches } from '../infrastructure/secret-hash.ts';
 import { maxAccessTokenSeconds } from '../realms-and-keys/key-rotation.ts';
 import type { EntityType, SigningAlgorithm, Status } from '../realms-and-keys/realm-types.ts';
 import { applicationChangeRecorder, type RecordApplicationChange } from './application-audit.ts';
-import type { ApplicationStore } from './application-sql.ts';
 import type {
   AccessTokenType,
   Application,
@@ -16,7 +15,8 @@ import type {
   ApplicationType,
   CallbackErrorFormat,
   SecurityFlow,
-} from './application-types.ts';
+} from './application-record.ts';
+import type { ApplicationStore } from './application-sql.ts';
 import { permissionsOfRoles } from './permissions.ts';
 
 /** Other processes see a new secret or status within this time. */

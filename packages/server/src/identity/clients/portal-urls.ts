@@ -1,5 +1,5 @@
 // The URLs of the portal: at the base URL, and at a host for each organisation.
-import type { Application } from './application-types.ts';
+import type { Application } from './application-record.ts';
 
 export const portalPath = '/portal';
 export const providerPortalPath = '/provider-portal';

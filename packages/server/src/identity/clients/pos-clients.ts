@@ -4,8 +4,8 @@ import type { Clock, Ids, Queries } from '../../platform/index.ts';
 import { hashSecret } from '../infrastructure/secret-hash.ts';
 import type { Status } from '../realms-and-keys/realm-types.ts';
 import type { RecordApplicationChange } from './application-audit.ts';
+import type { Application } from './application-record.ts';
 import { changeApplication, insertApplication, removeApplication } from './application-sql.ts';
-import type { Application } from './application-types.ts';
 import { type Applications, buildApplication } from './applications.ts';
 
 /** The facts about a point of sale that its client needs. */

@@ -3,9 +3,9 @@ import { type MerchantCredentials, ProblemError, throwProblem } from '@switchyar
 import { LRUCache } from 'lru-cache';
 import type { ValidCertificate } from '../../http/index.ts';
 import { lruCacheOptions } from '../../platform/index.ts';
-import type { Application } from '../clients/application-types.ts';
+import type { Application } from '../clients/application-record.ts';
 import type { Applications } from '../clients/applications.ts';
-import { deviceClientId, mayUseApplication } from '../clients/device-client.ts';
+import { deviceClientId, mayUseApplication } from '../clients/device-client-rules.ts';
 import type { AuthenticatedDevice } from './authenticated-device.ts';
 import type { DeviceCertificateStore } from './device-certificate-sql.ts';
 import type { DeviceSecrets } from './device-secrets.ts';

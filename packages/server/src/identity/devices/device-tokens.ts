@@ -1,6 +1,6 @@
 // Issues tokens to a device that acts for itself, bound to its certificate.
 import type { Clock, Ids } from '../../platform/index.ts';
-import type { Application } from '../clients/application-types.ts';
+import type { Application } from '../clients/application-record.ts';
 import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { SignInDevice } from '../tokens/authentication-claims.ts';
 import { accessTokenHash } from '../tokens/issue-user-tokens.ts';

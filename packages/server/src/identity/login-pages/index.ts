@@ -17,7 +17,7 @@ import type { LayoutOptions } from './html/page-layout.ts';
 import { createCsrfTokens } from './http/csrf-tokens.ts';
 import { createPageContexts } from './http/page-context.ts';
 import { createPageResponses } from './http/page-response.ts';
-import { createSignInSteps } from './http/sign-in-steps.ts';
+import { createSignInSteps } from './http/sign-in-step-store.ts';
 import { listPages, listPublicPages } from './page-list.ts';
 import { registerAssetRoutes, registerPageRoutes } from './page-routes.ts';
 

@@ -4,7 +4,7 @@ import { defined } from '@switchyard/contract';
 import { errors } from 'oidc-provider';
 import type { Queries } from '../../platform/index.ts';
 import type { User } from '../accounts/types.ts';
-import type { Application } from '../clients/application-types.ts';
+import type { Application } from '../clients/application-record.ts';
 import type { Applications } from '../clients/applications.ts';
 import { portalClientId } from '../clients/portal-client.ts';
 import type { Realm } from '../realms-and-keys/realm-types.ts';

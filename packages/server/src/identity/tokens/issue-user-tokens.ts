@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Ids, Queries } from '../../platform/index.ts';
 import type { AuthenticationMethod, User } from '../accounts/types.ts';
-import type { Application } from '../clients/application-types.ts';
+import type { Application } from '../clients/application-record.ts';
 import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { SignInDevice } from './authentication-claims.ts';
 import { signAccessToken, signJwt } from './realm-jwt.ts';

@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { parseJsonObject } from '@switchyard/contract';
-import type { AccessTokenType, Application } from '../clients/application-types.ts';
+import type { AccessTokenType, Application } from '../clients/application-record.ts';
 import type { Realm, RealmKey, SigningAlgorithm } from '../realms-and-keys/realm-types.ts';
 import { asn1ToRaw, rawToAsn1 } from './ecdsa-signature-encoding.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { groupPermissions } from '@switchyard/contract';
 import type { User } from '../accounts/types.ts';
-import type { Application } from '../clients/application-types.ts';
+import type { Application } from '../clients/application-record.ts';
 import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { SignInDevice } from './authentication-claims.ts';
 import {

@@ -1,7 +1,7 @@
 // The claims of access and ID tokens, for applications and for users.
 import { defined } from '@switchyard/contract';
 import type { AuthenticationMethod, User } from '../accounts/types.ts';
-import type { Application } from '../clients/application-types.ts';
+import type { Application } from '../clients/application-record.ts';
 import { effectivePermissions } from '../clients/permissions.ts';
 import type { Realm } from '../realms-and-keys/realm-types.ts';
 import {

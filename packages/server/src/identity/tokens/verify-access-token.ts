@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { Caller, PresentedCertificate } from '../../http/index.ts';
 import { type Clock, lruCacheOptions } from '../../platform/index.ts';
 import type { User } from '../accounts/types.ts';
-import type { AccessTokenType } from '../clients/application-types.ts';
+import type { AccessTokenType } from '../clients/application-record.ts';
 import type { Applications } from '../clients/applications.ts';
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import type { Realm, RealmKey } from '../realms-and-keys/realm-types.ts';

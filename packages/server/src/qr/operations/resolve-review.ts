@@ -1,7 +1,7 @@
 // Ends the hold of a payment by the decision of an operator.
 import { defined, throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
-import { queryUnansweredRefunds } from '../provider-queries/query-unanswered-refunds.ts';
+import { queryUnansweredRefunds } from '../provider-queries/ask-provider-about-refunds.ts';
 import { commitWithRetry } from '../runtime/commit-steps.ts';
 import type { QrDeps, RequestIdentity } from '../runtime/qr-dependencies.ts';
 import { createOperation } from '../transaction/apply-payment-report.ts';

@@ -13,7 +13,7 @@ import {
   type DukptScheme,
   type EncryptingDevice,
 } from '../../support/card-data/encrypting-device.ts';
-import { testDatabase } from '../../support/database/test-database.ts';
+import { testDatabase } from '../../support/database/shared-test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';

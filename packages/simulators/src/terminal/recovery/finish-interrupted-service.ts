@@ -17,13 +17,13 @@ import { recordTotals } from '../payments/record-totals.ts';
 import { queueReversal } from '../payments/reversal-and-upload-queue.ts';
 import { errorConditionOf, findSaleOutcome } from '../payments/sale-outcome.ts';
 import { performedTransaction } from '../services/batch-service.ts';
+import { completeOperation } from '../services/follow-up-operations.ts';
 import {
   approvedSaleAnswer,
   operationAnswer,
   operationTotals,
 } from '../services/payment-service.ts';
 import { reversalAnswer } from '../services/reversal-service.ts';
-import { completeOperation } from '../services/transaction-operations.ts';
 import type { BatchProgress, PendingOperation, PendingSale } from '../storage/terminal-store.ts';
 
 function failureAnswer(

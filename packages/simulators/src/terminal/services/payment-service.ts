@@ -30,7 +30,7 @@ import { receiptLines, receiptsOf } from '../payments/receipts.ts';
 import { recordTotals } from '../payments/record-totals.ts';
 import { processQueue, queueReversal } from '../payments/reversal-and-upload-queue.ts';
 import type { TerminalState } from '../storage/terminal-store.ts';
-import { type OperationResult, requireOriginal, runOperation } from './transaction-operations.ts';
+import { type OperationResult, requireOriginal, runOperation } from './follow-up-operations.ts';
 
 type Request = ServiceCall<'PaymentRequest'>;
 type Answer = Structure<'PaymentResponse'>;

@@ -17,8 +17,8 @@ import {
 } from '../context/service-context.ts';
 import { receiptsOf } from '../payments/receipts.ts';
 import { recordTotals } from '../payments/record-totals.ts';
+import { type OperationResult, runOperation } from './follow-up-operations.ts';
 import { operationTotals } from './payment-service.ts';
-import { type OperationResult, runOperation } from './transaction-operations.ts';
 
 /** Reasons that reverse the whole sale as a technical failure. */
 const technicalReasons: readonly string[] = ['Malfunction', 'Unable2Compl'];

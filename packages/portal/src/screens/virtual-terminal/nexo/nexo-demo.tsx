@@ -18,7 +18,7 @@ import type { MoneyAmount } from './point-of-sale.ts';
 import { PointOfSalePanel } from './point-of-sale-panel.tsx';
 import { TerminalDevice } from './terminal-device.tsx';
 import { usePointOfSale } from './use-point-of-sale.ts';
-import { type SimulatedTerminal, useSimulatedTerminal } from './use-simulated-terminal.ts';
+import { type SimulatedTerminal, useSimulatedTerminal } from './use-terminal-control.ts';
 import { useTerminalKeys } from './use-terminal-keys.ts';
 
 export default function NexoDemo({

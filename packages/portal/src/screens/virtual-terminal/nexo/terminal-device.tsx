@@ -13,7 +13,7 @@ import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
 import { groupCardDigits } from '../simulated-outcomes.ts';
 import { ContactlessSymbol, type ScreenTone, TerminalFrame } from '../terminal-frame.tsx';
-import type { SimulatedTerminal } from './use-simulated-terminal.ts';
+import type { SimulatedTerminal } from './use-terminal-control.ts';
 import {
   digitKeys,
   type TerminalDisplay,

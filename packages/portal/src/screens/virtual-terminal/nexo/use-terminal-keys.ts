@@ -1,7 +1,7 @@
 /** The keys of the terminal: collects the PIN or card number, and decides what the screen shows. */
 import { type CardEntry, passesLuhn, type WalletCard } from '@switchyard/contract';
 import { useEffect, useState } from 'react';
-import type { SimulatedTerminal } from './use-simulated-terminal.ts';
+import type { SimulatedTerminal } from './use-terminal-control.ts';
 
 export const digitKeys = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0'] as const;
 export type TerminalKey = (typeof digitKeys)[number] | 'Clear' | 'Ok' | 'Cancel';

@@ -24,14 +24,14 @@ import type { AuditContext, RecordChange } from '../../infrastructure/audit-port
 import { hashSecret } from '../../infrastructure/secret-hash.ts';
 import { applicationChangeRecorder } from '../application-audit.ts';
 import type { ApplicationLastUsed } from '../application-last-used.ts';
-import type { ApplicationFilters, ApplicationStore } from '../application-sql.ts';
 import type {
   Application,
   ApplicationRecord,
   ApplicationWithLastUse,
-} from '../application-types.ts';
+} from '../application-record.ts';
+import type { ApplicationFilters, ApplicationStore } from '../application-sql.ts';
 import type { Applications } from '../applications.ts';
-import { isDeviceClientId } from '../device-client.ts';
+import { isDeviceClientId } from '../device-client-rules.ts';
 import { isPosClientId } from '../pos-clients.ts';
 import {
   type ApplicationDraft,

@@ -16,7 +16,7 @@ import type {
   ApplicationType,
   CallbackErrorFormat,
   SecurityFlow,
-} from '../application-types.ts';
+} from '../application-record.ts';
 
 /** The members that a caller may set, with defaults filled in. */
 export type ApplicationDraft = {

@@ -1,7 +1,7 @@
 // Converts an application to the schema of the API, without the hash of its secret.
 import { type Application as ApplicationView, defined } from '@switchyard/contract';
 import { isoTime } from '../../../platform/index.ts';
-import type { ApplicationWithLastUse } from '../application-types.ts';
+import type { ApplicationWithLastUse } from '../application-record.ts';
 
 export function applicationView(
   record: ApplicationWithLastUse,

@@ -1,7 +1,7 @@
 // Handlers of the protected account pages: password, one-time codes, recovery codes and passkeys.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PageError } from '../html/page-errors.ts';
-import type { StepKey } from '../http/sign-in-steps.ts';
+import type { StepKey } from '../http/sign-in-step-store.ts';
 import { renderQuestionPage } from '../views/messages.ts';
 import { renderPasskeysPage } from '../views/passkeys.ts';
 import { renderNewPasswordPage } from '../views/password.ts';

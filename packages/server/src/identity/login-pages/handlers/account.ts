@@ -11,7 +11,7 @@ import {
   rememberBrowser,
 } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import type { SignInSteps, StepKey } from '../http/sign-in-steps.ts';
+import type { SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
 import { requiredFieldText, tooManyAttemptsText } from '../locales/page-texts.ts';
 import { renderAccountPage, type SavedChange } from '../views/account.ts';
 import { renderDonePage } from '../views/messages.ts';

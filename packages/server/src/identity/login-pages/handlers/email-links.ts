@@ -14,7 +14,7 @@ import {
 } from '../html/page-paths.ts';
 import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
 import { requiredFieldText } from '../locales/page-texts.ts';
 import { renderDonePage, renderQuestionPage } from '../views/messages.ts';
 import { renderForgottenPasswordPage, renderNewPasswordPage } from '../views/password.ts';

@@ -4,7 +4,7 @@ import type { User } from '../../accounts/index.ts';
 import { PageError } from '../html/page-errors.ts';
 import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
 import {
   renderCodesHiddenPage,
   renderRecoveryCodesPage,

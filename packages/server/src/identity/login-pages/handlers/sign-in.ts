@@ -12,7 +12,7 @@ import {
   rememberBrowser,
 } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-steps.ts';
+import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
 import { requiredFieldText, tooManyAttemptsText } from '../locales/page-texts.ts';
 import { renderPasskeyPage, renderSignInPage, type SignInPageData } from '../views/sign-in.ts';
 import type { LoginPageDependencies, RelyingParty } from './dependencies.ts';

@@ -1,6 +1,6 @@
 // Authenticates a client at the endpoints that oidc-provider does not serve (RFC 6749, 2.3.1).
 
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import type { Applications } from '../../clients/applications.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 

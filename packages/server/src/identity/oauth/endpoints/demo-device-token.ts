@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose';
 import { acceptFormBodies, type Caller } from '../../../http/index.ts';
 import type { Clock } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import type { Applications } from '../../clients/applications.ts';
 import { defaultDeviceScope } from '../../devices/device-tokens.ts';
 import type { FindDevice, FoundDevice } from '../../devices/types.ts';

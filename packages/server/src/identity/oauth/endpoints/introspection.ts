@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose';
 import type { Caller, VerifyToken } from '../../../http/index.ts';
 import type { Clock } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { type RefreshTokenClaims, readRefreshToken } from '../../tokens/refresh-token.ts';
 import type { TokenFamilies } from '../../tokens/refresh-token-families.ts';

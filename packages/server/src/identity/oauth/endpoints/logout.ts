@@ -1,7 +1,7 @@
 // Logout: OpenID Connect RP-Initiated Logout, and the POST with a refresh token as in Keycloak.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Clock, deriveKey } from '../../../platform/index.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import type { Applications } from '../../clients/applications.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { CurrentSession, Sessions } from '../../sessions/sessions.ts';

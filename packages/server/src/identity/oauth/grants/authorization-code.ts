@@ -2,7 +2,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type AuthorizationCode, errors } from 'oidc-provider';
 import type { AuthenticationMethod } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import { requestDevice } from '../../devices/authenticated-device.ts';
 import { loginTsToMs } from '../../sessions/sessions.ts';
 import type { TokenResponse } from '../../tokens/issue-user-tokens.ts';

@@ -1,7 +1,7 @@
 // Whether a user may sign in at the device of a request, at its current location.
 import { errors } from 'oidc-provider';
 import type { User } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import type { AuthenticatedDevice } from '../../devices/authenticated-device.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { SignInDevice } from '../../tokens/authentication-claims.ts';

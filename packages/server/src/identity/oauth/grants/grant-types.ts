@@ -1,5 +1,5 @@
 // The table of grants. To add one, write its file and list it here.
-import type { SecurityFlow } from '../../clients/application-types.ts';
+import type { SecurityFlow } from '../../clients/application-record.ts';
 import { authorizationCodeGrant } from './authorization-code.ts';
 import { clientCredentialsGrant } from './client-credentials.ts';
 import type { Grant } from './grant.ts';

@@ -3,7 +3,7 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, TokenEndpointGrantContext } from 'oidc-provider';
 import type { Clock, Ids } from '../../../platform/index.ts';
 import type { NotSignedIn, SignedIn, SignInAttempt, User } from '../../accounts/types.ts';
-import type { Application, SecurityFlow } from '../../clients/application-types.ts';
+import type { Application, SecurityFlow } from '../../clients/application-record.ts';
 import type { DeviceTokenIssuer } from '../../devices/device-tokens.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';

@@ -2,7 +2,7 @@
 import { defined } from '@switchyard/contract';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { NotSignedIn, SignedIn } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import { type AuthenticatedDevice, requestDevice } from '../../devices/authenticated-device.ts';
 import { requestOrigin } from '../provider/provider-dispatch.ts';
 import { grantUserScope } from '../scopes.ts';

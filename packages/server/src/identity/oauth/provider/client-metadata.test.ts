@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { ApplicationInput } from '@switchyard/contract';
 import Provider from 'oidc-provider';
 import { draftFaults, draftFromInput } from '../../clients/application-management/rules.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import { grants } from '../grants/grant-types.ts';
 import { provideClients } from './client-metadata.ts';
 

@@ -1,7 +1,7 @@
 // Converts applications to the client metadata of oidc-provider, and provides them as its clients.
 import type Provider from 'oidc-provider';
 import type { AdapterPayload, Client } from 'oidc-provider';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import { grantTypesOf } from '../grants/grant-types.ts';
 
 /** Metadata members of the platform: web origins, and the error form of failed callbacks. */

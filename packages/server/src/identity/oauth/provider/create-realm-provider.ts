@@ -7,9 +7,9 @@ import Provider, {
 } from 'oidc-provider';
 import type { Clock, Ids, Log } from '../../../platform/index.ts';
 import type { User } from '../../accounts/types.ts';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import type { Applications } from '../../clients/applications.ts';
-import { mayUseApplication } from '../../clients/device-client.ts';
+import { mayUseApplication } from '../../clients/device-client-rules.ts';
 import { requestDevice } from '../../devices/authenticated-device.ts';
 import type { DeviceSecrets } from '../../devices/device-secrets.ts';
 import { createDeviceTokenIssuer } from '../../devices/device-tokens.ts';

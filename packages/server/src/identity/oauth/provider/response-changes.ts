@@ -3,7 +3,7 @@
 
 import { defined } from '@switchyard/contract';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { Application } from '../../clients/application-types.ts';
+import type { Application } from '../../clients/application-record.ts';
 import { deviceTokenPath } from '../../devices/credential-and-claim-routes.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { basicChallenge } from '../endpoints/client-authentication.ts';

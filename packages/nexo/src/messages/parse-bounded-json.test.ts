@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { depthMax, messageBytesMax, valuesMax } from '../limits.ts';
-import { JsonError, parseBounded } from './parse-json.ts';
+import { JsonError, parseBounded } from './parse-bounded-json.ts';
 
 const refuses = (problem: RegExp, pointer?: string) => (error: unknown) =>
   error instanceof JsonError &&

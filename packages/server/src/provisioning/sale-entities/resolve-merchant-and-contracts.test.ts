@@ -8,7 +8,7 @@ import {
   type Shop,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { type Database, systemIds } from '../../platform/index.ts';
-import { createSaleEntityResolver } from './resolve-sale-entities.ts';
+import { createSaleEntityResolver } from './resolve-merchant-and-contracts.ts';
 import type { SaleEntityIds, TokenBinding } from './sale-entities.ts';
 import { findContractStatement, resolveSaleEntitiesStatement } from './sale-entities-sql.ts';
 

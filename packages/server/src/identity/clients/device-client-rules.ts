@@ -1,5 +1,5 @@
 // The OAuth client of the devices of a merchant, and the check which clients a device may use.
-import type { Application } from './application-types.ts';
+import type { Application } from './application-record.ts';
 
 /** The location of a device that has authenticated by its certificate. */
 type LocatedDevice = {
