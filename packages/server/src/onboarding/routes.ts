@@ -1,8 +1,8 @@
 // The HTTP routes of onboarding, version 1.
 import {
+  SignUp,
   SignUpInput,
   SignUpReceipt,
-  SignUpView,
   signUpFilters,
   UserActivation,
   UserActivationCode,
@@ -41,7 +41,7 @@ function registerDecision(
     tags,
     permission: 'onb.approve',
     params: Type.Object(signUpIdentifiers),
-    response: { 202: SignUpView },
+    response: { 202: SignUp },
     errors: ['resource_not_found', 'concurrent_modification'],
     async handler(request, reply) {
       const { signUpId } = request.params;
@@ -77,7 +77,7 @@ export function registerSignUpRoutes(app: FastifyInstance, signUps: SignUps): vo
     tags,
     readPermission: 'onb.approve',
     identifiers: signUpIdentifiers,
-    view: SignUpView,
+    view: SignUp,
     notFoundCode: 'resource_not_found',
     scope: ({ caller }) => caller,
     list: {

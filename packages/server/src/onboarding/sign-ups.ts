@@ -1,5 +1,5 @@
 // Accepts sign-ups from the public, and decisions on them from the operator of the platform only.
-import { defined, type SignUpInput, type SignUpView, throwProblem } from '@switchyard/contract';
+import { defined, type SignUp, type SignUpInput, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../audit/index.ts';
 import { type Caller, type FoundPage, type PageRequest, readPage } from '../http/index.ts';
 import { dayMs, isLowerCaseUuid, isoTime, type Log } from '../platform/index.ts';
@@ -18,7 +18,7 @@ export type SignUps = ReturnType<typeof createSignUps>;
 
 type Decision = 'approve' | 'reject';
 
-function toSignUpView(record: SignUpRecord): SignUpView {
+function toSignUpView(record: SignUpRecord): SignUp {
   const { organizationId, language, userDomainId, status } = record;
   const { organizationName, persona, email, givenName, familyName, country } = record;
   return {
@@ -99,7 +99,7 @@ export function createSignUps(deps: SignUpsDependencies) {
       caller: Caller,
       status: SignUpStatus | undefined,
       page: PageRequest,
-    ): Promise<FoundPage<SignUpView>> {
+    ): Promise<FoundPage<SignUp>> {
       if (!(await isOperator(caller))) return { items: [] };
       return readPage(
         page,
@@ -109,7 +109,7 @@ export function createSignUps(deps: SignUpsDependencies) {
       );
     },
 
-    async get(caller: Caller, signUpId: string): Promise<SignUpView> {
+    async get(caller: Caller, signUpId: string): Promise<SignUp> {
       const canRead = isLowerCaseUuid(signUpId) && (await isOperator(caller));
       const signUp = canRead ? await store.find(signUpId) : undefined;
       return signUp === undefined ? throwSignUpNotFound() : toSignUpView(signUp);
@@ -120,7 +120,7 @@ export function createSignUps(deps: SignUpsDependencies) {
       { caller, id }: { readonly caller: Caller; readonly id: string },
       signUpId: string,
       decision: Decision,
-    ): Promise<SignUpView> {
+    ): Promise<SignUp> {
       if (!isLowerCaseUuid(signUpId) || !(await isOperator(caller))) throwSignUpNotFound();
       const after = await database.transaction(async (trx) => {
         const before = (await store.lock(trx, signUpId)) ?? throwSignUpNotFound();

@@ -81,7 +81,7 @@ export const SignUpReceipt = closed(
  * @example
  * const signUp = (await response.json()) as SignUp;
  */
-export const SignUpView = closed(
+export const SignUp = closed(
   {
     signUpId: identifier('The sign-up.'),
     ...facts,
@@ -98,7 +98,7 @@ export const SignUpView = closed(
   },
   'A request for an organisation, and what became of it.',
 );
-export type SignUpView = Static<typeof SignUpView>;
+export type SignUp = Static<typeof SignUp>;
 
 /**
  * The first password; the user chooses it after the link in the email.

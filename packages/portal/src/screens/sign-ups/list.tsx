@@ -1,6 +1,6 @@
 /** Sign-up requests of organisations, for the platform operator. */
 import { Button } from '@mantine/core';
-import type { SignUpView } from '@switchyard/contract';
+import type { SignUp } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { reloadData } from '../../app/reload-data.ts';
@@ -19,9 +19,9 @@ import './sign-ups.css';
 const path = '/onboarding/v1/sign-ups';
 const tones = { Pending: 'warn', Approving: 'busy', Approved: 'good', Rejected: 'bad' } as const;
 
-type Decision = { readonly verb: 'approve' | 'reject'; readonly signUp: SignUpView };
+type Decision = { readonly verb: 'approve' | 'reject'; readonly signUp: SignUp };
 
-const columnsOf = (t: Translate, decide: (decision: Decision) => void): Column<SignUpView>[] => [
+const columnsOf = (t: Translate, decide: (decision: Decision) => void): Column<SignUp>[] => [
   textColumn(t('organization'), ({ organizationName }) => organizationName, 'lead'),
   { header: t('persona'), width: '11rem', cell: ({ persona }) => t(`personas.${persona}`) },
   textColumn(t('email'), ({ email }) => email, 'sub'),
@@ -105,7 +105,7 @@ function Decide({ verb, signUp, onClose }: Decision & { readonly onClose: () => 
       onClose={onClose}
       title={t(`${verb}.of`, { name: organizationName })}
       confirm={t(`${verb}.do`)}
-      run={() => api.post<SignUpView>(`${path}/${signUp.signUpId}/${verb}`)}
+      run={() => api.post<SignUp>(`${path}/${signUp.signUpId}/${verb}`)}
       onDone={() => {
         showToast(t(`${verb}.done`));
         reloadData('sign-ups');
