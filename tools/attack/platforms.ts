@@ -15,6 +15,7 @@ import {
   type HttpResponse,
   type RequestOptions,
 } from '../../packages/server/test/support/https-client.ts';
+import { otpCodeAt } from '../../packages/server/test/support/identity/test-users.ts';
 import {
   type ProductionPlatform,
   startProductionPlatform,
@@ -28,7 +29,6 @@ import {
   createManufacturer,
   type Manufacturer,
 } from '../../packages/server/test/support/provisioning/test-manufacturer.ts';
-import { otpCodeAt } from '../../packages/server/test/support/test-users.ts';
 import { type CloseStack, createCloseStack } from '../bench/close-in-reverse-order.ts';
 import {
   type CountingServer,

@@ -11,9 +11,9 @@ import { defined } from '@switchyard/contract';
 import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
 import { testDatabase } from '../../test/support/database/shared-test-database.ts';
+import { testPasswordHasher } from '../../test/support/identity/test-password-hasher.ts';
+import { movableClock, sharedPasswordStrength } from '../../test/support/identity/test-realm.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
-import { testPasswordHasher } from '../../test/support/test-password-hasher.ts';
-import { movableClock, sharedPasswordStrength } from '../../test/support/test-realm.ts';
 import { type Catalog, createCatalog, scopeAuthoredByPlatform } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
 import {

@@ -7,9 +7,9 @@ import { after, before, test } from 'node:test';
 import { createBrowser, type Transport, tlsTransport } from '../support/browser/cookie-browser.ts';
 import { submitForm } from '../support/browser/test-sign-in-pages.ts';
 import { freePorts } from '../support/free-ports.ts';
+import { createTestUser, otpCodeAt, type TestUser } from '../support/identity/test-users.ts';
 import { type CommandLine, openCommandLine } from '../support/processes/switchyard-command.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { createTestUser, otpCodeAt, type TestUser } from '../support/test-users.ts';
 
 let setup: TestOrganization;
 let line: CommandLine;

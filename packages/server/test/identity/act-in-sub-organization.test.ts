@@ -6,10 +6,10 @@ import { before, describe, test } from 'node:test';
 import type { AuditRecord } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { createTestUser } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { contractBody, merchantBody } from '../support/provisioning/test-provisioning.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { createTestUser } from '../support/test-users.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const organizations = '/provisioning/v2/organizations';

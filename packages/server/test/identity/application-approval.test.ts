@@ -5,9 +5,9 @@ import { before, describe, test } from 'node:test';
 import { defined, type GroupName } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { createTestUser, passwordForm } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { createTestUser, passwordForm } from '../support/test-users.ts';
 
 const base = '/application-management/v1/user-domains';
 

@@ -6,7 +6,7 @@ import { groupPermissions } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
-import { signAccessToken } from '../support/signed-access-tokens.ts';
+import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 

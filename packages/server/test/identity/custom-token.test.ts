@@ -7,14 +7,14 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { bearerHeaders } from '../support/bearer-headers.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
+import { movableClock, openTestRealm } from '../support/identity/test-realm.ts';
+import { createTestUser, passwordForm, type TestUser } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import {
   createTestOrganization,
   type TestMerchant,
   type TestOrganization,
 } from '../support/test-organization.ts';
-import { movableClock, openTestRealm } from '../support/test-realm.ts';
-import { createTestUser, passwordForm, type TestUser } from '../support/test-users.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const asForm = { 'content-type': 'application/x-www-form-urlencoded' };

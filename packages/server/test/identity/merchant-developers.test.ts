@@ -5,13 +5,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type CreatedWebhookEndpoint, defined, type GroupName } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
+import { createTestUser, passwordForm } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import {
   createTestOrganization,
   type TestMerchant,
   type TestOrganization,
 } from '../support/test-organization.ts';
-import { createTestUser, passwordForm } from '../support/test-users.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { accept, type Receiver, receiver } from '../webhooks/webhook-receiver.ts';
 

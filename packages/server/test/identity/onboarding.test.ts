@@ -7,8 +7,8 @@ import { before, describe, test } from 'node:test';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { createTestUser, otpCodeAt } from '../support/identity/test-users.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { createTestUser, otpCodeAt } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/onboarding/v1';

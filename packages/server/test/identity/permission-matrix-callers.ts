@@ -9,9 +9,9 @@ import {
   type RoleName,
   rolePermissions,
 } from '@switchyard/contract';
-import { signAccessToken } from '../support/signed-access-tokens.ts';
+import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
+import { createTestUser, passwordForm } from '../support/identity/test-users.ts';
 import type { TestOrganization } from '../support/test-organization.ts';
-import { createTestUser, passwordForm } from '../support/test-users.ts';
 import type { MatrixTenant } from './permission-matrix-organizations.ts';
 
 export type MatrixCaller = {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { systemIds } from '../../src/platform/index.ts';
 import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
+import { createTestUser } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createCertificateRequest } from '../support/provisioning/test-devices.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type TestMerchant,
   type TestOrganization,
 } from '../support/test-organization.ts';
-import { createTestUser } from '../support/test-users.ts';
 
 /** Identifiers, by the name of the path parameter or body member. */
 export type EntityIds = Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import {
 import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
 import { authorizationUrl } from '../support/browser/sign-in-without-pages.ts';
 import { submitForm } from '../support/browser/test-sign-in-pages.ts';
-import { createTestUser, type TestUser } from '../support/test-users.ts';
+import { createTestUser, type TestUser } from '../support/identity/test-users.ts';
 
 const redirectUri = 'https://shop.example/callback';
 const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';

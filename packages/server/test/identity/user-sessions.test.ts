@@ -9,7 +9,7 @@ import {
   type PortalTestServer,
 } from '../portal/portal-test-platform.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
-import { createTestUser } from '../support/test-users.ts';
+import { createTestUser } from '../support/identity/test-users.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 

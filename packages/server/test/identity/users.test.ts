@@ -9,8 +9,8 @@ import { defined, type GroupName } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { createTestUser, newOtpSecret } from '../support/identity/test-users.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { createTestUser, newOtpSecret } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const base = '/user-management/v2/user-domains';

@@ -9,8 +9,8 @@ import {
   readDocumentedErrorCodes,
 } from '../support/documented-error-codes.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { signAccessToken } from '../support/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { testPlatform } from '../support/test-platform.ts';
 import {

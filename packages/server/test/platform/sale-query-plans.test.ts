@@ -5,8 +5,8 @@ import { defined } from '@switchyard/contract';
 import type { Database } from '../../src/platform/index.ts';
 import { sizeOfRun } from '../faults/fault-size.ts';
 import { openScratchDatabase } from '../support/database/shared-test-database.ts';
+import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
-import { signAccessToken } from '../support/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { chromiumSkipReason, openChromium } from '../support/browser/chromium.ts';
-import { createTestUser, type TestUser } from '../support/test-users.ts';
+import { createTestUser, type TestUser } from '../support/identity/test-users.ts';
 import {
   openPortalTestServer,
   type PortalRealm,

@@ -9,7 +9,7 @@ import {
   type VisitOptions,
 } from '../support/browser/cookie-browser.ts';
 import { submitForm } from '../support/browser/test-sign-in-pages.ts';
-import { otpCodeAt, type TestUser } from '../support/test-users.ts';
+import { otpCodeAt, type TestUser } from '../support/identity/test-users.ts';
 import type { PortalTestServer } from './portal-test-platform.ts';
 
 export const sessionCookie = '__Host-switchyard-session';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import type { VisitOptions } from '../support/browser/cookie-browser.ts';
-import { createTestUser } from '../support/test-users.ts';
+import { createTestUser } from '../support/identity/test-users.ts';
 import { openVisitor } from './portal-client.ts';
 import { openPortalTestServer, type PortalTestServer } from './portal-test-platform.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readForms, submitForm } from '../support/browser/test-sign-in-pages.ts';
-import { createTestUser } from '../support/test-users.ts';
+import { createTestUser } from '../support/identity/test-users.ts';
 import { follow, openVisitor } from './portal-client.ts';
 import {
   openPortalTestServer,

@@ -14,9 +14,9 @@ import {
 } from '../support/browser/accessibility-check.ts';
 import { openChromium } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
+import { otpCodeAt } from '../support/identity/test-users.ts';
 import { createDemoServer } from '../support/processes/demo-server.ts';
 import type { DemoFacts, ServerProcess } from '../support/processes/server-process.ts';
-import { otpCodeAt } from '../support/test-users.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 /** A long limit, because the machine may be busy. */

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
-import { otpCodeAt } from '../support/test-users.ts';
+import { otpCodeAt } from '../support/identity/test-users.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   assertFits,

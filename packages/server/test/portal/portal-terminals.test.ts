@@ -14,7 +14,7 @@ import type { Json } from '../connector/test-connector.ts';
 import { paymentOf, requestOf } from '../connector/test-retail-api.ts';
 import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
 import { type EventStream, openEventStream } from '../support/event-stream-client.ts';
-import { createTestUser, type TestUserOptions } from '../support/test-users.ts';
+import { createTestUser, type TestUserOptions } from '../support/identity/test-users.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { asPage, openVisitor, type Visitor } from './portal-client.ts';
 import {

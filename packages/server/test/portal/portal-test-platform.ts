@@ -26,9 +26,9 @@ import type { Transport } from '../support/browser/cookie-browser.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
+import { testPasswordHasher } from '../support/identity/test-password-hasher.ts';
 import { type MovableClock, movableClock } from '../support/movable-clock.ts';
 import { makeRealmKey } from '../support/processes/realm-key-pool.ts';
-import { testPasswordHasher } from '../support/test-password-hasher.ts';
 
 export type PortalTestServer = {
   readonly application: Application;

@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { otpCodeAt } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import {
   type ProductionPlatform,
   startProductionPlatform,
 } from '../support/processes/production-platform.ts';
 import { type CommandLine, openCommandLine } from '../support/processes/switchyard-command.ts';
-import { otpCodeAt } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const password = 'nine tills under one long roof';

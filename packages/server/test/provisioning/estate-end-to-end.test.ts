@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
+import { otpCodeAt } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import {
   type ProductionPlatform,
   startProductionPlatform,
 } from '../support/processes/production-platform.ts';
 import { createCertificateRequest } from '../support/provisioning/test-devices.ts';
-import { otpCodeAt } from '../support/test-users.ts';
 import { until } from '../support/wait-for-result.ts';
 
 const password = 'nine tills under one long roof';

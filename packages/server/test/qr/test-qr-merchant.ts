@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { defined, rolePermissions } from '@switchyard/contract';
 import type { HttpResponse } from '../support/https-client.ts';
-import { signAccessToken } from '../support/signed-access-tokens.ts';
+import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import {
   createTestOrganization,
   type TestMerchant,

@@ -6,9 +6,9 @@ import { before, describe, test } from 'node:test';
 import { pageResponse } from '../../src/http/index.ts';
 import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/shared-test-database.ts';
+import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, fetchReport, reported } from '../support/provisioning/report-client.ts';
-import { signAccessToken } from '../support/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests

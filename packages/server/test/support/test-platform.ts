@@ -18,8 +18,8 @@ import { testDatabase } from './database/shared-test-database.ts';
 import { freePorts } from './free-ports.ts';
 import { highLoadLimits } from './high-load-limits.ts';
 import { type Client, createClient } from './https-client.ts';
+import { testPasswordHasher } from './identity/test-password-hasher.ts';
 import { makeRealmKey } from './processes/realm-key-pool.ts';
-import { testPasswordHasher } from './test-password-hasher.ts';
 
 export type TestPlatform = {
   platform: Application;

@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
-import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
+import {
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../test/support/identity/test-realm.ts';
 import { createLog, type Database } from '../../platform/index.ts';
 import { createApplicationLastUsed } from './application-last-used.ts';
 import { createApplicationStore } from './application-sql.ts';

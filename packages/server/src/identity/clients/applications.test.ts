@@ -8,7 +8,7 @@ import {
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../test/support/test-realm.ts';
+} from '../../../test/support/identity/test-realm.ts';
 import type { Database } from '../../platform/index.ts';
 import { applicationCacheTtlMs, type NewApplication } from './applications.ts';
 

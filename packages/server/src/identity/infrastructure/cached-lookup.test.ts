@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { movableClock } from '../../../test/support/test-realm.ts';
+import { movableClock } from '../../../test/support/identity/test-realm.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 
 function createScene() {

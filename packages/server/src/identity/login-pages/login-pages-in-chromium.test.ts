@@ -15,9 +15,13 @@ import {
   redirectUri,
   type SignInPages,
 } from '../../../test/support/browser/test-sign-in-pages.ts';
+import { movableClock } from '../../../test/support/identity/test-realm.ts';
+import {
+  createTestUser,
+  otpCodeAt,
+  type TestUser,
+} from '../../../test/support/identity/test-users.ts';
 import { linkTokenIn } from '../../../test/support/mail/mail-recorder.ts';
-import { movableClock } from '../../../test/support/test-realm.ts';
-import { createTestUser, otpCodeAt, type TestUser } from '../../../test/support/test-users.ts';
 
 const callback = `${redirectUri}?**`;
 /** Long enough for a busy machine. */

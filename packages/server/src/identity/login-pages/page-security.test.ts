@@ -9,7 +9,7 @@ import {
   type SignInPages,
   submitForm,
 } from '../../../test/support/browser/test-sign-in-pages.ts';
-import { createTestUser, type TestUser } from '../../../test/support/test-users.ts';
+import { createTestUser, type TestUser } from '../../../test/support/identity/test-users.ts';
 import { browserCookie, flowLanguageCookie, languageCookie } from './http/cookies.ts';
 
 const evil = `"><script>alert(1)</script>`;

@@ -11,12 +11,16 @@ import {
 } from '../../../test/support/browser/test-sign-in-pages.ts';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
 import {
+  createTestUser,
+  otpCodeAt,
+  type TestUser,
+} from '../../../test/support/identity/test-users.ts';
+import {
   createInterruptibleDatabase,
   type InterruptibleDatabase,
   matchOidcEntityInsert,
   type StatementFilter,
 } from '../../../test/support/interrupt-before-statement.ts';
-import { createTestUser, otpCodeAt, type TestUser } from '../../../test/support/test-users.ts';
 
 const stepMs = 30_000;
 

@@ -11,7 +11,7 @@ import * as openid from 'openid-client';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
 import { freePorts } from '../../../test/support/free-ports.ts';
 import { highLoadLimits } from '../../../test/support/high-load-limits.ts';
-import { openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
+import { openTestRealm, type TestRealm } from '../../../test/support/identity/test-realm.ts';
 import { createHttp, type Http } from '../../http/index.ts';
 import {
   createLog,

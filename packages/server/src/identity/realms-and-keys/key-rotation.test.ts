@@ -13,7 +13,7 @@ import {
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../test/support/test-realm.ts';
+} from '../../../test/support/identity/test-realm.ts';
 import {
   createJobs,
   createLog,

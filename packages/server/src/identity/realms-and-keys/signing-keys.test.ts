@@ -4,7 +4,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { decodeProtectedHeader } from 'jose';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
-import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
+import {
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../test/support/identity/test-realm.ts';
 import { publishedBeforeUseMs } from './key-rotation.ts';
 import { createRealmStore } from './realm-sql.ts';
 import { realmCacheTtlMs } from './realms.ts';

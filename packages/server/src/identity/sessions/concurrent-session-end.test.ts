@@ -12,6 +12,8 @@ import {
   createNodeRequestAndReply,
 } from '../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { movableClock, openTestRealm } from '../../../test/support/identity/test-realm.ts';
+import { createTestUser, passwordForm } from '../../../test/support/identity/test-users.ts';
 import {
   createInterruptibleDatabase,
   type InterruptibleDatabase,
@@ -19,8 +21,6 @@ import {
   type StatementFilter,
 } from '../../../test/support/interrupt-before-statement.ts';
 import { createMailRecorder } from '../../../test/support/mail/mail-recorder.ts';
-import { movableClock, openTestRealm } from '../../../test/support/test-realm.ts';
-import { createTestUser, passwordForm } from '../../../test/support/test-users.ts';
 import { hashBearerValue } from '../oauth/provider/storage-adapter.ts';
 
 const newPassword = () => `correct ${randomUUID()} staple`;

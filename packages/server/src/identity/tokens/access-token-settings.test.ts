@@ -9,8 +9,12 @@ import {
   jwtVerify,
 } from 'jose';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
-import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
-import { createTestUser, passwordForm } from '../../../test/support/test-users.ts';
+import {
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../test/support/identity/test-realm.ts';
+import { createTestUser, passwordForm } from '../../../test/support/identity/test-users.ts';
 
 type Tokens = { readonly access_token: string; readonly id_token: string; refresh_token: string };
 

@@ -7,19 +7,23 @@ import { redirectUri, type TokenResponse } from '../../../test/support/browser/o
 import { authorizationUrl, signIn } from '../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
 import {
-  createInterruptibleDatabase,
-  type InterruptibleDatabase,
-} from '../../../test/support/interrupt-before-statement.ts';
-import { createMailRecorder } from '../../../test/support/mail/mail-recorder.ts';
-import {
   authUrl,
   type MovableClock,
   movableClock,
   openTestRealm,
   type RealmResponse,
   type TestRealm,
-} from '../../../test/support/test-realm.ts';
-import { createTestUser, passwordForm, type TestUser } from '../../../test/support/test-users.ts';
+} from '../../../test/support/identity/test-realm.ts';
+import {
+  createTestUser,
+  passwordForm,
+  type TestUser,
+} from '../../../test/support/identity/test-users.ts';
+import {
+  createInterruptibleDatabase,
+  type InterruptibleDatabase,
+} from '../../../test/support/interrupt-before-statement.ts';
+import { createMailRecorder } from '../../../test/support/mail/mail-recorder.ts';
 import { createDatabaseClock } from '../../platform/index.ts';
 
 const skewMs = 30_000;

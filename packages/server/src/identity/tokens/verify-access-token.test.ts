@@ -10,7 +10,7 @@ import {
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../test/support/test-realm.ts';
+} from '../../../test/support/identity/test-realm.ts';
 import type { Database } from '../../platform/index.ts';
 import { createChangeCounter } from '../infrastructure/change-counter.ts';
 import { createRealmStore } from '../realms-and-keys/realm-sql.ts';

@@ -5,13 +5,17 @@ import { after, before, describe, test } from 'node:test';
 import { defined, groupPermissions, isErrorCode, ProblemError } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
-import { movableClock, openTestRealm, type TestRealm } from '../../../test/support/test-realm.ts';
+import {
+  movableClock,
+  openTestRealm,
+  type TestRealm,
+} from '../../../test/support/identity/test-realm.ts';
 import {
   createTestUser,
   passwordForm,
   type TestUser,
   type TestUserOptions,
-} from '../../../test/support/test-users.ts';
+} from '../../../test/support/identity/test-users.ts';
 import type { Caller } from '../../http/index.ts';
 import type { Database } from '../../platform/index.ts';
 import { createRealmStore } from '../realms-and-keys/realm-sql.ts';

@@ -12,7 +12,7 @@ import {
   type RealmResponse,
   type TestRealm,
   type TestRealmOptions,
-} from '../test-realm.ts';
+} from '../identity/test-realm.ts';
 import { type Browser, createBrowser, injectionTransport } from './cookie-browser.ts';
 import { authorizationUrl, signIn } from './sign-in-without-pages.ts';
 

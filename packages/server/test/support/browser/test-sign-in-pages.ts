@@ -15,14 +15,14 @@ import {
 import { testDatabase } from '../database/shared-test-database.ts';
 import { freePorts } from '../free-ports.ts';
 import { highLoadLimits } from '../high-load-limits.ts';
-import { createMailRecorder, type MailRecorder } from '../mail/mail-recorder.ts';
 import {
   type MovableClock,
   movableClock,
   openTestRealm,
   type TestRealm,
   type TestRealmOptions,
-} from '../test-realm.ts';
+} from '../identity/test-realm.ts';
+import { createMailRecorder, type MailRecorder } from '../mail/mail-recorder.ts';
 import {
   type Browser,
   type BrowserResponse,

@@ -9,8 +9,8 @@ import {
   scopeAuthoredByPlatform,
 } from '../../../src/catalog/index.ts';
 import { createLog, createOutgoingCalls, systemIds } from '../../../src/platform/index.ts';
+import { createTestUser, passwordForm } from '../identity/test-users.ts';
 import { testAudit } from '../test-audit.ts';
-import { createTestUser, passwordForm } from '../test-users.ts';
 import {
   type Answer,
   type CertificateAndKey,

@@ -1,7 +1,7 @@
 // Device security over real TLS and a real database: devices, and clients that send certificates.
 
 import { highLoadLimits } from '../high-load-limits.ts';
-import { testPasswordHasher } from '../test-password-hasher.ts';
+import { testPasswordHasher } from '../identity/test-password-hasher.ts';
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { randomBytes, webcrypto } from 'node:crypto';
@@ -29,8 +29,8 @@ import {
 } from '../../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../../src/provisioning/index.ts';
 import { testDatabase } from '../database/shared-test-database.ts';
+import { type MovableClock, movableClock, sharedPasswordStrength } from '../identity/test-realm.ts';
 import { testAudit } from '../test-audit.ts';
-import { type MovableClock, movableClock, sharedPasswordStrength } from '../test-realm.ts';
 import { merchantBody } from './test-provisioning.ts';
 
 export { makeCertificate };

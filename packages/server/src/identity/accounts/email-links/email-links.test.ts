@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
-import { linkTokenIn } from '../../../../test/support/mail/mail-recorder.ts';
 import {
   openTestAccounts,
   type TestAccounts,
   testOrigin,
   testPassword,
-} from '../../../../test/support/test-accounts.ts';
+} from '../../../../test/support/identity/test-accounts.ts';
+import { linkTokenIn } from '../../../../test/support/mail/mail-recorder.ts';
 import type { Database } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
 

@@ -10,9 +10,9 @@ import {
   testDatabase,
   testDatabaseCopyUrl,
 } from '../../../../test/support/database/shared-test-database.ts';
+import { openTestAccounts, testPassword } from '../../../../test/support/identity/test-accounts.ts';
 import { createMailRecorder } from '../../../../test/support/mail/mail-recorder.ts';
 import { startSmtpTestServer } from '../../../../test/support/mail/smtp-test-server.ts';
-import { openTestAccounts, testPassword } from '../../../../test/support/test-accounts.ts';
 import { eventually } from '../../../../test/support/wait-for-condition.ts';
 import {
   createJobs,

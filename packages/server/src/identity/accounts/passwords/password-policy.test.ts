@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
-import { openTestAccounts, type TestAccounts } from '../../../../test/support/test-accounts.ts';
+import {
+  openTestAccounts,
+  type TestAccounts,
+} from '../../../../test/support/identity/test-accounts.ts';
 import type { User } from '../types.ts';
 import { createPasswordStrength } from './password-strength.ts';
 

@@ -8,7 +8,7 @@ import {
   otpCode,
   type TestAccounts,
   testOrigin,
-} from '../../../../test/support/test-accounts.ts';
+} from '../../../../test/support/identity/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
 

@@ -12,7 +12,7 @@ import {
   otpCode,
   type TestAccounts,
   testOrigin,
-} from '../../../../test/support/test-accounts.ts';
+} from '../../../../test/support/identity/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import { maxFailures } from '../sign-in/authenticate-sql.ts';
 import type { User } from '../types.ts';

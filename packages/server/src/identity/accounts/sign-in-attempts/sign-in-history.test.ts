@@ -12,7 +12,7 @@ import {
   otpCode,
   type TestAccounts,
   testOrigin,
-} from '../../../../test/support/test-accounts.ts';
+} from '../../../../test/support/identity/test-accounts.ts';
 import {
   createLog,
   migrate,

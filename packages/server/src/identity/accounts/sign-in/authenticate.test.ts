@@ -9,8 +9,8 @@ import {
   otpCode,
   type TestAccounts,
   testPassword,
-} from '../../../../test/support/test-accounts.ts';
-import { testPasswordHasher } from '../../../../test/support/test-password-hasher.ts';
+} from '../../../../test/support/identity/test-accounts.ts';
+import { testPasswordHasher } from '../../../../test/support/identity/test-password-hasher.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
 import { createPasswordHasher } from '../passwords/password-hashing.ts';
 import type { SignInKind, User } from '../types.ts';

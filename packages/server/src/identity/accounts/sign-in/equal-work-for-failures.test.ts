@@ -8,8 +8,8 @@ import {
   type TestAccounts,
   testOrigin,
   testPassword,
-} from '../../../../test/support/test-accounts.ts';
-import { testPasswordHasher } from '../../../../test/support/test-password-hasher.ts';
+} from '../../../../test/support/identity/test-accounts.ts';
+import { testPasswordHasher } from '../../../../test/support/identity/test-password-hasher.ts';
 import { type Database, systemIds } from '../../../platform/index.ts';
 import { maxFailures } from './authenticate-sql.ts';
 

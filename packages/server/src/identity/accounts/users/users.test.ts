@@ -8,7 +8,7 @@ import {
   openTestAccounts,
   type TestAccounts,
   testPassword,
-} from '../../../../test/support/test-accounts.ts';
+} from '../../../../test/support/identity/test-accounts.ts';
 import type { Database } from '../../../platform/index.ts';
 import { userCacheTtlMs } from '../index.ts';
 import type { NewUser } from '../types.ts';

@@ -8,8 +8,12 @@ import {
   type SignInPages,
   submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
+import {
+  createTestUser,
+  otpCodeAt,
+  type TestUser,
+} from '../../../../test/support/identity/test-users.ts';
 import { linkTokenIn } from '../../../../test/support/mail/mail-recorder.ts';
-import { createTestUser, otpCodeAt, type TestUser } from '../../../../test/support/test-users.ts';
 
 describe('email links', () => {
   let pages: SignInPages;

@@ -9,7 +9,11 @@ import {
   type SignInPages,
   submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
-import { createTestUser, otpCodeAt, type TestUser } from '../../../../test/support/test-users.ts';
+import {
+  createTestUser,
+  otpCodeAt,
+  type TestUser,
+} from '../../../../test/support/identity/test-users.ts';
 
 const stepMs = 30_000;
 

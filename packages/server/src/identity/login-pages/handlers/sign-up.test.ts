@@ -9,7 +9,7 @@ import {
   type SignInPages,
   submitForm,
 } from '../../../../test/support/browser/test-sign-in-pages.ts';
-import { movableClock } from '../../../../test/support/test-realm.ts';
+import { movableClock } from '../../../../test/support/identity/test-realm.ts';
 
 const filled = {
   organizationName: 'Banque du Nord',

@@ -19,7 +19,7 @@ import {
   signIn,
 } from '../../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
-import { authUrl } from '../../../../test/support/test-realm.ts';
+import { authUrl } from '../../../../test/support/identity/test-realm.ts';
 
 describe('a request to sign in', () => {
   let flow: OAuthTestRealm;

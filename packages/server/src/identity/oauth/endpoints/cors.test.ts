@@ -5,7 +5,7 @@ import {
   type OAuthTestRealm,
   openOAuthTestRealm,
 } from '../../../../test/support/browser/oauth-test-realm.ts';
-import { authUrl } from '../../../../test/support/test-realm.ts';
+import { authUrl } from '../../../../test/support/identity/test-realm.ts';
 
 const page = 'https://app.example';
 const unknownOrigin = 'https://evil.example';

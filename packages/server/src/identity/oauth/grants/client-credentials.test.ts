@@ -9,7 +9,7 @@ import {
   movableClock,
   openTestRealm,
   type TestRealm,
-} from '../../../../test/support/test-realm.ts';
+} from '../../../../test/support/identity/test-realm.ts';
 import type { Database } from '../../../platform/index.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -10,13 +10,13 @@ import {
   openTestRealm,
   type RealmResponse,
   type TestRealm,
-} from '../../../../test/support/test-realm.ts';
+} from '../../../../test/support/identity/test-realm.ts';
 import {
   createTestUser,
   otpCodeAt,
   passwordForm,
   type TestUser,
-} from '../../../../test/support/test-users.ts';
+} from '../../../../test/support/identity/test-users.ts';
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const stepMs = 30_000;

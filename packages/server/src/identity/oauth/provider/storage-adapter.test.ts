@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { errors } from 'oidc-provider';
 import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
-import { movableClock } from '../../../../test/support/test-realm.ts';
+import { movableClock } from '../../../../test/support/identity/test-realm.ts';
 import type { Database } from '../../../platform/index.ts';
 import { createOidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
 import { createStorageAdapter } from './storage-adapter.ts';

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { defined, type GroupName } from '@switchyard/contract';
 import { Secret, TOTP } from 'otpauth';
-import type { Identity } from '../../src/identity/index.ts';
+import type { Identity } from '../../../src/identity/index.ts';
 
 type NewUser = Parameters<Identity['accounts']['create']>[0];
 type User = Awaited<ReturnType<Identity['accounts']['create']>>;

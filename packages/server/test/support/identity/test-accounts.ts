@@ -10,11 +10,11 @@ import {
   type SignedIn,
   type SignInAttempt,
   type User,
-} from '../../src/identity/accounts/index.ts';
-import { createChangeCounter } from '../../src/identity/infrastructure/change-counter.ts';
-import { createLog, type Database, systemIds } from '../../src/platform/index.ts';
-import { createMailRecorder, type MailRecorder } from './mail/mail-recorder.ts';
-import { type MovableClock, movableClock } from './movable-clock.ts';
+} from '../../../src/identity/accounts/index.ts';
+import { createChangeCounter } from '../../../src/identity/infrastructure/change-counter.ts';
+import { createLog, type Database, systemIds } from '../../../src/platform/index.ts';
+import { createMailRecorder, type MailRecorder } from '../mail/mail-recorder.ts';
+import { type MovableClock, movableClock } from '../movable-clock.ts';
 import { testPasswordHasher } from './test-password-hasher.ts';
 
 export const testPassword = 'seven tills under one roof';

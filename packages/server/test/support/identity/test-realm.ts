@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { defined } from '@switchyard/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { createPasswordStrength } from '../../src/identity/accounts/passwords/password-strength.ts';
+import { createPasswordStrength } from '../../../src/identity/accounts/passwords/password-strength.ts';
 import {
   createIdentity,
   type FindDevice,
@@ -10,13 +10,13 @@ import {
   type IdentityDeps,
   type NewApplication,
   type TokenLimits,
-} from '../../src/identity/index.ts';
-import { type Clock, createLog, type Database, systemIds } from '../../src/platform/index.ts';
-import { makeRealmKey } from './processes/realm-key-pool.ts';
+} from '../../../src/identity/index.ts';
+import { type Clock, createLog, type Database, systemIds } from '../../../src/platform/index.ts';
+import { makeRealmKey } from '../processes/realm-key-pool.ts';
 
 import { testPasswordHasher } from './test-password-hasher.ts';
 
-export { type MovableClock, movableClock } from './movable-clock.ts';
+export { type MovableClock, movableClock } from '../movable-clock.ts';
 
 export const authUrl = 'https://localhost:8443';
 

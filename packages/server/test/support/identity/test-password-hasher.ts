@@ -1,6 +1,6 @@
 // Hashes passwords with a fortieth of the work, because tests hash more than a thousand.
-import { createPasswordHasher } from '../../src/identity/accounts/passwords/password-hashing.ts';
-import { systemIds } from '../../src/platform/index.ts';
+import { createPasswordHasher } from '../../../src/identity/accounts/passwords/password-hashing.ts';
+import { systemIds } from '../../../src/platform/index.ts';
 
 const maxWaiting = 128;
 
