@@ -11,7 +11,8 @@ type Page = { readonly text: string; readonly link: string };
 /** The first heading of a page. */
 function titleOf(path: string): string {
   const heading = /^# (.+)$/m.exec(readFileSync(join(docs, path), 'utf8'))?.[1];
-  if (heading === undefined) throw new Error(`docs/${path} has no heading. Begin the page with "# Title".`);
+  if (heading === undefined)
+    throw new Error(`docs/${path} has no heading. Begin the page with "# Title".`);
   return heading.replaceAll('`', '');
 }
 
@@ -22,7 +23,10 @@ function pagesOf(folder: string, first: readonly string[] = []): Page[] {
     .map((name) => name.slice(0, -'.md'.length));
   const unknown = first.filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new Error(`docs/${folder} has no page ${unknown.join(', ')}.`);
-  const page = (name: string) => ({ text: titleOf(`${folder}/${name}.md`), link: `/${folder}/${name}` });
+  const page = (name: string) => ({
+    text: titleOf(`${folder}/${name}.md`),
+    link: `/${folder}/${name}`,
+  });
   const others = names.filter((name) => !first.includes(name)).map(page);
   return [...first.map(page), ...others.toSorted((a, b) => a.text.localeCompare(b.text))];
 }
@@ -37,7 +41,10 @@ const roles = {
 };
 
 const sidebar = [
-  { text: 'Start', items: pagesOf('start', ['what-is-switchyard', 'five-minute-tour', 'concepts']) },
+  {
+    text: 'Start',
+    items: pagesOf('start', ['what-is-switchyard', 'five-minute-tour', 'concepts']),
+  },
   { text: 'Tutorials', items: pagesOf('tutorials', ['first-payment']) },
   ...Object.entries(roles).map(([folder, text]) => ({
     text: `How to: ${text}`,

@@ -1,7 +1,8 @@
 // Markdown of the site beyond plain Markdown: diagrams as SVG, and links that work in the site and in the repository.
-import { posix } from 'node:path';
+import { posix, resolve } from 'node:path';
 import { renderMermaidSVG } from 'beautiful-mermaid';
 import type { MarkdownOptions } from 'vitepress';
+import { linkGlossary } from './glossary-links.ts';
 
 type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 type Environment = { readonly relativePath: string };
@@ -71,6 +72,7 @@ function removeComments(markdown: Markdown): void {
 
 export function extendMarkdown(markdown: Markdown): void {
   removeComments(markdown);
+  linkGlossary(markdown, resolve(import.meta.dirname, '..'));
   const renderFence = markdown.renderer.rules.fence;
   markdown.renderer.rules.fence = (tokens, index, ...rest) => {
     const { info, content } = tokens[index] ?? { info: '', content: '' };

@@ -1,2 +1,3 @@
 export { default } from 'vitepress/theme';
+
 import './style.css';
