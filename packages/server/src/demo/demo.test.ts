@@ -123,6 +123,7 @@ describe('the demo environment', () => {
       clock,
       caFile: join(dataDir, 'tls', 'ca.pem'),
       output: { write: (text) => printed.push(text) },
+      verbose: true,
     });
     const [link] = (await provisioning.listLinksToOpen()).filter(
       ({ linkId }) => linkId === acquirerLinkId,
