@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, posix } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { testSchemaUrl } from '../packages/server/test/support/database/shared-test-database.ts';
+import { testSchemaUrl } from '../packages/server/test/support/database/test-database.ts';
 import { freePorts } from '../packages/server/test/support/free-ports.ts';
 import {
   createServerProcess,

@@ -63,6 +63,20 @@ const targets = {
     besideOnMessage: true,
     does: 'start the platform',
   },
+  dev: {
+    script: 'packages/server/src/main.ts',
+    flags: ['--watch', '--watch-preserve-output', ...serverFlags],
+    variables: serverVariables,
+    beside: [
+      'node_modules/vite/bin/vite.js',
+      'build',
+      'packages/portal',
+      '--watch',
+      '--emptyOutDir',
+    ],
+    besideRunsOn: true,
+    does: 'start the platform; restart it and rebuild the portal when a source changes',
+  },
   test: {
     script: 'tools/test-runner/test-command.ts',
     beside: ['tools/build-site.ts', 'portal'],
@@ -344,7 +358,7 @@ function flagsFor(target) {
  * Builds the sites whose sources have changed, with low priority. In production they are built before the
  * start (ADR 0063).
  */
-function runBeside({ beside }, node) {
+function runBeside({ beside, besideRunsOn }, node) {
   if (beside === undefined || process.env.SWITCHYARD_ENVIRONMENT === 'production') return;
   const [script, ...args] = beside;
   const child = spawn(node, [path.join(root, script), ...args], {
@@ -357,6 +371,7 @@ function runBeside({ beside }, node) {
   child.on('error', (fault) => say(`switchyard: ${script} could not be started: ${fault.message}`));
   // Whether it ends well or not, the program beside it decides when this process ends.
   child.unref();
+  if (besideRunsOn) process.once('exit', () => child.kill());
 }
 
 function run(target, args) {

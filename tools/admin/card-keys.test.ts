@@ -18,7 +18,7 @@ import { createLocalKeyProvider } from '../../packages/server/src/vault/key-prov
 import {
   migrationsFolder,
   testDatabaseCopyUrl,
-} from '../../packages/server/test/support/database/shared-test-database.ts';
+} from '../../packages/server/test/support/database/test-database.ts';
 import {
   openTestVault,
   type TestVault,

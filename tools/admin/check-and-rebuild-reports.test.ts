@@ -8,7 +8,7 @@ import { systemIds } from '../../packages/server/src/platform/index.ts';
 import {
   testDatabase,
   testDatabaseUrl,
-} from '../../packages/server/test/support/database/shared-test-database.ts';
+} from '../../packages/server/test/support/database/test-database.ts';
 import { runAdminCommand } from './run-admin-command.fixture.ts';
 
 const run = (args: readonly string[], variables: Record<string, string>) =>

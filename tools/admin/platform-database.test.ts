@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { testDatabaseUrl } from '../../packages/server/test/support/database/shared-test-database.ts';
+import { testDatabaseUrl } from '../../packages/server/test/support/database/test-database.ts';
 import { withExistingPlatform } from './platform-database.ts';
 
 test('the application_name of a database connection names the command', async (t) => {

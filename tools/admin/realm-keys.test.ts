@@ -10,7 +10,7 @@ import { createLog, systemClock, systemIds } from '../../packages/server/src/pla
 import {
   testDatabase,
   testDatabaseUrl,
-} from '../../packages/server/test/support/database/shared-test-database.ts';
+} from '../../packages/server/test/support/database/test-database.ts';
 import { runAdminCommand } from './run-admin-command.fixture.ts';
 
 type Run = Awaited<ReturnType<typeof runAdminCommand>>;

@@ -2,7 +2,7 @@
 import {
   testDatabase,
   testSchemaUrl,
-} from '../../packages/server/test/support/database/shared-test-database.ts';
+} from '../../packages/server/test/support/database/test-database.ts';
 import type { Attempts } from './attack.ts';
 import type { Production } from './platforms.ts';
 

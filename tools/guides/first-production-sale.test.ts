@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { testSchemaUrl } from '../../packages/server/test/support/database/shared-test-database.ts';
+import { testSchemaUrl } from '../../packages/server/test/support/database/test-database.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import { root } from '../test-runner/static-checks.ts';
 import { namedBlock, shellBlocks } from './shell-blocks.ts';

@@ -10,7 +10,7 @@ export const portal: Site = {
   sources: [
     'packages/portal/{src,public}/**/*',
     'packages/portal/*.{html,ts,json}',
-    'packages/{money,nexo}/src/**/*.ts',
+    'packages/{contract,money,nexo}/src/**/*.{ts,json}',
     'packages/{contract,money,nexo}/package.json',
     'package-lock.json',
   ],

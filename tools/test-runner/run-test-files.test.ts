@@ -30,6 +30,16 @@ describe('faults of a test process', () => {
     assert.deepEqual(faults, [{ where: 'tools/c.test.ts', text: 'not one test of this file ran' }]);
   });
 
+  test('a process that ended well before the counts of its runner is a fault', () => {
+    const { faults } = faultsOfProcess(written({ totals: {} }), [one, other], { code: 0 });
+    assert.deepEqual(faults, [
+      {
+        where: `${other} (file 2 of its process)`,
+        text: 'the process ended before its last test: something called process.exit',
+      },
+    ]);
+  });
+
   test('each failure is reported with its location', () => {
     const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
     const { faults } = faultsOfProcess(written({ failures }), [one, other], { code: 1 });

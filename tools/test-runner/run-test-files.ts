@@ -89,10 +89,17 @@ export async function runTestFiles(
       printProgress(begun, files.length, began);
     return file;
   }
-  /** A process that breaks down is replaced by another. */
+  /** A process that breaks down is replaced by another, unless it has taken no file: the next would fail too. */
   async function runProcesses(takesFirst: boolean): Promise<void> {
-    while (waiting.length > 0 && mayBegin()) {
-      add(all, await runProcess(() => takeFile(takesFirst), runnerOptions, env));
+    let takesFiles = true;
+    while (takesFiles && waiting.length > 0 && mayBegin()) {
+      takesFiles = false;
+      const take = () => {
+        const file = takeFile(takesFirst);
+        takesFiles ||= file !== undefined;
+        return file;
+      };
+      add(all, await runProcess(take, runnerOptions, env));
     }
   }
   const processes =
@@ -103,7 +110,8 @@ export async function runTestFiles(
     Array.from({ length: processes }, (_, at) => runProcesses(isInOrder || at % 2 === 0)),
   );
   clearTimeout(limit);
-  if (stopped === undefined) all.notBegun = waiting.length;
+  const isTimeUp = performance.now() - began >= startLimitMs;
+  if (stopped === undefined && isTimeUp) all.notBegun = waiting.length;
   else for (const file of waiting) all.faults.push({ where: file, text: 'was never begun' });
   return all;
 }
@@ -239,6 +247,10 @@ export function faultsOfProcess(
     faults.push({ where: file, text: 'not one test of this file ran' });
   }
   const hung = Object.values<number>(exitCodes).includes(code);
+  if (isWhole && code === 0 && Object.keys(totals).length === 0) {
+    const text = 'the process ended before its last test: something called process.exit';
+    faults.push({ where: lastOf(files), text });
+  }
   if (stopped !== undefined || hung || (code !== 0 && faults.length === 0)) {
     faults.push({ where: lastOf(files), text: stopped ?? howItEnded(code) });
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testDatabase } from '../../../packages/server/test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../packages/server/test/support/database/test-database.ts';
 import {
   deviceNameOf,
   deviceNameSql,

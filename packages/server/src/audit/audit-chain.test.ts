@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import { testDatabase } from '../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../test/support/database/test-database.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
 import { type Database, systemClock } from '../platform/index.ts';
 import { type AuditEntry, createAudit, platformAuthor } from './index.ts';

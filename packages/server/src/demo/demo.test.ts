@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import Fastify from 'fastify';
 import { decodeJwt } from 'jose';
-import { testDatabase } from '../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../test/support/database/test-database.ts';
 import { testPasswordHasher } from '../../test/support/identity/test-password-hasher.ts';
 import { movableClock, sharedPasswordStrength } from '../../test/support/identity/test-realm.ts';
 import { testAudit } from '../../test/support/test-audit.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, before, describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import { pino } from 'pino';
-import { testDatabase } from '../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../test/support/database/test-database.ts';
 import { eventually } from '../../test/support/wait-for-condition.ts';
 import type { ResponseLogEntry } from '../http/index.ts';
 import { createMetrics, type Database, isoTime, systemClock } from '../platform/index.ts';

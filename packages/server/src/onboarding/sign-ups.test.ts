@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { defined, type SignUpInput } from '@switchyard/contract';
-import { testDatabaseCopyUrl } from '../../test/support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../../test/support/database/test-database.ts';
 import { highLoadLimits } from '../../test/support/high-load-limits.ts';
 import {
   assertFrenchSpaces,

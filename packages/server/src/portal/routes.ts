@@ -126,7 +126,7 @@ async function sendPublicFile(
 ): Promise<FastifyReply> {
   const { '*': name = '' } = request.params as { '*'?: string };
   reply.headers(assetHeaders);
-  if (await built.send(name, cacheOneHour, request, reply)) return reply;
+  if (!name.includes('/') && (await built.send(name, cacheOneHour, request, reply))) return reply;
   return reply.code(404).headers(problemSent).type('text/plain').send('Not found.\n');
 }
 

@@ -13,7 +13,7 @@ import { demoKeys } from '../../src/vault/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import { chipData } from '../support/card-data/chip-data.ts';
 import { createEncryptingDevice } from '../support/card-data/encrypting-device.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';

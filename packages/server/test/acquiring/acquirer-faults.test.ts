@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import { assertProblem, countRows } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import {

@@ -32,7 +32,7 @@ import {
   startScriptedHost,
 } from '../support/acquirers/scripted-host.ts';
 import { assertProblem } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import {
   call,

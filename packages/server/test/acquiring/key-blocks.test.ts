@@ -16,7 +16,7 @@ import {
 import { createAwsHsm } from '../../src/vault/hsm/aws-payment-cryptography.ts';
 import { createKeyTable } from '../../src/vault/hsm/key-table.ts';
 import { encodeMessageFrame, startScriptedHost } from '../support/acquirers/scripted-host.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import {
   awsCredentials,
   awsRegion,

@@ -10,7 +10,7 @@ import {
   presenceEvents,
 } from '../../src/connector/devices/presence-events.ts';
 import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
-import { testDatabase, testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { until } from '../support/wait-for-result.ts';

@@ -16,7 +16,7 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
 import {

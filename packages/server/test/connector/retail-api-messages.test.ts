@@ -32,7 +32,7 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import type { Json } from './test-connector.ts';
 import { headerOf, paymentOf, requestOf } from './test-retail-api.ts';

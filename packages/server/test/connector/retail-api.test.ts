@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { connectorPaths } from '@switchyard/contract';
 import { WebSocket } from 'ws';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { RequestOptions } from '../support/https-client.ts';
 import { createTestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';

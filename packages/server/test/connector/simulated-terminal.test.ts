@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readLedger, type StartedTerminal, startTerminal } from '@switchyard/simulators';
 import { scanFolder } from '../support/card-data/leak-scan.ts';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { createDemoServer, type DemoServer } from '../support/processes/demo-server.ts';
 import type { ServerProcess } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';

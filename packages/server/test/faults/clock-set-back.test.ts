@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';

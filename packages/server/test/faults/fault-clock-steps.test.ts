@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';
 import { printResult, seed, sizeOfRun } from './fault-size.ts';

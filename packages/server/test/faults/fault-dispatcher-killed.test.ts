@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { FeedItem } from '@switchyard/contract';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { Client } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { eventually } from '../support/wait-for-condition.ts';

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { Client, HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';

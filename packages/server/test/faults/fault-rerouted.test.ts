@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { type HttpAcquirer, startHttpAcquirer } from '@switchyard/simulators';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { Client, HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { groupPermissions } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';

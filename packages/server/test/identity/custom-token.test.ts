@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { bearerHeaders } from '../support/bearer-headers.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { movableClock, openTestRealm } from '../support/identity/test-realm.ts';
 import { createTestUser, passwordForm, type TestUser } from '../support/identity/test-users.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemIds } from '../../src/platform/index.ts';
 import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createCertificateRequest } from '../support/provisioning/test-devices.ts';

@@ -8,7 +8,7 @@ import {
   type PortalRealm,
   type PortalTestServer,
 } from '../portal/portal-test-platform.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/identity/test-users.ts';
 
 type Item = Readonly<Record<string, unknown>>;

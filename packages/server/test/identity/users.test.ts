@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { defined, type GroupName } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { createTestUser, newOtpSecret } from '../support/identity/test-users.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';

@@ -16,7 +16,7 @@ import {
   systemIds,
 } from '../../src/platform/index.ts';
 import { createEventPublisher } from '../../src/webhooks/feed/publish-events.ts';
-import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 

@@ -20,7 +20,7 @@ import {
   copyTemplateCluster,
   testPostgresSettings,
 } from '../support/database/migrated-database-template.ts';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { inheritedEnvironment } from '../support/processes/server-process.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));

@@ -21,7 +21,7 @@ import {
 import { createLocalKeyProvider } from '../../src/vault/key-providers/open-key-provider.ts';
 import { createVaultKeyStore, platformOwnerId } from '../../src/vault/vault-key-sql.ts';
 import { tokenOf, waitForLink } from '../faults/load-during-faults.ts';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
 import { createClient } from '../support/https-client.ts';

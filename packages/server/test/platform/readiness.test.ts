@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { tokenOf, transactionsPath, waitForLink } from '../faults/load-during-faults.ts';
 import { startPostgresRelay } from '../support/database/postgres-tcp-relay.ts';
-import { testDatabase, testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { createClient } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createDemoServer } from '../support/processes/demo-server.ts';

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import type { Database } from '../../src/platform/index.ts';
 import { sizeOfRun } from '../faults/fault-size.ts';
-import { openScratchDatabase } from '../support/database/shared-test-database.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';

@@ -150,6 +150,7 @@ describe('the pages of the portal', () => {
     }
     for (const path of [
       '/portal/none.js',
+      '/portal/index.html',
       '/portal/assets',
       '/portal/../package.json',
       '/portal/.x',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readForms } from '../support/browser/test-sign-in-pages.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/identity/test-users.ts';
 import { openVisitor, sessionCookie, type Visitor } from './portal-client.ts';
 import {

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { VisitOptions } from '../support/browser/cookie-browser.ts';
 import { readForms, submitForm } from '../support/browser/test-sign-in-pages.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/identity/test-users.ts';
 import { asPage, follow, openVisitor, sessionCookie } from './portal-client.ts';
 import {

@@ -23,7 +23,7 @@ import {
   type Settings,
 } from '../../src/platform/index.ts';
 import type { Transport } from '../support/browser/cookie-browser.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
 import { testPasswordHasher } from '../support/identity/test-password-hasher.ts';

@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { systemClock, systemIds } from '../../src/platform/index.ts';
 import { createProvisioning } from '../../src/provisioning/index.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { testAudit } from '../support/test-audit.ts';

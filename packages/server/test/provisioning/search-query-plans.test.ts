@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type Database, systemClock, systemIds } from '../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../src/provisioning/index.ts';
-import { openScratchDatabase } from '../support/database/shared-test-database.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
 
 /**

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply, sampleCode } from './test-qr-provider.ts';

@@ -8,7 +8,7 @@ import { defined } from '@switchyard/contract';
 import { type FaultPlatform, startFaultPlatform } from '../faults/fault-platform.ts';
 import { printResult, seed, sizeOfRun } from '../faults/fault-size.ts';
 import { createRandom } from '../faults/load-during-faults.ts';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './test-qr-provider.ts';

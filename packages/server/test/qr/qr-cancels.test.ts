@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { operationsMax } from '../../src/qr/transaction/limits.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply } from './test-qr-provider.ts';

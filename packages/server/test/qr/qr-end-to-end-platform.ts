@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { qrLedgerDifferences, readQrLedger } from '@switchyard/simulators';
 import { scanFolder, scanText } from '../support/card-data/leak-scan.ts';
-import { testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { type EventStream, openEventStream } from '../support/event-stream-client.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { createClient, type HttpResponse } from '../support/https-client.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { ErrorCode } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, sampleCode } from './test-qr-provider.ts';
 

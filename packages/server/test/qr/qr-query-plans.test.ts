@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Database } from '../../src/platform/index.ts';
 import * as statements from '../../src/qr/repository/statements-sql.ts';
-import { openScratchDatabase } from '../support/database/shared-test-database.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 
 const tables = ['qr_transactions', 'qr_events', 'qr_operations'];
 const accessForm = /Scan(?: Backward)?(?: using (\w+))? on (\w+)/;

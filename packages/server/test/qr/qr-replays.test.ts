@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply } from './test-qr-provider.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { textWithoutRequestId } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { until } from '../support/wait-for-result.ts';
 import { deviceTokenOf, openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase } from './test-qr-provider.ts';

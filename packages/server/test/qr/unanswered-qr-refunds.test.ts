@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { until } from '../support/wait-for-result.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';
 import { type Json, qrBase } from './test-qr-provider.ts';

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { pageResponse } from '../../src/http/index.ts';
 import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, fetchReport, reported } from '../support/provisioning/report-client.ts';

@@ -2,7 +2,7 @@
 // Two terminals of a merchant with the same reference: each line of the file matches its own sale.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createTestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';

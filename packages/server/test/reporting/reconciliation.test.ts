@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';

@@ -12,7 +12,7 @@ import { paymentClassesSql } from '../../src/reporting/search/payment-class-cach
 import * as search from '../../src/reporting/search/search-sql.ts';
 import * as settlements from '../../src/reporting/settlements/settlement-sql.ts';
 import * as summary from '../../src/reporting/summary/summary-sql.ts';
-import { openScratchDatabase } from '../support/database/shared-test-database.ts';
+import { openScratchDatabase } from '../support/database/test-database.ts';
 
 const payments = 40_000;
 const scanForm = /(\w[\w ]*Scan(?: Backward)?)(?: using (\w+))? on (report_\w+|feed_\w+)/;

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { compareReports } from '../../src/reporting/index.ts';
 import { openQr } from '../qr/test-qr-merchant.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, dayIn, fetchReport, reported } from '../support/provisioning/report-client.ts';
 import { createTestOrganization } from '../support/test-organization.ts';

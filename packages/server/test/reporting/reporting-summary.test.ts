@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test';
 import { compareReports } from '../../src/reporting/index.ts';
 import { seed } from '../faults/fault-size.ts';
 import { readLedgers, waitUntilSettled } from '../payments/ledger/ledger-invariants.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, dayIn, fetchReport, reported } from '../support/provisioning/report-client.ts';
 import {

@@ -1,7 +1,7 @@
 // Asserts the form of a problem response, and that the refused request stored no rows.
 import assert from 'node:assert/strict';
 import { type ErrorCode, errorCodes, isErrorCode } from '@switchyard/contract';
-import { testDatabase } from './database/shared-test-database.ts';
+import { testDatabase } from './database/test-database.ts';
 import type { HttpResponse } from './https-client.ts';
 
 /** Tables to which a payment adds rows. */

@@ -14,7 +14,7 @@ import {
   type Settings,
 } from '../../src/platform/index.ts';
 import { scanFolder, scanText } from './card-data/leak-scan.ts';
-import { testDatabase } from './database/shared-test-database.ts';
+import { testDatabase } from './database/test-database.ts';
 import { freePorts } from './free-ports.ts';
 import { highLoadLimits } from './high-load-limits.ts';
 import { type Client, createClient } from './https-client.ts';

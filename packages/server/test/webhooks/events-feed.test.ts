@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { type EventList, eventDefinitions, type FeedItem } from '@switchyard/contract';
 import { Check, Errors } from 'typebox/value';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { openEventStream } from '../support/event-stream-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';

@@ -23,7 +23,7 @@ import { findDueEndpointsText } from '../../src/webhooks/delivery/send-deliverie
 import { createPostponeUnknownEvents } from '../../src/webhooks/feed/postpone-unknown-events.ts';
 import { createEventPublisher } from '../../src/webhooks/feed/publish-events.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/index.ts';
-import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/shared-test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const masterKey = Buffer.alloc(32, 9);

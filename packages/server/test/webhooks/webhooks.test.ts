@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
-import { testDatabase } from '../support/database/shared-test-database.ts';
+import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { reported } from '../support/provisioning/report-client.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';

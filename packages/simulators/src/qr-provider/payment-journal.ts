@@ -44,7 +44,10 @@ export function readPaymentJournal(directory: string): Map<string, Payment> {
   for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
     const line = JSON.parse(text) as Line;
     if ('payment' in line) payments.set(line.payment.platformTransactionId, line.payment);
-    else removeEvent(payments.get(line.acknowledged[0]), line.acknowledged[1]);
+    else if ('acknowledged' in line)
+      removeEvent(payments.get(line.acknowledged[0]), line.acknowledged[1]);
+    else
+      throw new Error(`${path} has a line of another version. Delete the directory ${directory}.`);
   }
   return payments;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { until } from '../../../test/support/wait-for-result.ts';
 import { createLog, systemClock } from '../../platform/index.ts';
 import type { Hsm } from '../../vault/index.ts';

@@ -12,7 +12,7 @@ import {
   type ScriptedHost,
   startScriptedHost,
 } from '../../../test/support/acquirers/scripted-host.ts';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import {
   createAddressGuard,

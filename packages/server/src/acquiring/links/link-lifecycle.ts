@@ -1,6 +1,6 @@
 // Opens configured acquirer links, replaces changed links and drains removed links.
 import { defined } from '@switchyard/contract';
-import { createConcurrencyLimit, type Metrics } from '../../platform/index.ts';
+import { createKeyedQueue, type Metrics } from '../../platform/index.ts';
 import type { ClientCertificate } from '../keys/load-client-certificates.ts';
 import {
   type AcquirerConnection,
@@ -51,7 +51,7 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
   const { clock, log } = ports;
   const entries = new Map<string, LinkEntry>();
   const closingConnections = new Set<Promise<void>>();
-  const refreshLimit = createConcurrencyLimit({ maxConcurrent: 1 });
+  const refreshes = createKeyedQueue();
   const scheduleCheck = createConfigurationChecker({ ...resources, clock, log });
   let isClosed = false;
   let needsPendingWorkCheck = true;
@@ -190,7 +190,7 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
 
   return {
     /** Refreshes run one at a time: an older configuration must not overwrite a newer one. */
-    refresh: (): Promise<void> => refreshLimit.run(refreshOnce),
+    refresh: (): Promise<void> => refreshes.run('refresh', refreshOnce),
     getConnection(linkId: string): AcquirerConnection | undefined {
       const connection = entries.get(linkId)?.current?.connection;
       // The link may have been closed too early: the next refresh checks for pending messages.

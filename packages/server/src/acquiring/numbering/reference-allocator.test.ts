@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { type Numbering, systemClock, unguardedNumbering } from '../../platform/index.ts';
 import { createReferenceAllocator } from './reference-allocator.ts';
 

@@ -205,7 +205,7 @@ export function openPosConnection(deps: Deps): PosConnection {
   /**
    * A claim replaces an earlier claim of the same device and, at the limit, claims that have ended.
    */
-  function storeClaim(claimedDevice: ClaimedDevice, freePlace: () => void): void {
+  function storeClaim(claimedDevice: ClaimedDevice, releaseSlot: () => void): void {
     const { sessionId, device } = claimedDevice;
     for (const [id, { claimedDevice: earlier, isActive }] of claimsById) {
       const isSameClient = earlier.device.physicalDeviceId === device.physicalDeviceId;
@@ -215,7 +215,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     const stopWatching = claims.watch(device, (message) => handleDeviceMessage(sessionId, message));
     const release = () => {
       stopWatching();
-      freePlace();
+      releaseSlot();
     };
     claimsById.set(sessionId, { claimedDevice, release, isActive: true });
   }
@@ -255,7 +255,7 @@ export function openPosConnection(deps: Deps): PosConnection {
    *
    * @throws rate_limited
    */
-  async function acquirePlace(): Promise<() => void> {
+  async function acquireSlot(): Promise<() => void> {
     const { claimLimit } = deps;
     const clientKey = clientKeyOf(caller);
     const first = claimLimit.tryBegin(clientKey);
@@ -285,12 +285,12 @@ export function openPosConnection(deps: Deps): PosConnection {
   async function claim(claimMessage: ClaimMessage): Promise<PosAnswer> {
     hasClaimed = true;
     await requireClaimCapacity();
-    const freePlace = await acquirePlace();
+    const releaseSlot = await acquireSlot();
     const claimedDevice = await requestClaim(claimMessage).catch((error: unknown) => {
-      freePlace();
+      releaseSlot();
       throw error;
     });
-    storeClaim(claimedDevice, freePlace);
+    storeClaim(claimedDevice, releaseSlot);
     return {
       type: 'claimed',
       requestId: claimMessage.requestId,

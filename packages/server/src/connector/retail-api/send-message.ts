@@ -67,7 +67,7 @@ function resultCodesOf(reading: Reading): { result?: string; errorCondition?: st
 }
 
 /** @throws rate_limited overloaded */
-function acquirePlace(running: RunningCounts, caller: Caller): () => void {
+function acquireSlot(running: RunningCounts, caller: Caller): () => void {
   const slot = running.tryBegin(clientKeyOf(caller));
   if (typeof slot === 'function') return slot;
   return throwProblem(
@@ -229,7 +229,7 @@ export function createMessageSender(deps: Deps) {
     call: MessageCall,
     request: TerminalRequest,
   ): Promise<string | undefined> {
-    const freePlace = acquirePlace(runningMessages, call.posCaller.caller);
+    const releaseSlot = acquireSlot(runningMessages, call.posCaller.caller);
     try {
       if (!request.hasResponse) {
         await sendWithoutResponse(call, request);
@@ -238,7 +238,7 @@ export function createMessageSender(deps: Deps) {
       const { text } = await waitForAnswer(await startMessage(call, request, false));
       return text;
     } finally {
-      freePlace();
+      releaseSlot();
     }
   }
 
@@ -247,11 +247,11 @@ export function createMessageSender(deps: Deps) {
     request: TerminalRequest,
     service: NonNullable<TerminalRequest['service']>,
   ): Promise<RetailAccepted> {
-    const freePlace = acquirePlace(runningMessages, call.posCaller.caller);
+    const releaseSlot = acquireSlot(runningMessages, call.posCaller.caller);
     try {
       const started = await startMessage(call, request, true);
       // The server stores the final state and publishes it as an event.
-      void trackWork(waitForAnswer(started).then(freePlace, freePlace));
+      void trackWork(waitForAnswer(started).then(releaseSlot, releaseSlot));
       const { terminal, messageKey, dueAt } = started;
       const category = request.header.MessageCategory;
       const messageNames = {
@@ -262,7 +262,7 @@ export function createMessageSender(deps: Deps) {
       };
       return { ...messageNames, dueAt: isoTime(dueAt) };
     } catch (error) {
-      freePlace();
+      releaseSlot();
       throw error;
     }
   }

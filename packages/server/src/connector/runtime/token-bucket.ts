@@ -1,5 +1,5 @@
 // Limits how often an operation runs, with a token bucket for each key. A window of the rate counter would
-// stop a point of sale for its whole rest after a burst; a bucket lets it continue at the steady rate.
+// stop a point of sale after a burst for the rest of the window; a bucket lets it continue at the steady rate.
 
 /** The maximum number of tracked keys; all other keys share one bucket. */
 const keysMax = 20_000;

@@ -71,6 +71,7 @@ test('an unknown page and a path outside the folder are 404 with the page of the
   ]) {
     const answer = await get(url);
     assert.equal(answer.statusCode, 404, url);
+    assert.equal(answer.headers['cache-control'], 'no-store', url);
     assert.match(answer.body, /no page/, url);
   }
 });

@@ -19,7 +19,8 @@ export type DocumentationSite = {
   isBuilding(): boolean;
 };
 
-const cachePage = 'public, max-age=300';
+/** A page of the last build must not stay with the policy of the next one. */
+const cachePage = 'no-cache';
 const reloadSeconds = 5;
 
 const missingPage = (text: string) => html`<!doctype html>
@@ -38,9 +39,9 @@ const missingPage = (text: string) => html`<!doctype html>
 </html>
 `;
 
-const beingBuilt =
+const beingBuiltText =
   'The pages are being built. This takes less than a minute. The page reloads automatically.';
-const notBuilt =
+const notBuiltText =
   'The pages are not built on this server. The operator builds them with “npm run docs:build”.';
 
 /** Allows the inline scripts of the page by their hash, and the colours of code as style attributes. */
@@ -79,9 +80,12 @@ export function registerDocumentationSite(
   async function send(path: string, request: FastifyRequest, reply: FastifyReply) {
     const index = await built.index();
     if (index === undefined) {
-      const isSoonThere = isBuilding();
-      if (isSoonThere) reply.header('refresh', String(reloadSeconds));
-      return sendHtmlPage(reply.code(503), missingPage(isSoonThere ? beingBuilt : notBuilt));
+      const isBeingBuilt = isBuilding();
+      if (isBeingBuilt) reply.header('refresh', String(reloadSeconds));
+      return sendHtmlPage(
+        reply.code(503),
+        missingPage(isBeingBuilt ? beingBuiltText : notBuiltText),
+      );
     }
     reply.headers({ ...pageHeaders, 'content-security-policy': policyFor(index) });
     const isFile = extname(path) !== '';
@@ -90,8 +94,8 @@ export function registerDocumentationSite(
     const page = path === '' || path.endsWith('/') ? `${path}index.html` : `${path}.html`;
     if (!isFile && (await built.send(page, cachePage, request, reply))) return reply;
     reply.code(404);
-    if (await built.send('404.html', cachePage, request, reply)) return reply;
-    return reply.type('text/plain').send('Not found.\n');
+    if (await built.send('404.html', 'no-store', request, reply)) return reply;
+    return reply.header('cache-control', 'no-store').type('text/plain').send('Not found.\n');
   }
 
   const facts = {

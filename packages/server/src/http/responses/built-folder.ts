@@ -18,7 +18,6 @@ export const cacheOneHour = 'public, max-age=3600';
 const pathForm = /^(?:[\w@-][\w.@-]{0,127}\/){0,4}[\w@-][\w.@-]{0,127}$/;
 
 const types: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
@@ -28,6 +27,8 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json',
   '.ico': 'image/x-icon',
 };
+
+const pageType = 'text/html; charset=utf-8';
 
 /** The server sends the first precompressed encoding that the browser accepts. */
 const encodings = [
@@ -61,7 +62,12 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-export function createBuiltFolder(folder: string, clock: Clock): BuiltFolder {
+/** With `servesPages` it also serves HTML pages: the portal sends its only page with a nonce instead. */
+export function createBuiltFolder(
+  folder: string,
+  clock: Clock,
+  { servesPages = false } = {},
+): BuiltFolder {
   const files = new LRUCache<string, Read>({
     maxSize: cachedBytesMax,
     sizeCalculation: ({ content }) => content.length + 1,
@@ -101,9 +107,9 @@ export function createBuiltFolder(folder: string, clock: Clock): BuiltFolder {
     const content = await readIfThere(join(folder, name));
     if (content === undefined) return undefined;
     const digest = createHash('sha256').update(content).digest('base64url').slice(0, 16);
-    const made = { content, tag: `"${digest}"` };
-    files.set(name, made);
-    return made;
+    const file = { content, tag: `"${digest}"` };
+    files.set(name, file);
+    return file;
   }
 
   async function readBest(name: string, accepted: string) {
@@ -123,7 +129,8 @@ export function createBuiltFolder(folder: string, clock: Clock): BuiltFolder {
     },
 
     async send(path, cacheControl, request, reply) {
-      const type = types[extname(path)];
+      const extension = extname(path);
+      const type = servesPages && extension === '.html' ? pageType : types[extension];
       if (type === undefined || !pathForm.test(path)) return false;
       const accepted = String(request.headers['accept-encoding'] ?? '');
       const file = await readBest(path, accepted);

@@ -232,7 +232,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       asyncApi: asyncApiOf(settings, apiInfo.version),
     },
     {
-      built: createBuiltFolder(deps.documentationFolder ?? documentationFolder, clock),
+      built: createBuiltFolder(deps.documentationFolder ?? documentationFolder, clock, {
+        servesPages: true,
+      }),
       isBuilding,
     },
   );

@@ -41,24 +41,24 @@ export function createExpiredDataDeletion(database: Database) {
     {
       name,
       keyColumn: key,
-      keyAsText: shown,
-      keyFromText: read,
+      keyAsText,
+      keyFromText,
       ageColumn: age,
-      retentionMs: keptMs,
+      retentionMs,
     }: (typeof expiringTables)[number],
     now: number,
     limit: number,
   ): Promise<number> {
     const rows = await database.query<ExpiredRow>(
-      `SELECT organization_id, ${shown} AS key FROM ${name}
+      `SELECT organization_id, ${keyAsText} AS key FROM ${name}
        WHERE ${age} < $1 ORDER BY ${age} LIMIT $2`,
-      [isoTime(now - keptMs), limit],
+      [isoTime(now - retentionMs), limit],
     );
     const rowsByOrganization = Map.groupBy(rows, (row) => row.organization_id);
     for (const [organizationId, expired] of rowsByOrganization) {
       await database.query(
         `DELETE FROM ${name} AS t USING jsonb_to_recordset($2::jsonb) AS r(key text)
-         WHERE t.organization_id = $1 AND t.${key} = ${read}`,
+         WHERE t.organization_id = $1 AND t.${key} = ${keyFromText}`,
         [organizationId, JSON.stringify(expired)],
       );
     }

@@ -35,8 +35,7 @@ export const secondsToWait = ({ remaining, resetMs }: RateStatus): SecondsToWait
   remaining < 0 ? wholeSeconds(resetMs) : undefined;
 
 /**
- * Many addresses cannot push the next one into the count that further keys share, because hashes
- * name a fixed number of counters. The secret `salt` prevents attackers from choosing addresses that
+ * Hashes limit the number of counters, so no address falls into the counter that further keys share. The secret `salt` prevents attackers from choosing addresses that
  * share a counter with a victim.
  */
 export function addressBucket(salt: string, address: string): string {

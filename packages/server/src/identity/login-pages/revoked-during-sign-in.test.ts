@@ -9,7 +9,7 @@ import {
   type SignInPages,
   submitForm,
 } from '../../../test/support/browser/test-sign-in-pages.ts';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   createTestUser,
   otpCodeAt,

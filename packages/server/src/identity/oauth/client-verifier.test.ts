@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { type Database, systemClock, systemIds } from '../../platform/index.ts';
 import { createApplicationStore, findOrganizationsText } from '../clients/application-sql.ts';
 import { createApplications } from '../clients/applications.ts';

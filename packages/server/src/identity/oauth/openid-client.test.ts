@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { freePorts } from '../../../test/support/free-ports.ts';
 import { highLoadLimits } from '../../../test/support/high-load-limits.ts';
 import { openTestRealm, type TestRealm } from '../../../test/support/identity/test-realm.ts';

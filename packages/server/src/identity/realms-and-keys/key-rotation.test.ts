@@ -4,10 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { decodeProtectedHeader } from 'jose';
-import {
-  testDatabase,
-  testDatabaseCopyUrl,
-} from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase, testDatabaseCopyUrl } from '../../../test/support/database/test-database.ts';
 import {
   type MovableClock,
   movableClock,

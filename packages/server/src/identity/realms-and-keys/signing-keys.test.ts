@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { decodeProtectedHeader } from 'jose';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   movableClock,
   openTestRealm,

@@ -11,7 +11,7 @@ import {
   completeSignIn,
   createNodeRequestAndReply,
 } from '../../../test/support/browser/sign-in-without-pages.ts';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { movableClock, openTestRealm } from '../../../test/support/identity/test-realm.ts';
 import { createTestUser, passwordForm } from '../../../test/support/identity/test-users.ts';
 import {

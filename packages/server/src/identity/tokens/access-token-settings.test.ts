@@ -8,7 +8,7 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   movableClock,
   openTestRealm,

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { createBrowser, injectionTransport } from '../../../test/support/browser/cookie-browser.ts';
 import { redirectUri, type TokenResponse } from '../../../test/support/browser/oauth-test-realm.ts';
 import { authorizationUrl, signIn } from '../../../test/support/browser/sign-in-without-pages.ts';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   authUrl,
   type MovableClock,

@@ -10,7 +10,7 @@ import {
   type TokenResponse,
 } from '../../../test/support/browser/oauth-test-realm.ts';
 import { runCleanup } from '../../../test/support/database/run-cleanup.ts';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { createTokenFamilyStore, type TokenFamily } from './refresh-token-family-sql.ts';
 
 const rounds = 5;

@@ -7,7 +7,7 @@ import {
   openOAuthTestRealm,
   type TokenResponse,
 } from '../../../test/support/browser/oauth-test-realm.ts';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { maxListedIds } from '../infrastructure/oidc-entity-sql.ts';
 
 const hourMs = 3_600_000;

@@ -4,7 +4,7 @@ import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'n
 import { after, before, describe, test } from 'node:test';
 import { defined, isErrorCode, ProblemError } from '@switchyard/contract';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   authUrl,
   movableClock,

@@ -86,18 +86,17 @@ export function createKsnStore({ database, clock }: { database: Database; clock:
       const values = [organizationId, ksnDevicePart, counter];
       return (await database.query<User>(findKsnUserText, values))[0];
     },
-    /** @returns the number of deleted rows */
-    async deleteOld(): Promise<number> {
-      const usedBefore = isoTime(clock.now() - retentionMs);
-      let deletedCount = 0;
-      // `from` skips the rows that earlier batches have kept.
-      for (let from = isoTime(0); ; ) {
-        const values = [usedBefore, batchSize, from];
-        const rows = await database.query<{ used_at: Date }>(deleteOldKsnUsesText, values);
-        deletedCount += rows.length;
-        if (rows.length < batchSize) return deletedCount;
-        from = isoTime(Math.max(...rows.map((row) => row.used_at.getTime())));
-      }
+    /**
+     * Deletes one batch.
+     *
+     * @param from epoch milliseconds; skips the rows that earlier batches have kept
+     * @returns where the next batch begins, undefined if none is left
+     */
+    async deleteOldBatch(from: number): Promise<number | undefined> {
+      const values = [isoTime(clock.now() - retentionMs), batchSize, isoTime(from)];
+      const rows = await database.query<{ used_at: Date }>(deleteOldKsnUsesText, values);
+      if (rows.length < batchSize) return undefined;
+      return Math.max(...rows.map((row) => row.used_at.getTime()));
     },
   };
 }
@@ -105,14 +104,18 @@ export function createKsnStore({ database, clock }: { database: Database; clock:
 export type KsnStore = ReturnType<typeof createKsnStore>;
 
 /** @example const cleanupJob = createKsnCleanup(ksnStore); */
-export const createKsnCleanup = (ksnStore: Pick<KsnStore, 'deleteOld'>): CleanupJob => ({
-  data: 'key serial numbers',
-  intervalMs: hourMs,
-  async deleteBatch() {
-    await ksnStore.deleteOld();
-    return false;
-  },
-});
+export function createKsnCleanup(ksnStore: Pick<KsnStore, 'deleteOldBatch'>): CleanupJob {
+  let from = 0;
+  return {
+    data: 'key serial numbers',
+    intervalMs: hourMs,
+    async deleteBatch() {
+      const next = await ksnStore.deleteOldBatch(from);
+      from = next ?? 0;
+      return next !== undefined;
+    },
+  };
+}
 
 const cardDataKsnPointer = '/instrument/encrypted/ksn';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { createMetrics, type Job, systemClock, systemIds } from '../../platform/index.ts';
 import { alertAfterAttempts } from '../transaction/time-limits.ts';
 import { createLinkQueue, noResponseNote, registerBacklogGauges } from './link-backlog.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { movableClock } from '../../../test/support/movable-clock.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { systemClock } from '../time/clock.ts';

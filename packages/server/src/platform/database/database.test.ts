@@ -4,10 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import {
-  testDatabase,
-  testDatabaseUrl,
-} from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase, testDatabaseUrl } from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createLog } from '../observability/log.ts';
 import { applicationName, joinRoleNames } from './application-name.ts';

@@ -1,7 +1,7 @@
 // Tests that rows become records: names in camelCase, times in milliseconds, no NULLs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { toRecords } from './records.ts';
 
 test('a record has the names of the code, no NULLs, and times in epoch milliseconds', async () => {

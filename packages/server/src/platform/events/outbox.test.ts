@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import {
   migrationsFolder,
   testDatabaseCopyUrl,
-} from '../../../test/support/database/shared-test-database.ts';
+} from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';

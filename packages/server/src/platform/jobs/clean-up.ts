@@ -14,7 +14,7 @@ export type CleanupJob = {
 const retryAfterErrorMs = 15_000;
 const checkEveryMs = 1_000;
 
-/** @example const cleanup = createCleanup([...portal.cleanupJobs, ...logs.cleanupJobs], log); cleanup.start(); */
+/** @example const cleanup = createCleanup([...identity.cleanupJobs, logs.cleanupJob], log); cleanup.start(); */
 export function createCleanup(
   jobs: readonly CleanupJob[],
   log: Pick<Log, 'warn'>,

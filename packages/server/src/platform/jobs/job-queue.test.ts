@@ -6,7 +6,7 @@ import {
   migrationsFolder,
   testDatabase,
   testDatabaseCopyUrl,
-} from '../../../test/support/database/shared-test-database.ts';
+} from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';

@@ -1,7 +1,7 @@
 // Tests the ownership of an import across processes, and its deletion.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   jsonLines,
   merchantLine,

@@ -1,7 +1,7 @@
 // Tests that the number of statements of an import depends on its chunks, not on its lines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   hardwareLine,
   jsonLines,

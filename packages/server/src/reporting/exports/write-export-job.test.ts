@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { systemClock } from '../../platform/index.ts';
 import type { ExportSource } from './export-source-types.ts';
 import { createExportStore, type ExportStore, wholeOrganizationId } from './export-sql.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { testDatabase } from '../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { createSeededRandom } from '../../../test/support/seeded-random.ts';
 import { nilUuid, type Queries } from '../../platform/index.ts';
 import { addAggregates, toStoredAggregate } from './daily-aggregate-sql.ts';

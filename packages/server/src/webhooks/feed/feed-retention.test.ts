@@ -6,7 +6,7 @@ import { runCleanup } from '../../../test/support/database/run-cleanup.ts';
 import {
   migrationsFolder,
   testDatabaseCopyUrl,
-} from '../../../test/support/database/shared-test-database.ts';
+} from '../../../test/support/database/test-database.ts';
 import {
   createLog,
   type Database,

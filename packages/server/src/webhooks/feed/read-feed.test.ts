@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import {
   migrationsFolder,
   testDatabaseCopyUrl,
-} from '../../../test/support/database/shared-test-database.ts';
+} from '../../../test/support/database/test-database.ts';
 import type { Caller } from '../../http/index.ts';
 import {
   createLog,

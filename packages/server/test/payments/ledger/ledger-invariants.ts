@@ -13,7 +13,7 @@ import {
 } from '../../../src/payments/transaction/state-machine.ts';
 import type { EventData, OperationDetails } from '../../../src/payments/transaction/transaction.ts';
 import type { Database, Queries } from '../../../src/platform/index.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 

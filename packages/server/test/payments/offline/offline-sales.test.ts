@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import {
   call,
   createOrganizationBehindRelay,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import {
   call,

@@ -10,7 +10,7 @@ import {
   waitUntilAvailable,
 } from '../../support/acquirers/test-http-acquirer.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import {
   createTestOrganization,

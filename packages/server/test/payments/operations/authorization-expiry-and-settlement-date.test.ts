@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { settlementDayForTime } from '../../../src/payments/transaction/settlement-and-expiry.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { startAcquirerRelay } from '../../support/acquirers/acquirer-relay.ts';
 import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { assertProblem } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import type { Client, HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { startSecondProcess } from '../../support/processes/second-server-process.ts';

@@ -11,7 +11,7 @@ import {
   startScriptedHost,
 } from '../../support/acquirers/scripted-host.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { getOrPost } from '../../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { createPan, createTextSearch } from '../../support/card-data/card-data-encodings.ts';
 import { chipData, encodeTlv } from '../../support/card-data/chip-data.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { assertProblem, textWithoutRequestId } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
-import { createKsnStore } from '../../../src/payments/card-input/ksn-sql.ts';
+import { createKsnCleanup, createKsnStore } from '../../../src/payments/card-input/ksn-sql.ts';
 import { demoKeys } from '../../../src/vault/index.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
@@ -13,7 +13,7 @@ import {
   type DukptScheme,
   type EncryptingDevice,
 } from '../../support/card-data/encrypting-device.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
@@ -311,7 +311,7 @@ describe('used key serial numbers', () => {
     for (const counter of [1, 2, 5]) assert.ok(await uses.take(encryptingDevice(counter)));
     now += 371 * dayMs;
     for (const counter of [9, 12]) assert.ok(await uses.take(encryptingDevice(counter)));
-    assert.ok((await uses.deleteOld()) >= 2);
+    assert.equal(await createKsnCleanup(uses).deleteBatch(), false, 'one batch');
     const remainingRows = await database.query<{ counter: number }>(
       'SELECT counter FROM card_data_ksn_uses WHERE organization_id = $1 ORDER BY counter',
       [organizationId],

@@ -7,7 +7,7 @@ import { createKeyStore } from '../../../src/idempotency/idempotency-keys-sql.ts
 import { createIdempotencyKeys } from '../../../src/idempotency/index.ts';
 import { systemClock, systemIds } from '../../../src/platform/index.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 
 /** POST operations without an idempotency key, by the reason why they need none. */

@@ -27,7 +27,7 @@ import {
   createEncryptingDevice,
   type EncryptingDevice,
 } from '../../support/card-data/encrypting-device.ts';
-import { testDatabase } from '../../support/database/shared-test-database.ts';
+import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { startSecondProcess } from '../../support/processes/second-server-process.ts';

@@ -22,10 +22,7 @@ import {
   systemIds,
   unguardedNumbering,
 } from '../../../src/platform/index.ts';
-import {
-  migrationsFolder,
-  testDatabaseCopyUrl,
-} from '../../support/database/shared-test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../../support/database/test-database.ts';
 
 const at = Date.parse('2026-03-01T12:00:00.000Z');
 const iso = new Date(at).toISOString();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { User } from '../../../src/identity/accounts/index.ts';
 import type { NewApplication } from '../../../src/identity/index.ts';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import {
   authUrl,
   type MovableClock,

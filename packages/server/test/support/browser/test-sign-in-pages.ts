@@ -12,7 +12,7 @@ import {
   ensureListenerCertificate,
   systemIds,
 } from '../../../src/platform/index.ts';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import { freePorts } from '../free-ports.ts';
 import { highLoadLimits } from '../high-load-limits.ts';
 import {

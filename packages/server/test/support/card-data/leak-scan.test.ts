@@ -94,7 +94,7 @@ test('card data is found in files of every length, also across two chunks', (t) 
 // Spec: INV-10
 test('a process that stores a card number in a table fails, although its tests passed', () => {
   const script = `
-    import { testDatabase } from ${JSON.stringify(new URL('../database/shared-test-database.ts', import.meta.url).href)};
+    import { testDatabase } from ${JSON.stringify(new URL('../database/test-database.ts', import.meta.url).href)};
     import { recordSentCardData } from ${JSON.stringify(new URL('./sent-card-data.ts', import.meta.url).href)};
     recordSentCardData({ instrument: { card: { number: '${pan}' } } });
     const database = await testDatabase();

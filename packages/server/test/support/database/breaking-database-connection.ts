@@ -1,7 +1,7 @@
 // Connections to the test database that break at a chosen moment of a transaction.
 import { connect, createServer, type Socket } from 'node:net';
 import { createLog, type Database, openDatabase } from '../../../src/platform/index.ts';
-import { testDatabaseUrl } from './shared-test-database.ts';
+import { testDatabaseUrl } from './test-database.ts';
 
 /** The moment in the transaction that contains the statement. */
 export type BreakMoment = 'before the statement' | 'before COMMIT' | 'after COMMIT';

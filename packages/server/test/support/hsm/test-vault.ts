@@ -15,7 +15,7 @@ import { createVault, type KeyProvider, type Vault } from '../../../src/vault/in
 import { createLocalKeyProvider } from '../../../src/vault/key-providers/open-key-provider.ts';
 import type { VaultDeps } from '../../../src/vault/vault.ts';
 import { reEncryptionJobKind } from '../../../src/vault/vault-jobs.ts';
-import { migrationsFolder, testDatabaseCopyUrl } from '../database/shared-test-database.ts';
+import { migrationsFolder, testDatabaseCopyUrl } from '../database/test-database.ts';
 import { type MovableClock, movableClock } from '../movable-clock.ts';
 
 export type VaultAuditEntry = Parameters<VaultDeps['recordAudit']>[1];

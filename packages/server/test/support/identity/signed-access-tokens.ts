@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { decodeJwt, importJWK, type JWTPayload, SignJWT } from 'jose';
 import { createKeyRing } from '../../../src/identity/realms-and-keys/signing-keys.ts';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import type { TestOrganization } from '../test-organization.ts';
 
 type Row = { key_id: string; private_sealed: Buffer };

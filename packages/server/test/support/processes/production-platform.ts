@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { makeCertificate } from '../../../src/http/authentication/certificate.fixture.ts';
-import { testSchemaUrl } from '../database/shared-test-database.ts';
+import { testSchemaUrl } from '../database/test-database.ts';
 import { freePorts } from '../free-ports.ts';
 import { type Client, createClient } from '../https-client.ts';
 import { type SmtpTestServer, startSmtpTestServer } from '../mail/smtp-test-server.ts';

@@ -1,7 +1,7 @@
 // A second platform instance on the test database, to test concurrent work of two processes.
 import { type ApplicationOptions, createApplication } from '../../../src/application.ts';
 import { createLog, ensureListenerCertificate, systemClock } from '../../../src/platform/index.ts';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import { freePorts } from '../free-ports.ts';
 import { highLoadLimits } from '../high-load-limits.ts';
 import { type Client, createClient } from '../https-client.ts';

@@ -1,6 +1,6 @@
 // Helpers for tests of reports: they wait for current data and read all pages.
 import assert from 'node:assert/strict';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import type { Client } from '../https-client.ts';
 import { eventually } from '../wait-for-condition.ts';
 

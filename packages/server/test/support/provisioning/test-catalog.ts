@@ -17,7 +17,7 @@ import {
   systemIds,
 } from '../../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../../src/provisioning/index.ts';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import { highLoadLimits } from '../high-load-limits.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes

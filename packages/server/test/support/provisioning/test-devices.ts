@@ -28,7 +28,7 @@ import {
   systemIds,
 } from '../../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../../src/provisioning/index.ts';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import { type MovableClock, movableClock, sharedPasswordStrength } from '../identity/test-realm.ts';
 import { testAudit } from '../test-audit.ts';
 import { merchantBody } from './test-provisioning.ts';

@@ -10,7 +10,7 @@ import {
   type Provisioning,
   type ProvisioningDeps,
 } from '../../../src/provisioning/index.ts';
-import { testDatabase } from '../database/shared-test-database.ts';
+import { testDatabase } from '../database/test-database.ts';
 import { highLoadLimits } from '../high-load-limits.ts';
 import { testAudit } from '../test-audit.ts';
 

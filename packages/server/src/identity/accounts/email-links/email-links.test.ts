@@ -1,7 +1,7 @@
 // Email links: single use, limited lifetime, one purpose, and no hint whether a user exists.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   openTestAccounts,
   type TestAccounts,

@@ -9,7 +9,7 @@ import {
   migrationsFolder,
   testDatabase,
   testDatabaseCopyUrl,
-} from '../../../../test/support/database/shared-test-database.ts';
+} from '../../../../test/support/database/test-database.ts';
 import { openTestAccounts, testPassword } from '../../../../test/support/identity/test-accounts.ts';
 import { createMailRecorder } from '../../../../test/support/mail/mail-recorder.ts';
 import { startSmtpTestServer } from '../../../../test/support/mail/smtp-test-server.ts';

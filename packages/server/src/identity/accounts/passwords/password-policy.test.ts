@@ -1,7 +1,7 @@
 // The password policy with the real word lists in their worker thread.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   openTestAccounts,
   type TestAccounts,

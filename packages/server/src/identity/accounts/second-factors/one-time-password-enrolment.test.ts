@@ -1,7 +1,7 @@
 // Set-up of one-time passwords, and the ten recovery codes for a lost phone.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   newOtpSecret,
   openTestAccounts,

@@ -5,7 +5,7 @@ import {
   type Authenticator,
   createAuthenticator,
 } from '../../../../test/support/browser/webauthn-authenticator.ts';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   newOtpSecret,
   openTestAccounts,

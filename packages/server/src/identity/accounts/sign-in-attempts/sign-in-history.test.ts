@@ -5,7 +5,7 @@ import {
   migrationsFolder,
   testDatabase,
   testDatabaseCopyUrl,
-} from '../../../../test/support/database/shared-test-database.ts';
+} from '../../../../test/support/database/test-database.ts';
 import {
   newOtpSecret,
   openTestAccounts,

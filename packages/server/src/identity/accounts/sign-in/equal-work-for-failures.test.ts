@@ -1,7 +1,7 @@
 // The timing does not show whether a user exists: the same statements and hashes for every failed sign-in.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   newOtpSecret,
   openTestAccounts,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   openTestAccounts,
   type TestAccounts,

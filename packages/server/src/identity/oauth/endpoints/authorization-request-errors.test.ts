@@ -18,7 +18,7 @@ import {
   denySignIn,
   signIn,
 } from '../../../../test/support/browser/sign-in-without-pages.ts';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import { authUrl } from '../../../../test/support/identity/test-realm.ts';
 
 describe('a request to sign in', () => {

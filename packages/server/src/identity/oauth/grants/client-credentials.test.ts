@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import {
   authUrl,
   movableClock,

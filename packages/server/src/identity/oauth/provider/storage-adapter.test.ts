@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { errors } from 'oidc-provider';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import { movableClock } from '../../../../test/support/identity/test-realm.ts';
 import type { Database } from '../../../platform/index.ts';
 import { createOidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testDatabase } from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase } from '../../../../test/support/database/test-database.ts';
 import { encodeLines, encodeSimpleArray, encodeTextArray } from './array-encoding.ts';
 
 test('simple arrays are read as they were written', async () => {

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import {
-  testDatabase,
-  testDatabaseUrl,
-} from '../../../../test/support/database/shared-test-database.ts';
+import { testDatabase, testDatabaseUrl } from '../../../../test/support/database/test-database.ts';
 import { createLog } from '../../observability/log.ts';
 import { postgresTypeParsers } from '../column-parsers.ts';
 import { createHotPool, type HotPool, type HotPoolOptions } from './connection-pool.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { testSchemaUrl } from '../../../../test/support/database/shared-test-database.ts';
+import { testSchemaUrl } from '../../../../test/support/database/test-database.ts';
 import { eventually } from '../../../../test/support/wait-for-condition.ts';
 import { systemIds } from '../../identifiers/ids.ts';
 import { createLog } from '../../observability/log.ts';
