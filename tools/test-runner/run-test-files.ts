@@ -94,12 +94,12 @@ export async function runTestFiles(
     let takesFiles = true;
     while (takesFiles && waiting.length > 0 && mayBegin()) {
       takesFiles = false;
-      const take = () => {
+      const takeNext = () => {
         const file = takeFile(takesFirst);
         takesFiles ||= file !== undefined;
         return file;
       };
-      add(all, await runProcess(take, runnerOptions, env));
+      add(all, await runProcess(takeNext, runnerOptions, env));
     }
   }
   const processes =
