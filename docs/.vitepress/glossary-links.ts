@@ -60,7 +60,8 @@ export function linkGlossary(markdown: Markdown, docs: string): void {
   const pattern = patternOf(terms);
 
   markdown.core.ruler.push('glossary-links', (state) => {
-    const { relativePath } = state.env as Environment;
+    // VitePress also parses titles, outside of a page.
+    const { relativePath = glossary } = state.env as Partial<Environment>;
     if (relativePath === glossary || relativePath.startsWith('adr/')) return;
     const address = posix.relative(posix.dirname(relativePath), glossary).replace(/\.md$/, '');
     const open = new Set(terms);

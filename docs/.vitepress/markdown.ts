@@ -33,7 +33,7 @@ const served: Readonly<Record<string, string>> = {
 /** A link to a source file becomes text: the site has no source files. */
 function adaptLinks(markdown: Markdown): void {
   markdown.core.ruler.push('adapt-links', ({ tokens, env }) => {
-    const { relativePath } = env as Environment;
+    const { relativePath = '' } = env as Partial<Environment>;
     for (const { children } of tokens) {
       let isRemoved = false;
       for (const token of children ?? []) {

@@ -29,7 +29,8 @@ try {
   await checkPorts(settings);
   // The parent process builds the portal and the documentation from here on.
   process.send?.('ports-checked');
-  process.disconnect?.();
+  // With `node --watch` the channel belongs to Node, which learns from it which files are loaded.
+  if (process.env['WATCH_REPORT_DEPENDENCIES'] === undefined) process.disconnect?.();
   // The platform is imported only after these checks have passed.
   const { startPlatform } = await import('./start.ts');
   await startPlatform(settings, { verbose: process.argv.includes('--verbose') });
