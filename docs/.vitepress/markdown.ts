@@ -20,7 +20,7 @@ const colours = {
 function renderDiagram(source: string): string {
   const svg = renderMermaidSVG(source, colours)
     .replace(/<style>[\s\S]*?<\/style>/, '')
-    .replace(/ width="[\d.]+" height="[\d.]+" style="[^"]*"/, '');
+    .replace(/ width="([\d.]+)" height="[\d.]+" style="[^"]*"/, ' style="--width: $1px"');
   return `<figure class="diagram" v-pre>${svg}</figure>\n`;
 }
 

@@ -13,7 +13,7 @@ suffixes \`_bucket\`, \`_sum\` and \`_count\`. Names that end in \`_seconds\` co
 
 ## Alarms
 
-Begin with these. Each condition holds for a platform without a fault.
+Begin with these. On a platform without a fault none of the conditions is met.
 
 `;
 
