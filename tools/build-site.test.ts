@@ -55,7 +55,7 @@ function repository(t: TestContext) {
   };
 }
 
-test('the first time and after a change, and else it is left alone', async (t) => {
+test('a site is built at first and after a source has changed, and not otherwise', async (t) => {
   const { root, write, build, lines, builds, dist } = repository(t);
   assert.equal(await build(), true);
   assert.equal(await build(), false);
@@ -74,17 +74,17 @@ test('the first time and after a change, and else it is left alone', async (t) =
     assert.equal(await build(), true, path);
   }
   write('packages/portal/src/main.test.ts', 'a test');
-  write('packages/server/src/main.ts', 'somebody else');
-  assert.equal(await build(), false, 'what is no source of it changes nothing');
+  write('packages/server/src/main.ts', 'a source of the server');
+  assert.equal(await build(), false, 'a file that is no source of the site changes nothing');
   assert.equal(
     readFileSync(join(dist, 'index.html'), 'utf8'),
     'changed packages/portal/src/main.tsx',
   );
   rmSync(join(dist, 'index.html'));
-  assert.equal(await build(), true, 'somebody deleted it');
+  assert.equal(await build(), true, 'index.html was deleted');
 });
 
-test('files are compressed once, where it is worth it', async (t) => {
+test('files of 1 KiB or more have Brotli and gzip copies', async (t) => {
   const { build, dist } = repository(t);
   await build();
   assert.equal(
@@ -98,17 +98,17 @@ test('files are compressed once, where it is worth it', async (t) => {
     'a-1.js.gz',
     'small-2.css',
   ]);
-  assert.equal(statSync(dist).mode & 0o777, 0o755, 'the server may run as somebody else');
+  assert.equal(statSync(dist).mode & 0o777, 0o755, 'the server may run as another account');
 });
 
-test('of many at once one builds', async (t) => {
+test('of four concurrent builds only one runs the bundler', async (t) => {
   const { build, builds } = repository(t);
   const done = await Promise.all([1, 2, 3, 4].map(() => build()));
   assert.deepEqual(done.toSorted(), [false, false, false, true]);
   assert.equal(builds(), 1);
 });
 
-test('a build that fails leaves the one before, and the next one tries again', async (t) => {
+test('a failed build keeps the previous site, and the next build retries', async (t) => {
   const { root, write, build, dist } = repository(t);
   await build();
   write('packages/portal/src/main.tsx', 'two');
@@ -118,7 +118,7 @@ test('a build that fails leaves the one before, and the next one tries again', a
   });
   await assert.rejects(failing, /a word is missing/);
   assert.equal(readFileSync(join(dist, 'index.html'), 'utf8'), 'one');
-  assert.deepEqual(readdirSync(join(root, '.cache')), [], 'neither a lock nor a half is left');
+  assert.deepEqual(readdirSync(join(root, '.cache')), [], 'no lock and no partial build remain');
   assert.equal(await build(), true);
   assert.equal(readFileSync(join(dist, 'index.html'), 'utf8'), 'two');
 });

@@ -39,7 +39,7 @@ const serverVariables = { MALLOC_ARENA_MAX: '1' };
 const parentLookMs = 250;
 
 /**
- * The shell of npm ends on a signal without passing it on, so a process that has lost it ends itself.
+ * The shell of npm does not forward signals, so this process ends when its parent has ended.
  * A process that the user started in another shell continues when that shell ends.
  */
 function endWithNpm() {
@@ -58,9 +58,9 @@ const targets = {
     script: 'packages/server/src/main.ts',
     flags: serverFlags,
     variables: serverVariables,
-    beside: ['tools/build-site.ts', 'portal', 'documentation'],
-    // The build starts when the ports are free, so that a failing start builds nothing.
-    besideOnMessage: true,
+    background: ['tools/build-site.ts', 'portal', 'documentation'],
+    // The build starts after the server has checked its ports, so that a start that fails builds nothing.
+    backgroundAfterPortCheck: true,
     does: 'start the platform',
   },
   dev: {
@@ -74,12 +74,12 @@ const targets = {
       '--watch',
       '--emptyOutDir',
     ],
-    besideRunsOn: true,
+    backgroundStopsWithTarget: true,
     does: 'start the platform; restart it and rebuild the portal when a source changes',
   },
   test: {
     script: 'tools/test-runner/test-command.ts',
-    beside: ['tools/build-site.ts', 'portal'],
+    background: ['tools/build-site.ts', 'portal'],
     does: 'run all checks and tests, or the tests whose path contains the given words',
   },
   check: {
@@ -202,7 +202,7 @@ function installedByHand() {
   });
 }
 
-/** Optional packages are built for one platform each; those without a platform serve such a one. */
+/** An optional package without `os` and `cpu` is a dependency of one that has them. */
 function isNeededHere({ optional, os: systems, cpu, libc }) {
   if (!optional) return true;
   if (systems === undefined || cpu === undefined || libc !== undefined) return false;
@@ -355,12 +355,12 @@ function flagsFor(target) {
 }
 
 /**
- * Builds the sites whose sources have changed, with low priority. In production they are built before the
- * start (ADR 0063).
+ * Runs the background command of a target with low priority. In production the sites are built before the
+ * start.
  */
-function runBeside({ beside, besideRunsOn }, node) {
-  if (beside === undefined || process.env.SWITCHYARD_ENVIRONMENT === 'production') return;
-  const [script, ...args] = beside;
+function startInBackground({ background, backgroundStopsWithTarget }, node) {
+  if (background === undefined || process.env.SWITCHYARD_ENVIRONMENT === 'production') return;
+  const [script, ...args] = background;
   const child = spawn(node, [path.join(root, script), ...args], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -369,16 +369,16 @@ function runBeside({ beside, besideRunsOn }, node) {
   if (child.pid !== undefined)
     os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);
   child.on('error', (fault) => say(`switchyard: ${script} could not be started: ${fault.message}`));
-  // Whether it ends well or not, the program beside it decides when this process ends.
+  // Its exit does not end this process.
   child.unref();
-  if (besideRunsOn) process.once('exit', () => child.kill());
+  if (backgroundStopsWithTarget) process.once('exit', () => child.kill());
 }
 
 function run(target, args) {
   const node = findNode();
   const script = path.join(root, target.script);
   if (!fs.existsSync(script)) throw new SetupFault(`${target.script} is missing.`);
-  if (!target.besideOnMessage) runBeside(target, node);
+  if (!target.backgroundAfterPortCheck) startInBackground(target, node);
   endWithNpm();
   const all = [...flagsFor(target), script, ...(target.args || []), ...args];
   const environment = { ...target.variables, ...environmentFor(node) };
@@ -387,9 +387,9 @@ function run(target, args) {
     all,
     environment,
     (fault) => end(new SetupFault(`${node} could not be started: ${fault.message}`)),
-    target.besideOnMessage,
+    target.backgroundAfterPortCheck,
   );
-  if (target.besideOnMessage) child.once('message', () => runBeside(target, node));
+  if (target.backgroundAfterPortCheck) child.once('message', () => startInBackground(target, node));
 }
 
 function usage() {

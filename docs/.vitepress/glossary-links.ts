@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { MarkdownOptions } from 'vitepress';
 
-type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
-type Environment = { readonly relativePath: string };
+export type MarkdownRenderer = Parameters<NonNullable<MarkdownOptions['config']>>[0];
+export type PageEnvironment = { readonly relativePath: string };
 /** The members of a markdown-it token that are read here. */
 type Inline = { readonly type: string; readonly content: string };
 
@@ -12,28 +12,10 @@ const glossary = 'reference/glossary.md';
 
 /** Words of everyday English, which a link on every page would make harder to read. */
 const everydayWords = new Set(
-  [
-    'Application',
-    'Cancel',
-    'Capture',
-    'Configuration',
-    'Decline',
-    'Event',
-    'Hold',
-    'Merchant',
-    'Operation',
-  ].concat([
-    'Outcome',
-    'Problem',
-    'Provider',
-    'Refund',
-    'Release',
-    'Sale',
-    'Service',
-    'State',
-    'Store',
-    'Transaction',
-  ]),
+  (
+    'Application Cancel Capture Configuration Decline Event Hold Merchant Operation Outcome Problem ' +
+    'Provider Refund Release Sale Service State Store Transaction'
+  ).split(' '),
 );
 
 function readTerms(docs: string): string[] {
@@ -55,16 +37,16 @@ function patternOf(terms: readonly string[]): RegExp {
 const slugOf = (term: string) => term.toLowerCase().replaceAll(' ', '-');
 
 /** The terms link to the glossary, except in headings, links and code. */
-export function linkGlossary(markdown: Markdown, docs: string): void {
+export function linkGlossary(markdown: MarkdownRenderer, docs: string): void {
   const terms = readTerms(docs);
   const pattern = patternOf(terms);
 
   markdown.core.ruler.push('glossary-links', (state) => {
     // VitePress also parses titles, outside of a page.
-    const { relativePath = glossary } = state.env as Partial<Environment>;
+    const { relativePath = glossary } = state.env as Partial<PageEnvironment>;
     if (relativePath === glossary || relativePath.startsWith('adr/')) return;
     const address = posix.relative(posix.dirname(relativePath), glossary).replace(/\.md$/, '');
-    const open = new Set(terms);
+    const unlinkedTerms = new Set(terms);
 
     const link = (term: string, text: string) => {
       const begin = new state.Token('link_open', 'a', 1);
@@ -82,18 +64,17 @@ export function linkGlossary(markdown: Markdown, docs: string): void {
       const match = pattern.exec(token.content);
       if (match === null) return [token];
       const [text] = match;
-      const term = [...terms].find((each) =>
+      const term = terms.find((each) =>
         [each, `${each}s`].some((form) => form.toLowerCase() === text.toLowerCase()),
       );
+      const isFirstUse = term !== undefined && unlinkedTerms.delete(term);
       const end = match.index + text.length;
-      const rest = Object.assign(new state.Token('text', '', 0), {
-        content: token.content.slice(end),
-      });
-      const before = Object.assign(new state.Token('text', '', 0), {
-        content: token.content.slice(0, term !== undefined && open.has(term) ? match.index : end),
-      });
-      if (term === undefined || !open.delete(term)) return [before, ...split(rest)];
-      return [before, ...link(term, text), ...split(rest)];
+      const toText = (content: string) =>
+        Object.assign(new state.Token('text', '', 0), { content });
+      const rest = split(toText(token.content.slice(end)));
+      return isFirstUse
+        ? [toText(token.content.slice(0, match.index)), ...link(term, text), ...rest]
+        : [toText(token.content.slice(0, end)), ...rest];
     };
 
     for (const [index, token] of state.tokens.entries()) {

@@ -1,11 +1,7 @@
 // Markdown of the site beyond plain Markdown: diagrams as SVG, and links that work in the site and in the repository.
 import { posix, resolve } from 'node:path';
 import { renderMermaidSVG } from 'beautiful-mermaid';
-import type { MarkdownOptions } from 'vitepress';
-import { linkGlossary } from './glossary-links.ts';
-
-type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
-type Environment = { readonly relativePath: string };
+import { linkGlossary, type MarkdownRenderer, type PageEnvironment } from './glossary-links.ts';
 
 const colours = {
   bg: 'var(--vp-c-bg)',
@@ -25,37 +21,35 @@ function renderDiagram(source: string): string {
 }
 
 /** Documents that the platform serves itself. */
-const served: Readonly<Record<string, string>> = {
+const addressesOnThePlatform: Readonly<Record<string, string>> = {
   'reference/openapi.json': '/openapi.json',
   'reference/asyncapi.json': '/asyncapi.json',
 };
 
+/** Makes a token of a link a text. */
+const withoutTag = { type: 'text', tag: '', nesting: 0, attrs: null } as const;
+
 /** A link to a source file becomes text: the site has no source files. */
-function adaptLinks(markdown: Markdown): void {
+function adaptLinks(markdown: MarkdownRenderer): void {
   markdown.core.ruler.push('adapt-links', ({ tokens, env }) => {
-    const { relativePath = '' } = env as Partial<Environment>;
+    const { relativePath = '' } = env as Partial<PageEnvironment>;
     for (const { children } of tokens) {
       let isRemoved = false;
       for (const token of children ?? []) {
         if (token.type === 'link_close' && isRemoved) {
-          token.type = 'text';
-          token.tag = '';
-          token.nesting = 0;
+          Object.assign(token, withoutTag);
           isRemoved = false;
         }
         if (token.type !== 'link_open') continue;
         const href = String(token.attrGet('href'));
         if (/^([a-z]+:|[#/])/.test(href)) continue;
         const path = posix.join(posix.dirname(relativePath), href.split('#')[0] ?? '');
-        const address = served[path];
+        const address = addressesOnThePlatform[path];
         if (address !== undefined) {
           token.attrSet('href', address);
           token.attrSet('target', '_self');
         } else if (path.startsWith('..')) {
-          token.type = 'text';
-          token.tag = '';
-          token.nesting = 0;
-          token.attrs = null;
+          Object.assign(token, withoutTag);
           isRemoved = true;
         }
       }
@@ -64,13 +58,13 @@ function adaptLinks(markdown: Markdown): void {
 }
 
 /** Comments are for writers; the site shows no HTML of Markdown, so it would show them as text. */
-function removeComments(markdown: Markdown): void {
+function removeComments(markdown: MarkdownRenderer): void {
   markdown.core.ruler.before('normalize', 'remove-comments', (state) => {
     state.src = state.src.replace(/^<!--.*?-->$/gms, '');
   });
 }
 
-export function extendMarkdown(markdown: Markdown): void {
+export function extendMarkdown(markdown: MarkdownRenderer): void {
   removeComments(markdown);
   linkGlossary(markdown, resolve(import.meta.dirname, '..'));
   const renderFence = markdown.renderer.rules.fence;

@@ -1,7 +1,11 @@
 // The command of the fault tests: its options, and the order of its rounds.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { emptyRun } from '../test-runner/run-test-files.ts';
+import { root } from '../test-runner/static-checks.ts';
 import { readFaultOptions, UsageError } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
@@ -67,4 +71,15 @@ test('rounds continue with new seeds until the time is over, also after a fault'
         line === 'again: TEST_SIZE=full TEST_SILENCE_SECONDS=1500 TEST_SEED=11 npm test -- b',
     ),
   );
+});
+
+test('the guide has a row for each fault test, and no other', () => {
+  const command = [join(root, 'tools/faults/faults-command.ts'), '--list'];
+  const listed = execFileSync(process.execPath, command, { encoding: 'utf8' }).trim().split('\n');
+  const guide = join(root, 'docs/how-to/security-officers/run-fault-and-attack-tests.md');
+  const [, table = ''] = readFileSync(guide, 'utf8').split('| Test | Fault |\n');
+  const rows = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `([\w-]+)` \|/gm)].map(
+    ([, name]) => name,
+  );
+  assert.deepEqual(rows.toSorted(), listed.toSorted());
 });

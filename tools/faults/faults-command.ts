@@ -10,7 +10,8 @@ const exitCodes = { wrongUsage: 2, interrupted: 130 };
 const seedsMost = 900_000;
 const fileLimitMs = 30 * 60_000;
 /** The test that takes longest first, so that it does not run alone at the end. */
-const pattern = 'packages/server/test/**/{fault-*,*-faults,payment-model,ledger-agreement}.test.ts';
+const pattern =
+  'packages/server/test/**/{fault-*,*-faults,payment-model,ledger-agreement,refused-connections,capture-all-items-and-dry-run}.test.ts';
 const longestTest = 'fault-server-killed';
 
 function testFiles(only: readonly string[]): string[] {

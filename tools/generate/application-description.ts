@@ -29,7 +29,7 @@ export async function describeApplication(): Promise<ApplicationDescription> {
   });
   const log = createLog(settings);
   // The description of the routes needs no database.
-  const database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
+  const database = openDatabase({ url: 'postgresql://unused@127.0.0.1:1/unused', log });
   const application = await createApplication({ settings, database, log });
   try {
     const answer = await application.http.app.inject('/openapi.json');

@@ -11,7 +11,7 @@ import { cryptographyDocument } from './cryptography.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
 import { asyncApiText, terminalParametersDocument } from './json-documents.ts';
-import { replaceBlock } from './markdown.ts';
+import { replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
@@ -57,19 +57,16 @@ const documents: Generated[] = [
   {
     path: 'docs/explanation/qr-payments.md',
     write: (present) =>
-      replaceBlock(
-        replaceBlock(
-          replaceBlock(present, 'states', qrStatesTable()),
-          'moves',
-          qrTransitionsTable(),
-        ),
-        ...(['holds', qrHoldsTable()] as const),
-      ),
+      replaceBlocks(present, {
+        states: qrStatesTable(),
+        moves: qrTransitionsTable(),
+        holds: qrHoldsTable(),
+      }),
   },
   {
     path: 'docs/explanation/states.md',
     write: (present) =>
-      replaceBlock(replaceBlock(present, 'states', statesTable()), 'moves', transitionsDiagram()),
+      replaceBlocks(present, { states: statesTable(), moves: transitionsDiagram() }),
   },
 ];
 
@@ -77,7 +74,7 @@ function read(path: string): string {
   return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
-async function stale(): Promise<{ path: string; text: string }[]> {
+async function findOutdatedDocuments(): Promise<{ path: string; text: string }[]> {
   const changed: { path: string; text: string }[] = [];
   for (const { path, write } of documents) {
     const present = read(join(root, path));
@@ -87,9 +84,9 @@ async function stale(): Promise<{ path: string; text: string }[]> {
   return changed;
 }
 
-const changed = await stale();
+const changed = await findOutdatedDocuments();
 if (process.argv.includes('--check')) {
-  for (const { path } of changed) console.error(`${path} is not fresh: run npm run generate`);
+  for (const { path } of changed) console.error(`${path} is out of date. Run npm run generate.`);
   process.exitCode = changed.length === 0 ? 0 : 1;
 } else {
   for (const { path, text } of changed) {
@@ -97,5 +94,5 @@ if (process.argv.includes('--check')) {
     writeFileSync(join(root, path), text);
     console.log(`wrote ${path}`);
   }
-  if (changed.length === 0) console.log('every generated document is fresh');
+  if (changed.length === 0) console.log('All generated documents are up to date.');
 }

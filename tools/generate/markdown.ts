@@ -14,6 +14,14 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
+/** Replaces several blocks; the keys are their names. */
+export function replaceBlocks(document: string, blocks: Readonly<Record<string, string>>): string {
+  return Object.entries(blocks).reduce(
+    (page, [name, text]) => replaceBlock(page, name, text),
+    document,
+  );
+}
+
 /** Puts new text between the two marks of a block; everything around it is written by hand. */
 export function replaceBlock(document: string, name: string, text: string): string {
   const open = `<!-- generated: ${name} -->`;

@@ -8,12 +8,12 @@ The monitoring listener (\`SWITCHYARD_METRICS_HOST\`, \`SWITCHYARD_METRICS_PORT\
 format of Prometheus, and the health at \`/healthz\` and \`/readyz\`. It also serves the usual metrics of Node.js
 (\`process_*\`, \`nodejs_*\`).
 
-A counter only rises until the process restarts: alarm on its rate. A gauge is a current value. A histogram has the
-suffixes \`_bucket\`, \`_sum\` and \`_count\`. Names that end in \`_seconds\` count seconds.
+A counter rises until the process restarts, so set an alarm on its increase and not on its value. A gauge is a
+current value. A histogram has the suffixes \`_bucket\`, \`_sum\` and \`_count\`. Names that end in \`_seconds\` count seconds.
 
 ## Alarms
 
-Begin with these. On a platform without a fault none of the conditions is met.
+Set these alarms first. A platform without faults meets none of the conditions.
 
 `;
 

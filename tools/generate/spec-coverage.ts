@@ -5,7 +5,7 @@ import { join, posix, sep } from 'node:path';
 
 type TextFile = { path: string; text: string };
 
-/** The comment, and the first text behind it: the title of the test. */
+/** Matches the `// Spec:` comment and the first string after it, which is the title of the test. */
 const tagPattern =
   /^[ \t]*\/\/ Spec: ([A-Z]+-\d+(?: [A-Z]+-\d+)*)\n[^'"`]*(['"`])((?:\\.|(?!\2)[^\\])*)\2/gm;
 const identifierPattern = /^[A-Z]+-\d+$/;
@@ -66,7 +66,8 @@ export function fillProofs(document: string, tests: readonly TextFile[]): string
     const cells = row.split(/(?<!\\)\|/).map((cell) => cell.trim());
     const [, identifier = '', ...others] = cells.slice(0, -1);
     if (!identifierPattern.test(identifier)) return row;
-    if (identifiers.has(identifier)) throw new Error(`two lines are called ${identifier}`);
+    if (identifiers.has(identifier))
+      throw new Error(`docs/spec-coverage.md has two lines with the identifier ${identifier}`);
     identifiers.add(identifier);
     const present = others.pop();
     const byFile = proofs.get(identifier);
@@ -76,7 +77,9 @@ export function fillProofs(document: string, tests: readonly TextFile[]): string
   });
   for (const [identifier, byFile] of proofs) {
     if (!identifiers.has(identifier))
-      throw new Error(`docs/spec-coverage.md has no line ${identifier}: ${[...byFile.keys()]}`);
+      throw new Error(
+        `${[...byFile.keys()].join(', ')}: docs/spec-coverage.md has no line ${identifier}. Correct the comment or add the line.`,
+      );
   }
   return filled.join('\n');
 }

@@ -44,7 +44,7 @@ function ranWith(first: string) {
   }
 }
 
-test('a test with mocked timers does not stop the watchdog', () => {
+test('a test with mocked timers does not stop the detection of a hang', () => {
   const { status, stderr } = ranWith(
     `t.mock.timers.enable({ apis: ['setTimeout'] });
      await t.test('within', async () => { for (let n = 0; n < 50; n += 1) await new Promise(setImmediate); });`,

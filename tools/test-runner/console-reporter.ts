@@ -1,5 +1,5 @@
-// The voice of `npm test`: each failure when it happens, and a line for each test file.
-// It also watches: tests share one process, so one open handle would hang the whole run.
+// Prints each failure when it happens, and a line for each test file. Ends the process if nothing happens for too
+// long: tests share one process, so one open handle would hang the whole run.
 import { AssertionError } from 'node:assert';
 import { writeSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -23,11 +23,11 @@ export const exitCodes = { handlesLeftOpen: 7, nothingHappens: 8 } as const;
 type Tally = { passed: number; failed: number; skipped: number; durationMs: number };
 
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const watch = watchdog();
+  const hangDetector = createHangDetector();
   let file: string | undefined;
   let tally = emptyTally();
   for await (const event of source) {
-    watch.saw(event);
+    hangDetector.onEvent(event);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     if (event.data.name === nextFileTest) {
       if (file !== undefined) yield fileLine(file, tally);
@@ -99,7 +99,7 @@ function explain(cause: unknown): string {
 }
 
 /** Ends a run whose tests are all done but whose process lives on, or in which nothing moves. */
-function watchdog(): { saw(event: TestEvent): void } {
+function createHangDetector(): { onEvent(event: TestEvent): void } {
   const running = new Map<string, string>();
   let waiting = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -112,7 +112,7 @@ function watchdog(): { saw(event: TestEvent): void } {
     process.exit(code);
   }
 
-  function bark(): never {
+  function endHungRun(): never {
     if (waiting === 0) {
       end(exitCodes.handlesLeftOpen, 'every test has ended, but something keeps the process alive');
     }
@@ -124,7 +124,7 @@ function watchdog(): { saw(event: TestEvent): void } {
   }
 
   return {
-    saw({ type, data }) {
+    onEvent({ type, data }) {
       const key =
         data !== undefined && 'name' in data ? `${data.file}:${data.line}:${data.name}` : '';
       if (type === 'test:enqueue') waiting += 1;
@@ -134,7 +134,7 @@ function watchdog(): { saw(event: TestEvent): void } {
         running.delete(key);
       }
       clearTimeout(timer);
-      timer = setTimeout(bark, waiting === 0 ? drainLimitMs : silenceLimitMs);
+      timer = setTimeout(endHungRun, waiting === 0 ? drainLimitMs : silenceLimitMs);
       timer.unref();
     },
   };

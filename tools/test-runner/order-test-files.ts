@@ -6,13 +6,13 @@ export type TestFile = { path: string; text: string };
 const startsProcesses =
   /node:child_process|(?:server-process|fault-platform|empty-platform|chromium)\.ts/;
 /**
- * The first line of a file that `npm test` leaves to `npm test -- --whole`, and why: it takes seconds of both
- * cores, and no small change breaks it alone.
+ * Marks a file that only `npm test -- --whole` runs; the text after the colon gives the reason. Such a file
+ * takes several seconds of two cores, and other tests find most of its faults.
  */
-const ofWholeRun = /^\/\/ Whole run: \S/;
+const wholeRunLine = /^\/\/ Whole run: \S/;
 /**
- * Each takes from half a minute to some minutes, most of it waiting: begun late, a run would wait for it in
- * the end. The longest first; a file that is not named here is only begun later.
+ * Each takes from half a minute to some minutes, most of it waiting. Started late, they would delay the end of
+ * the run. The longest is first; a file that is not named here is only started later.
  */
 export const longFiles = [
   'faults/fault-server-killed',
@@ -46,8 +46,8 @@ export function splitByRun(files: readonly TestFile[]): {
   wholeRun: TestFile[];
 } {
   return {
-    everyRun: files.filter(({ text }) => !ofWholeRun.test(text)),
-    wholeRun: files.filter(({ text }) => ofWholeRun.test(text)),
+    everyRun: files.filter(({ text }) => !wholeRunLine.test(text)),
+    wholeRun: files.filter(({ text }) => wholeRunLine.test(text)),
   };
 }
 

@@ -27,7 +27,7 @@ describe('faults of a test process', () => {
 
   test('a file without a test is a fault, although the process ended well', () => {
     const { faults } = faultsOfProcess(written({}), [one, other, 'tools/c.test.ts'], { code: 0 });
-    assert.deepEqual(faults, [{ where: 'tools/c.test.ts', text: 'not one test of this file ran' }]);
+    assert.deepEqual(faults, [{ where: 'tools/c.test.ts', text: 'no test of this file ran' }]);
   });
 
   test('a process that ended well before the counts of its runner is a fault', () => {
@@ -48,13 +48,13 @@ describe('faults of a test process', () => {
 
   test('an unexplained exit code is a fault', () => {
     const { faults } = faultsOfProcess(written({}), [one, other], { code: 3 });
-    assert.match(String(faults[0]?.text), /ended with 3/);
+    assert.match(String(faults[0]?.text), /ended with exit code 3/);
   });
 
   for (const [code, says] of [
     [exitCodes.handlesLeftOpen, /a handle was left open/],
     [exitCodes.nothingHappens, /neither ended nor failed/],
-    [9, /ended with 9, and no test says why/],
+    [9, /ended with exit code 9, and no test failed/],
   ] as const) {
     test(`without results: ${says.source}`, () => {
       const { faults } = faultsOfProcess('', [one, other], { code });

@@ -89,7 +89,10 @@ export async function runTestFiles(
       printProgress(begun, files.length, began);
     return file;
   }
-  /** A process that breaks down is replaced by another, unless it has taken no file: the next would fail too. */
+  /**
+   * Starts a new process after one that ended early. One that failed before its first file is not replaced,
+   * because the next would fail too.
+   */
   async function runProcesses(takesFirst: boolean): Promise<void> {
     let takesFiles = true;
     while (takesFiles && waiting.length > 0 && mayBegin()) {
@@ -112,7 +115,7 @@ export async function runTestFiles(
   clearTimeout(limit);
   const isTimeUp = performance.now() - began >= startLimitMs;
   if (stopped === undefined && isTimeUp) all.notBegun = waiting.length;
-  else for (const file of waiting) all.faults.push({ where: file, text: 'was never begun' });
+  else for (const file of waiting) all.faults.push({ where: file, text: 'this file was not run' });
   return all;
 }
 
@@ -184,7 +187,7 @@ async function runNode(
   });
   running.add(child);
   child.on('message', (message) => {
-    // A process that has ended meanwhile gets no answer; how it ended is reported below.
+    // A process that has already ended gets no answer; the exit handler reports how it ended.
     if (message === nextFileRequest) child.send(nextFile(), () => {});
   });
   if (child.stdout !== null) printLines(child.stdout, process.stdout);
@@ -244,7 +247,7 @@ export function faultsOfProcess(
   const isWhole = stopped === undefined && code !== exitCodes.nothingHappens;
   for (const file of isWhole ? files : []) {
     if (ran[join(root, file)] !== undefined) continue;
-    faults.push({ where: file, text: 'not one test of this file ran' });
+    faults.push({ where: file, text: 'no test of this file ran' });
   }
   const hung = Object.values<number>(exitCodes).includes(code);
   if (isWhole && code === 0 && Object.keys(totals).length === 0) {
@@ -261,5 +264,5 @@ export function faultsOfProcess(
 function howItEnded(code: number): string {
   if (code === exitCodes.handlesLeftOpen) return 'hung after the last test: a handle was left open';
   if (code === exitCodes.nothingHappens) return 'hung: a test neither ended nor failed';
-  return `the test process ended with ${code}, and no test says why`;
+  return `the test process ended with exit code ${code}, and no test failed`;
 }

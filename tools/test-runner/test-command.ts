@@ -1,7 +1,7 @@
-// `npm test`: the static checks beside the test files of every run, then what failed, all of it.
-// `--whole` leaves no file out and runs the long tests at full length, as everything that lands is tried;
-// `--changed` runs what the changed files reach, nearest first; words select the files whose path contains one of
-// them; `npm run check` runs the checks alone. Other options go on to Node's test runner.
+// `npm test` runs the static checks and the test files at the same time, then prints all failures. `--whole` runs
+// every file at full length, as CI does before a merge. `--changed` runs the tests that import changed files,
+// nearest first. Words select the files whose path contains one of them. `npm run check` runs the checks alone.
+// Other options are passed to Node's test runner.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -218,7 +218,7 @@ async function main(args: string[]): Promise<number> {
     console.log(
       `${Math.round(durationMs).toString().padStart(7)} ms  ${name}  ${styleText('dim', where)}`,
     );
-  const outcome = faults.length === 0 ? styleText('green', 'All well') : styleText('red', 'Failed');
+  const outcome = faults.length === 0 ? styleText('green', 'Passed') : styleText('red', 'Failed');
   console.log(`\n${outcome} after ${seconds} s`);
   for (const { where, text } of faults) console.log(`${styleText('red', '✗')} ${where}  ${text}`);
   for (const [name, count] of Object.entries(totals)) console.log(`# ${name} ${count}`);

@@ -12,7 +12,7 @@ const hookLimitMs = 120_000;
 
 type Gate = { reached: Promise<void>; open(): void };
 
-/** A test that waits. Node ends a run when no test is left, so one waits behind those of each file. */
+/** A test that waits for the next file. Without it Node would end the run after the first file. */
 function registerGate(): Gate {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ function registerGate(): Gate {
   return { reached: reached.promise, open: opened.resolve };
 }
 
-/** Empty after the last file. */
+/** Returns an empty text after the last file. */
 async function requestFile(): Promise<string> {
   const answer = once(process, 'message');
   process.send?.(nextFileRequest);
@@ -58,7 +58,7 @@ async function runClosingHook(hook: () => unknown, file: string): Promise<void> 
   }
 }
 
-/** A hook at the top of a file is of the tests of this file: Node would run it for all tests of the process. */
+/** Limits a top-level hook to the tests of its file: Node would run it for all tests of the process. */
 for (const name of ['beforeEach', 'afterEach'] as const) {
   const register = nodeTest[name];
   nodeTest[name] = (hook, options) => {

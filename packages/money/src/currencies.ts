@@ -5,7 +5,7 @@ type CurrencyFacts = { readonly numeric: string; readonly exponent: number };
 
 const active: Readonly<Record<string, CurrencyFacts>> = currencies.active;
 
-/** An older transaction can still be in a withdrawn currency; a sale in it is refused from a day on. */
+/** An older transaction can still be in a withdrawn currency; sales in it are refused from `refusedFrom`. */
 const withdrawn: Readonly<Record<string, CurrencyFacts & { readonly refusedFrom: string }>> =
   currencies.withdrawn;
 

@@ -27,7 +27,7 @@ function onesOf(counter: number): number {
   return ones;
 }
 
-function demandCounter(scheme: KeySerialNumber['scheme'], counter: number): void {
+function requireCounter(scheme: KeySerialNumber['scheme'], counter: number): void {
   if (counter === 0 || onesOf(counter) > onesMost[scheme]) throw new PinError('ksn_invalid');
 }
 
@@ -47,12 +47,12 @@ export function readKsn(text: string): KeySerialNumber {
   const bytes = Buffer.from(whole, 'hex');
   const last = bytes.readUInt32BE(bytes.length - 4);
   if (bytes.length === 12) {
-    demandCounter('DukptAes', last);
+    requireCounter('DukptAes', last);
     const device = bytes.toString('hex', 0, 8).toUpperCase();
     return { scheme: 'DukptAes', bytes, device, counter: last };
   }
   const counter = last & tdesCounterBits;
-  demandCounter('DukptTdes', counter);
+  requireCounter('DukptTdes', counter);
   const cleared = Buffer.from(bytes);
   cleared.writeUInt32BE((last & ~tdesCounterBits) >>> 0, 6);
   return {

@@ -25,7 +25,7 @@ const masks = {
  */
 export type TdesPurpose = keyof typeof masks;
 
-function demandDouble(key: Uint8Array): void {
+function requireDoubleLengthKey(key: Uint8Array): void {
   if (key.length !== 16) throw new PinError('key_invalid');
 }
 
@@ -39,7 +39,7 @@ function demandDouble(key: Uint8Array): void {
  * tdesInitialKey(baseKey, readKsn('FFFF9876543210E00001'));
  */
 export function tdesInitialKey(baseKey: Uint8Array, ksn: KeySerialNumber): Buffer {
-  demandDouble(baseKey);
+  requireDoubleLengthKey(baseKey);
   if (ksn.scheme !== 'DukptTdes') throw new PinError('ksn_invalid');
   const register = Buffer.from(ksn.bytes.subarray(0, 8));
   register[7] = (register[7] ?? 0) & 0xe0;
@@ -65,7 +65,7 @@ function half(key: Uint8Array, register: Uint8Array): Buffer {
  * tdesTransactionKey(tdesInitialKey(baseKey, ksn), ksn);
  */
 export function tdesTransactionKey(initialKey: Uint8Array, ksn: KeySerialNumber): Buffer {
-  demandDouble(initialKey);
+  requireDoubleLengthKey(initialKey);
   if (ksn.scheme !== 'DukptTdes') throw new PinError('ksn_invalid');
   let counted = 0;
   let key: Buffer = Buffer.from(initialKey);

@@ -17,8 +17,8 @@ async function checkPorts(settings: Settings): Promise<void> {
   } catch (error) {
     if (settings.environment !== 'production') {
       // Another process on the same data directory is the more likely reason.
-      const { requireNoRunningDemo: refuseSecondCopy } = await import('./demo/index.ts');
-      await refuseSecondCopy(settings.dataDir);
+      const { requireNoRunningDemo } = await import('./demo/index.ts');
+      await requireNoRunningDemo(settings.dataDir);
     }
     throw error;
   }

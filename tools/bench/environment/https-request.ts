@@ -67,7 +67,7 @@ export function sendRequest(
   });
 }
 
-function demandSuccess({ status, text }: SingleResponse, request: string) {
+function assertSuccess({ status, text }: SingleResponse, request: string) {
   if (status >= 300) throw new Error(`${request}: ${status} ${text}`);
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
@@ -84,7 +84,7 @@ export function createApiClient(target: Target, token: string): ApiClient {
       const content =
         body === undefined ? {} : { contentType: 'application/json', body: JSON.stringify(body) };
       const response = await sendRequest(target, { method, path, token, ...content });
-      return demandSuccess(response, `${method} ${path}`);
+      return assertSuccess(response, `${method} ${path}`);
     },
   };
 }
@@ -114,7 +114,7 @@ export async function fetchToken(
 ): Promise<{ accessToken: string; refreshToken: string }> {
   const body = new URLSearchParams(form).toString();
   const request = { method: 'POST', path, token, contentType: formType, body } as const;
-  const answer = demandSuccess(await sendRequest(target, request), path);
+  const answer = assertSuccess(await sendRequest(target, request), path);
   return {
     accessToken: String(answer['access_token']),
     refreshToken: String(answer['refresh_token']),

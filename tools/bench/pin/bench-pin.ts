@@ -133,7 +133,7 @@ function requestsOf(way: Way, keys: DemoKeys, random: Random): PinTranslationReq
 }
 
 /** Answers are opened: a figure of wrong PINs would be none. */
-async function demandRight(
+async function assertCorrectTranslation(
   hsm: StartableHsm,
   keys: DemoKeys,
   requests: readonly PinTranslationRequest[],
@@ -187,7 +187,7 @@ export async function benchPin(
   const measured: PinWay[] = [];
   for (const way of ways) {
     const requests = requestsOf(way, keys, random);
-    await demandRight(hsm, keys, requests);
+    await assertCorrectTranslation(hsm, keys, requests);
     await run(hsm, requests, seconds * 1000 * warmUpShare);
     const figures = await run(hsm, requests, seconds * 1000);
     printLine(`${way.name}: ${Math.round(figures.perCpuSecond)} for each second of CPU`);

@@ -25,7 +25,7 @@ export const connectorCodes = {
   terminal_not_controlled: permanentError(
     409,
     'The page does not control the simulated terminal',
-    'One page at a time controls a simulated terminal. Take it over in this page, or open the page again.',
+    'Only one page can control a simulated terminal. Select “Use it in this tab”, or reload the page.',
   ),
   node_unreachable: temporaryError(
     503,

@@ -110,12 +110,12 @@ const isTemplate = (id: string) => id === '62' || id === '64' || isBetween(id, 2
 const checkSumOf = (text: string) =>
   crc16(Buffer.from(text)).toString(16).toUpperCase().padStart(4, '0');
 
-function demand(isRight: boolean, tag: string): void {
+function requireThat(isRight: boolean, tag: string): void {
   if (!isRight) throw new EmvError('code_object_invalid', { tag });
 }
 
 function checkObject({ id, value }: CodeObject): void {
-  demand(rules[id]?.test(value) ?? true, id);
+  requireThat(rules[id]?.test(value) ?? true, id);
 }
 
 /** A template that is needed to read the code; the content of a private one is not checked. */
@@ -266,9 +266,9 @@ function localObjects({ local }: MerchantCode): CodeObject[] {
 }
 
 function accountObject(account: MerchantAccount): CodeObject {
-  demand(isBetween(account.id, 2, 51), account.id);
+  requireThat(isBetween(account.id, 2, 51), account.id);
   if ('value' in account) return { id: account.id, value: account.value };
-  demand(isTemplate(account.id) && account.objects[0]?.id === '00', account.id);
+  requireThat(isTemplate(account.id) && account.objects[0]?.id === '00', account.id);
   return { id: account.id, value: writeObjects(account.objects) };
 }
 

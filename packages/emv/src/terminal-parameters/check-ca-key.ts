@@ -37,17 +37,21 @@ export function caKeyFaults(
   if (typeof modulus !== 'string' || typeof exponent !== 'string') return [];
   const [rid = '', index = ''] = name.split('-');
   const faults: { member: string; detail: string }[] = [];
-  const demand = (holds: boolean, member: string, detail: string) => {
+  const requireThat = (holds: boolean, member: string, detail: string) => {
     if (!holds) faults.push({ member, detail });
   };
   const bits = modulus.length * bitsOfDigit;
-  demand(bits === keyLengthBits, 'keyLengthBits', 'is not the length of the modulus');
+  requireThat(bits === keyLengthBits, 'keyLengthBits', 'is not the length of the modulus');
   const isRsa = /^[89A-F].*[13579BDF]$/.test(modulus) && modulus.length % 2 === 0;
-  demand(isRsa, 'modulus', 'is no modulus of RSA: whole bytes, the first bit and the last one set');
+  requireThat(
+    isRsa,
+    'modulus',
+    'is no modulus of RSA: whole bytes, the first bit and the last one set',
+  );
   const sum = caKeyCheckSum({ rid, index, modulus, exponent });
-  demand(sum === sha1, 'sha1', 'is not the check sum of RID, index, modulus and exponent');
-  demand(isCalendarDay(String(expiresOn)), 'expiresOn', 'is no day of the calendar');
+  requireThat(sum === sha1, 'sha1', 'is not the check sum of RID, index, modulus and exponent');
+  requireThat(isCalendarDay(String(expiresOn)), 'expiresOn', 'is not a valid date (YYYY-MM-DD)');
   const isTaken = allowsTestKeys || !testModuli.has(modulus);
-  demand(isTaken, 'modulus', 'is a test key, which production does not take');
+  requireThat(isTaken, 'modulus', 'is a test key, which production does not take');
   return faults;
 }

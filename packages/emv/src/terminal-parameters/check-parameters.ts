@@ -106,21 +106,25 @@ const coBrands: Rule = ({ coBrandRules, applications, terminal }) => {
     const { binFrom, binTo, applications: aids, isCardholderChoice } = valuesOf(entry);
     const [from, to] = [String(binFrom), String(binTo)];
     const faults: TerminalParameterFault[] = [];
-    const demand = (holds: boolean, member: string, detail: string) => {
+    const requireThat = (holds: boolean, member: string, detail: string) => {
       if (!holds) faults.push({ pointer: `/coBrandRules/${at}/${member}`, detail });
     };
-    demand(from.length === to.length && from <= to, 'binTo', 'does not end a range from binFrom');
+    requireThat(
+      from.length === to.length && from <= to,
+      'binTo',
+      'does not end a range from binFrom',
+    );
     // Compared as ranges of eight digits.
     const [low, high] = [from.padEnd(8, '0'), to.padEnd(8, '9')];
     const isFree = ranges.every(([first, last]) => high < first || low > last);
-    demand(isFree, 'binFrom', 'lies in the range of another rule');
+    requireThat(isFree, 'binFrom', 'lies in the range of another rule');
     ranges.push([low, high]);
     for (const [place, aid] of listOf(aids).entries()) {
       const isKnown = Object.hasOwn(knownApplications, String(aid));
-      demand(isKnown, `applications/${place}`, 'is no application of these parameters');
+      requireThat(isKnown, `applications/${place}`, 'is no application of these parameters');
     }
     const mayDecide = isCardholderChoice !== false || !economicArea.has(String(countryCode));
-    demand(mayDecide, 'isCardholderChoice', 'is not the merchant’s to refuse in the EEA');
+    requireThat(mayDecide, 'isCardholderChoice', 'is not the merchant’s to refuse in the EEA');
     return faults;
   });
 };

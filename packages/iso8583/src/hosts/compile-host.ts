@@ -110,7 +110,7 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
   const converter = createConverter(table, deps.now);
   const { mac, framing } = table;
   const seals = mac === undefined ? undefined : sealing(table, mac, dialect);
-  const demandSeals = () => {
+  const requireSeals = () => {
     if (seals === undefined) throw new Iso8583Error('table_invalid', primaryPlace);
     return seals;
   };
@@ -123,9 +123,9 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
     decode: (bytes) => converter.toCanonical(dialect.decode(bytes)),
-    encodeWithoutMac: (message) => demandSeals().unsealed(converter.toHost(message)),
+    encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
     decodeWithMac(bytes) {
-      const { message, ...rest } = demandSeals().opened(bytes);
+      const { message, ...rest } = requireSeals().opened(bytes);
       return { message: converter.toCanonical(message), ...rest };
     },
   };

@@ -72,8 +72,8 @@ function addressLines(facts: DemoFacts, paths: BannerPaths): Line[] {
 
 /** A secret has its own line, because there is no space beside a long client ID. */
 function applicationLines(facts: DemoFacts): Line[] {
-  return demoApplications.flatMap(({ key, clientId, description: actsFor }) => [
-    [key, clientId, actsFor],
+  return demoApplications.flatMap(({ key, clientId, description }) => [
+    [key, clientId, description],
     ['', facts.applications[key]?.clientSecret ?? '(no secret: public client)'],
   ]);
 }
@@ -125,10 +125,10 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 function firstSale(facts: DemoFacts, year: number): string[] {
   const { clientId = '', clientSecret = '' } = facts.applications['merchant'] ?? {};
-  const isLocal = facts.caFile !== undefined;
-  const trust = isLocal ? ' --cacert "$CA"' : '';
+  const { caFile } = facts;
+  const trust = caFile === undefined ? '' : ' --cacert "$CA"';
   return [
-    ...(isLocal ? [`CA=${quoted(facts.caFile ?? '')}`] : []),
+    ...(caFile === undefined ? [] : [`CA=${quoted(caFile)}`]),
     `TOKEN=$(curl -s${trust} ${facts.authUrl}/oauth2/v1/${facts.userDomainId}/token \\`,
     `  -d grant_type=client_credentials -d client_id=${clientId} \\`,
     `  -d client_secret=${clientSecret} \\`,

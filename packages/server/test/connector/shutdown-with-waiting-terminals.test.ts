@@ -50,7 +50,7 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   // After this call the message is waiting; a later message gets the same error.
   await client.call('GET', `/retail/v1/devices/${away.tsn}/status`, { token });
   return {
-    async demandEnds(): Promise<void> {
+    async assertEnds(): Promise<void> {
       const answers = (await Promise.all([unanswered, waiting])).map(({ status, body }) => [
         status,
         body.code,
@@ -79,7 +79,7 @@ test('the server stops without waiting for pending terminal requests', {
     const terminals = await heldTerminals(server, client);
     const stopRequestedAt = performance.now();
     const stopped = server.stop();
-    await terminals.demandEnds();
+    await terminals.assertEnds();
     assert.equal(await stopped, 0, server.output());
     assert.ok(
       performance.now() - stopRequestedAt < waitSeconds * 1000,

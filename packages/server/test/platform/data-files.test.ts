@@ -26,7 +26,7 @@ describe('the data files of the sources', () => {
     .map((file) => ({ file, $schema: readJson(join(packages, file))['$schema'] }))
     .filter(({ $schema }) => typeof $schema === 'string' && $schema.startsWith('./'));
 
-  test('there are some', () => {
+  test('the sources contain data files', () => {
     assert.ok(files.length >= 4, files.map(({ file }) => file).join(' '));
   });
 

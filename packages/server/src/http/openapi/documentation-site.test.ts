@@ -76,7 +76,7 @@ test('an unknown page and a path outside the folder are 404 with the page of the
   }
 });
 
-test('without a build, the page says that it is being built, or how to build it', async (t) => {
+test('without a build, /docs answers 503 and says that a build runs, or how to start one', async (t) => {
   const get = await serve(t, {});
   const answer = await get('/docs/');
   assert.equal(answer.statusCode, 503);

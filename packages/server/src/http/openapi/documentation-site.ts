@@ -23,7 +23,7 @@ export type DocumentationSite = {
 const cachePage = 'no-cache';
 const reloadSeconds = 5;
 
-const missingPage = (text: string) => html`<!doctype html>
+const unavailablePage = (text: string) => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -84,7 +84,7 @@ export function registerDocumentationSite(
       if (isBeingBuilt) reply.header('refresh', String(reloadSeconds));
       return sendHtmlPage(
         reply.code(503),
-        missingPage(isBeingBuilt ? beingBuiltText : notBuiltText),
+        unavailablePage(isBeingBuilt ? beingBuiltText : notBuiltText),
       );
     }
     reply.headers({ ...pageHeaders, 'content-security-policy': policyFor(index) });
@@ -98,7 +98,7 @@ export function registerDocumentationSite(
     return reply.header('cache-control', 'no-store').type('text/plain').send('Not found.\n');
   }
 
-  const facts = {
+  const sharedOptions = {
     method: 'GET',
     tags: ['Documentation'],
     permission: 'public',
@@ -108,14 +108,14 @@ export function registerDocumentationSite(
     errors: [],
   } as const;
   route(app, {
-    ...facts,
+    ...sharedOptions,
     url: '/docs',
     operationId: 'redirectToDocumentation',
     summary: 'Redirect to the documentation',
     handler: async (_request, reply) => reply.redirect('docs/', 308),
   });
   route(app, {
-    ...facts,
+    ...sharedOptions,
     url: '/docs/*',
     operationId: 'getDocumentationPage',
     summary: 'Get a page of the documentation',

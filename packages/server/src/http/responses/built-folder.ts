@@ -112,8 +112,10 @@ export function createBuiltFolder(
     return file;
   }
 
-  async function readBest(name: string, accepted: string) {
-    for (const { name: encoding, ending, form } of encodings) {
+  /** Fonts and pictures have no precompressed copies. */
+  async function readSmallestEncoding(name: string, type: string, accepted: string) {
+    const candidates = /^(?:text|application\/json|image\/svg)/.test(type) ? encodings : [];
+    for (const { name: encoding, ending, form } of candidates) {
       if (!form.test(accepted)) continue;
       const file = await read(name + ending);
       if (file !== undefined) return { ...file, encoding };
@@ -133,7 +135,7 @@ export function createBuiltFolder(
       const type = servesPages && extension === '.html' ? pageType : types[extension];
       if (type === undefined || !pathForm.test(path)) return false;
       const accepted = String(request.headers['accept-encoding'] ?? '');
-      const file = await readBest(path, accepted);
+      const file = await readSmallestEncoding(path, type, accepted);
       if (file === undefined) return false;
       reply
         .type(type)
@@ -151,10 +153,10 @@ export function createBuiltFolder(
   };
 }
 
-/** The building process holds this lock and writes its process ID into it. */
+/** `tools/sites/build.ts` holds this lock while it builds a site, and writes its process ID into it. */
 const lockFile = fileURLToPath(new URL('../../../../../.cache/build.lock/pid', import.meta.url));
 
-/** Returns true while a process builds the pages. */
+/** Returns true while a process builds the portal or the documentation. */
 export function isBuilding(file = lockFile): boolean {
   try {
     return isProcessAlive(Number(readFileSync(file, 'utf8')));

@@ -35,8 +35,8 @@ export const secondsToWait = ({ remaining, resetMs }: RateStatus): SecondsToWait
   remaining < 0 ? wholeSeconds(resetMs) : undefined;
 
 /**
- * Hashes limit the number of counters, so no address falls into the counter that further keys share. The secret `salt` prevents attackers from choosing addresses that
- * share a counter with a victim.
+ * Maps an address to one of a fixed number of counters. The secret `salt` prevents attackers from finding
+ * an address that shares a counter with a victim.
  */
 export function addressBucket(salt: string, address: string): string {
   const number = hash('sha256', salt + subscriberNetwork(address), 'buffer').readUInt32BE(0);

@@ -226,7 +226,7 @@ describe('an access token', () => {
   });
 
   // Spec: IDENT-23
-  test('bound to a certificate needs that certificate, also while it is being read', async () => {
+  test('bound to a certificate needs that certificate, also if it is read asynchronously', async () => {
     const bound = await sign({ cnf: { 'x5t#S256': 'thumb' } });
     const presenting = (thumbprint: string | undefined, isRead: boolean) =>
       realm.identity.verifyToken(bound, {

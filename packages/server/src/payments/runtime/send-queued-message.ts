@@ -96,7 +96,7 @@ export function createRetryDriver<Message>(
     const linkId = job.queueId ?? job.jobId;
     // Enters the queue before the first wait: jobs start in their order.
     const queueEntry = sendQueue.acquire(linkId);
-    // A release before the entry's turn lets no later message overtake earlier ones.
+    // An entry that leaves before its turn keeps its place until then, so no later message overtakes.
     const leaveQueue = () => void queueEntry.then((release) => release());
     try {
       // Thousands of messages may wait for a link that is down: no query for each of them.

@@ -65,7 +65,7 @@ test('exclusive tasks of a key run one after another in their order, also after 
   assert.deepEqual(done, ['other', 'bad', 'two']);
 });
 
-test('the queue of a key lets several in, in the order of their arrival', async () => {
+test('a queue with a limit runs several tasks of a key at a time, in the order of the calls', async () => {
   const queue = createKeyedQueue(2);
   const releases = [await queue.acquire('near'), await queue.acquire('near')];
   const entered: string[] = [];
@@ -86,7 +86,7 @@ test('the queue of a key lets several in, in the order of their arrival', async 
   assert.deepEqual(queue.keys(), []);
 });
 
-test('an entry that is given up does not let later entries overtake earlier ones', async () => {
+test('an entry released before its turn does not change the order of the others', async () => {
   const queue = createKeyedQueue();
   const order: string[] = [];
   const [first, second, third] = [queue.acquire('one'), queue.acquire('one'), queue.acquire('one')];

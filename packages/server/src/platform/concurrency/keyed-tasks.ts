@@ -1,4 +1,4 @@
-// Runs work by key: in a queue for each key, or side by side so that others can wait for its result.
+// Runs tasks by key: one after another, or at the same time with a result that several callers can wait for.
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 import { createMemoryReleasingMap } from './memory-releasing-map.ts';
 

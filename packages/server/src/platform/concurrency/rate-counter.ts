@@ -38,8 +38,8 @@ const maxClearedPerCount = 2;
 const monotonicMs = () => Math.floor(performance.now());
 
 /**
- * The window of a key starts at its first event; the map holds the oldest windows first. It runs for
- * every request: a package with promises and timers costs ten times as much.
+ * The window of a key starts at its first event; the map holds the oldest windows first. The
+ * server counts every request, and a package with promises and timers costs ten times as much.
  *
  * @example const requests = createRateCounter({ limit: 200, windowSeconds: 1 }); requests.count(address).remaining;
  */

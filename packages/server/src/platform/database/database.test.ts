@@ -221,7 +221,7 @@ describe('database', () => {
       await trx.query('SELECT 1 / 0').catch(() => undefined);
       return 'written';
     });
-    await assert.rejects(caught, /a statement of the transaction had failed/);
+    await assert.rejects(caught, /an earlier statement had failed/);
     assert.equal((await database.query('SELECT 1 AS one')).length, 1);
   });
 

@@ -351,7 +351,10 @@ async function runTransaction<T>(
       const result = await fn(trx);
       // After a failed statement PostgreSQL answers a commit with ROLLBACK, and not with an error.
       const { command } = await run({ text: 'commit' });
-      if (command !== 'COMMIT') throw new Error('a statement of the transaction had failed');
+      if (command !== 'COMMIT')
+        throw new Error(
+          'PostgreSQL rolled the transaction back: an earlier statement had failed, and its error was caught',
+        );
       return result;
     } catch (error) {
       // The first error is the reason. A connection that cannot roll back does not return to the pool.

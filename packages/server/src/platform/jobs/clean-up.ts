@@ -1,4 +1,4 @@
-// Runs the clean-up jobs of a process in turn, one batch at a time, so that deletions never load the database.
+// Runs the clean-up jobs of a process in turn, one batch at a time, so that only one deletion runs at a time.
 import { createPoller, type Poller } from '../concurrency/poller.ts';
 import type { Log } from '../observability/log.ts';
 
@@ -10,7 +10,7 @@ export type CleanupJob = {
   deleteBatch(): Promise<boolean>;
 };
 
-/** A failed job waits this long, and the others continue. */
+/** The pause after a failed job; the others continue. */
 const retryAfterErrorMs = 15_000;
 const checkEveryMs = 1_000;
 
@@ -28,7 +28,10 @@ export function createCleanup(
     try {
       if (await job.deleteBatch()) return true;
     } catch (error) {
-      log.warn({ err: error, data: job.data }, 'old data was not deleted; the server retries it');
+      log.warn(
+        { err: error, data: job.data },
+        'the server could not delete old data; it retries within 15 s',
+      );
       pauseMs = Math.min(pauseMs, retryAfterErrorMs);
     }
     dueAtMs.set(job, performance.now() + pauseMs);
@@ -38,13 +41,13 @@ export function createCleanup(
   const poller = createPoller({
     pollMs: checkEveryMs,
     async poll() {
-      let isMore = false;
+      let hasMore = false;
       for (const job of jobs) {
         if (isStopping) return false;
         const isDue = (dueAtMs.get(job) ?? 0) <= performance.now();
-        if (isDue && (await runBatch(job))) isMore = true;
+        if (isDue && (await runBatch(job))) hasMore = true;
       }
-      return isMore;
+      return hasMore;
     },
     onError: (error) => log.warn({ err: error }, 'the clean-up failed'),
   });

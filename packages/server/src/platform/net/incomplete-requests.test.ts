@@ -51,7 +51,7 @@ async function open(t: TestContext, handler: RequestListener, periodMs = 30_000)
   };
 }
 
-const refuseUnread: RequestListener = (_request, response) => {
+const respondWithoutReading: RequestListener = (_request, response) => {
   response.writeHead(413).end('too large');
 };
 
@@ -61,7 +61,7 @@ describe('incomplete requests', () => {
     ['long', `Content-Length: ${2 ** 40}`],
   ] as const) {
     test(`a ${name} body is not read after the response, which the client receives`, async (t) => {
-      const { dial } = await open(t, refuseUnread);
+      const { dial } = await open(t, respondWithoutReading);
       const socket = await dial();
       let text = '';
       socket.on('data', (chunk) => {
@@ -79,7 +79,7 @@ describe('incomplete requests', () => {
 
   // Spec: PROV-31
   test('a short body is read after the response, and the connection stays usable', async (t) => {
-    const { dial } = await open(t, refuseUnread);
+    const { dial } = await open(t, respondWithoutReading);
     const socket = await dial();
     for (let count = 0; count < 3; count += 1) {
       socket.write(head(`Content-Length: ${unreadBodyLimitBytes}`));

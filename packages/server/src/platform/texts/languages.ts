@@ -3,7 +3,10 @@
 const languages = ['en', 'fr', 'de'] as const;
 export type Language = (typeof languages)[number];
 
-/** The JSON files of some texts. English has the keys; nested members, `{{name}}` and `_one` as in i18next. */
+/**
+ * A text file for each language, with the keys of the English file. Placeholders (`{{name}}`) and plurals
+ * (`_one`) have the notation of i18next.
+ */
 export type Translations<Texts> = Readonly<Record<Language, Texts>>;
 
 /** Used if the request names no supported language. */

@@ -167,7 +167,7 @@ export function createControlledTerminals({ start, live, log }: Ports) {
     },
 
     async stop(): Promise<void> {
-      await Promise.all([...[...terminals.values()].map(stop), ...stopping.values()]);
+      await Promise.all([...Array.from(terminals.values(), stop), ...stopping.values()]);
     },
   };
 }

@@ -103,7 +103,7 @@ const bodies = fc.oneof(
   },
 );
 
-function demandBounded(outcome: Readonly<Record<string, unknown>>): void {
+function assertBounded(outcome: Readonly<Record<string, unknown>>): void {
   assert.ok(outcomes.has(String(outcome['outcome'])));
   const texts: string[] = [];
   const json = JSON.stringify(outcome, (name, value: unknown) => {
@@ -120,7 +120,7 @@ function demandBounded(outcome: Readonly<Record<string, unknown>>): void {
   assert.ok(json.length < 70_000);
 }
 
-function demandPayment(outcome: Readonly<Record<string, unknown>>): void {
+function assertPayment(outcome: Readonly<Record<string, unknown>>): void {
   if (outcome['outcome'] !== 'Answered') return;
   assert.ok(Value.Check(ProviderPaymentStatus, outcome['status']));
   assert.match(String(outcome['providerTransactionId']), /^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$/);
@@ -149,7 +149,7 @@ test('an answer of any kind becomes an outcome, and nothing else', () => {
       const heard = { status: code, headers, body, ms: 1 };
       const created = readCreateAnswer(heard, { newPayment: begins }, now);
       const statusAnswer = readStatusAnswer(heard, { providerTransactionId: 'P-1' }, now);
-      for (const outcome of [created, statusAnswer]) demandPayment(outcome);
+      for (const outcome of [created, statusAnswer]) assertPayment(outcome);
       if (statusAnswer.outcome === 'Answered')
         assert.equal(statusAnswer.providerTransactionId, 'P-1');
       if (created.outcome === 'Answered' && created.expiresAt !== undefined) {
@@ -160,7 +160,7 @@ test('an answer of any kind becomes an outcome, and nothing else', () => {
       const cancel = readCancelAnswer(heard, { providerTransactionId: 'P-1' }, now);
       assert.ok(cancel.outcome !== 'Answered' || Value.Check(ProviderPaymentStatus, cancel.status));
       for (const outcome of [created, statusAnswer, refund, cancel, readHealthAnswer(heard, now)]) {
-        demandBounded(outcome);
+        assertBounded(outcome);
       }
     }),
     { numRuns: sizeOfRun({ small: 300, whole: 2_000, full: 2_000 }), seed },

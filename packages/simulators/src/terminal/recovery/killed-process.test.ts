@@ -53,7 +53,7 @@ async function countedIn({ ask }: Stage): Promise<number> {
 }
 
 /** Both outcomes occur, and a till receives a success not only after the last line. */
-function demandEarly(results: readonly (string | undefined)[]): void {
+function assertKilledEarly(results: readonly (string | undefined)[]): void {
   assert.equal(results[0], 'Failure');
   assert.deepEqual(results.slice(-2), ['Success', 'Success']);
 }
@@ -72,7 +72,7 @@ test('after a kill at any point, an offline sale is uploaded, counted and report
     assert.equal(harness.fake.taken(), isPaid ? 1250 : 0, result);
     assert.equal(await countedIn(harness), isPaid ? 1 : 0, result);
   });
-  demandEarly(results);
+  assertKilledEarly(results);
 });
 
 const giftCard = {
@@ -108,7 +108,7 @@ test('after a kill at any point, all items on a gift card are loaded and reporte
   const results = await afterEachLine(dataDir, request, async (harness, result) => {
     assert.equal(await onGiftCard(harness), result === 'Success' ? 12 : undefined, result);
   });
-  demandEarly(results);
+  assertKilledEarly(results);
 });
 
 test('a terminal that refuses one item on a gift card loads no item', async () => {
@@ -136,7 +136,7 @@ test('after a kill at any point, loyalty points are awarded and reported, or not
     const { CurrentBalance } = first.body.LoyaltyAccountStatus ?? {};
     assert.equal(CurrentBalance, result === 'Success' ? 10 : undefined, result);
   });
-  demandEarly(results);
+  assertKilledEarly(results);
 });
 
 // Spec: NEXO-53
@@ -176,6 +176,6 @@ test('after a kill during a batch, finished transactions remain at their positio
   };
   const emit = async (harness: Stage) => batchAnswerIn(harness.dataDir);
   const results = await afterEachLine(dataDir, request, inspect, emit);
-  demandEarly(results);
+  assertKilledEarly(results);
   assert.ok(results.includes('Partial'));
 });
