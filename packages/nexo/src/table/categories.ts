@@ -23,7 +23,7 @@ type Facts = {
  * - `besides`: sent while a service runs (rule of vendors for Abort and TransactionStatus; Diagnosis is
  *   this project's choice, ADR 0049)
  * - `repeated`: the six bodies that a TransactionStatus response can hold, and a batch, which is this
- *   project's extension (ADR 0060)
+ *   project's extension (ADR 0053)
  *
  * Source: nexo Sale to POI 3.0, message categories, as `@adyen/api-library` 32.1.0 lists them.
  *

@@ -113,7 +113,7 @@ export const sessionRows = {
     CardAcquisitionResponse: 'CardAcquisitionResponse?',
     StoredValueResponse: 'StoredValueResponse?',
     CardReaderAPDUResponse: 'CardReaderAPDUResponse?',
-    // Not in the standard: an extension of this project (ADR 0060).
+    // Not in the standard: an extension of this project (ADR 0053).
     BatchResponse: 'BatchResponse?',
   },
   BatchRequest: { RemoveAllFlag: 'Flag?', TransactionToPerform: 'TransactionToPerform*' },

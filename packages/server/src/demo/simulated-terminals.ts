@@ -1,4 +1,4 @@
-// Starts the simulated terminals that pages of the portal control (ADR 0094).
+// Starts the simulated terminals that pages of the portal control (ADR 0046).
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
