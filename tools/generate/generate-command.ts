@@ -8,6 +8,7 @@ import { acquirerSpiDocument } from './acquirer-spi.ts';
 import { type ApplicationDescription, describeApplication } from './application-description.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
+import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
 import { asyncApiText, terminalParametersDocument } from './json-documents.ts';
@@ -54,6 +55,15 @@ const documents: Generated[] = [
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
+  {
+    path: 'docs/reference/dialects.md',
+    write: (present) =>
+      replaceBlocks(present, {
+        hosts: builtInHostsTable(),
+        fields: fieldFormatsTable(),
+        codes: actionCodesTable(),
+      }),
+  },
   {
     path: 'docs/explanation/qr-payments.md',
     write: (present) =>
