@@ -14,7 +14,7 @@ import { brokenModes } from './fault-modes.ts';
 import { paymentScripts, refundScripts } from './test-amounts.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-const page = new URL('../../../../docs/reference/simulators.md', import.meta.url);
+const page = new URL('../../../../docs/reference/test-cards.md', import.meta.url);
 const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 const limitMs = 60_000;
 
