@@ -6,13 +6,14 @@ const opening = `# Errors
 
 Every error response is an \`application/problem+json\` document (RFC 9457). Let your program decide by
 \`code\`: the list of codes is complete, and a code never changes its meaning. \`retryable\` says whether
-the same request can succeed later. No response uses a reserved code yet.
+the same request can succeed later; otherwise correct the cause before you send it again. No response
+uses a reserved code yet.
 
 \`outcome\` says whether the request was processed:
 
 - \`NotProcessed\`: nothing happened.
 - \`Processed\`: the effect took place.
-- \`Unknown\`: the payment may have been made. Request its outcome before any other step.
+- \`Unknown\`: the platform may have processed it. Request its outcome before any other step.
 
 In the texts below, *the detail* is the field \`detail\` of the response, and *the pointer* is
 \`errors[].pointer\`, a JSON Pointer to the field of your request.
@@ -46,16 +47,12 @@ function page(name: ErrorCode): string {
   const { status, title, help, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
   const reservedNote = reserved === true ? 'Reserved: no response uses this code yet. ' : '';
   const again = adviceOnRepeating(outcome, retryable);
-  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${reservedNote}${help} ${again}`;
+  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${reservedNote}${help} ${again}`.trimEnd();
 }
 
 function adviceOnRepeating(outcome: ErrorCodeFacts['outcome'], retryable: boolean): string {
   if (outcome === 'Processed') return 'Do not send the request again: it was already processed.';
-  if (outcome === 'NotProcessed') {
-    return retryable
-      ? 'The same request can succeed later.'
-      : 'Correct the cause before you send the request again.';
-  }
+  if (outcome === 'NotProcessed') return retryable ? 'The same request can succeed later.' : '';
   return retryable
     ? 'Request the outcome first. A repeated request must have the same identifier: the platform processes it only once.'
     : 'Do not send the request again: it may have been processed. Request its outcome.';
