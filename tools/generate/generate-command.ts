@@ -8,12 +8,14 @@ import { acquirerSpiDocument } from './acquirer-spi.ts';
 import { type ApplicationDescription, describeApplication } from './application-description.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
+import { dataModelDiagram } from './data-model.ts';
 import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
 import { asyncApiText, terminalParametersDocument } from './json-documents.ts';
-import { replaceBlocks } from './markdown.ts';
+import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
+import { moduleDiagram } from './modules.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
@@ -23,6 +25,7 @@ import { statesTable, transitionsDiagram } from './states.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
 
+const schemaPath = 'packages/server/migrations/0001-baseline.sql';
 const note = '<!-- Written by `npm run generate`; edit the code instead. -->\n\n';
 
 /** Created once for all documents that need it. */
@@ -55,6 +58,15 @@ const documents: Generated[] = [
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
+  {
+    path: 'docs/explanation/architecture.md',
+    write: (present) => replaceBlock(present, 'modules', moduleDiagram()),
+  },
+  {
+    path: 'docs/explanation/data-model.md',
+    write: (present) =>
+      replaceBlock(present, 'diagram', dataModelDiagram(read(join(root, schemaPath)))),
+  },
   {
     path: 'docs/reference/dialects.md',
     write: (present) =>
