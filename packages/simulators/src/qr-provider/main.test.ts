@@ -74,7 +74,8 @@ test('it waits for its platform, is switched off from outside, and its books sta
     const health = async () => {
       const text = providerCallText('GET', '/health');
       const headers = signCall({ id: 'health', at: Date.now(), text, secrets: [secret] });
-      const answer = await fetch(`${url}/health`, { headers });
+      // The commands block this process, so a kept connection could end before its next use.
+      const answer = await fetch(`${url}/health`, { headers: { ...headers, connection: 'close' } });
       return { status: answer.status, body: await answer.json() };
     };
     assert.deepEqual(await health(), { status: 503, body: { code: 'no_platform_yet' } });
