@@ -45,9 +45,9 @@ function readTable(schema: string, name: string): Table {
 
 /** The column by which other tables name a row. */
 function identifierOf({ name, key }: Table): string | undefined {
-  const own = key.filter((column) => column !== tenant);
   if (name === 'organizations') return tenant;
-  return own.length === 1 ? own[0] : undefined;
+  const columns = key.filter((column) => column !== tenant);
+  return columns.length === 1 ? columns[0] : undefined;
 }
 
 /**

@@ -74,9 +74,9 @@ export function builtInHostsTable(): string {
   );
 }
 
-function formatOf({ content, size, max, encoding: own }: FieldFormat): string {
+function formatOf({ content, size, max, encoding: valueEncoding }: FieldFormat): string {
   const length = size === 'fixed' ? `${max}` : `..${max} ${size}VAR`;
-  return `${content} ${length}${own === undefined ? '' : `, ${encoding(own)}`}`;
+  return `${content} ${length}${valueEncoding === undefined ? '' : `, ${encoding(valueEncoding)}`}`;
 }
 
 /** Fields that follow each other and are equal are one row. Both hosts of 1987 have the same formats. */

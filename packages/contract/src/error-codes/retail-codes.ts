@@ -40,12 +40,12 @@ export const retailCodes = {
   device_offline: temporaryError(
     409,
     'The terminal is not connected',
-    'Nothing was sent. Try again when the terminal is online, or connect to it over the local network.',
+    'The platform sent nothing. Try again when the terminal is online, or connect to it over the local network.',
   ),
   device_claimed: temporaryError(
     409,
     'Another point of sale uses the terminal',
-    'Nothing was sent. Try again after the time in Retry-After, or let the platform wait: send waitSeconds.',
+    'The platform sent nothing. Try again after the time in Retry-After, or let the platform wait: send waitSeconds.',
   ),
   service_id_reused: unknownOutcomeOnce(
     409,
@@ -60,7 +60,7 @@ export const retailCodes = {
   message_not_found: permanentError(
     404,
     'The message is not found',
-    'No message of this ServiceID was sent to the terminal in the last 48 hours.',
+    'The platform sent no message of this ServiceID to the terminal in the last 48 hours.',
   ),
   message_rejected: unknownOutcomeOnce(
     502,
@@ -70,7 +70,7 @@ export const retailCodes = {
   device_disconnected: unknownOutcomeOnce(
     502,
     'The connection to the terminal was lost',
-    'The connection broke after the message was sent and before the response; send a TransactionStatus request.',
+    'The connection broke after the platform sent the message and before the response; send a TransactionStatus request.',
   ),
   session_lost: unknownOutcomeOnce(
     502,
@@ -80,6 +80,6 @@ export const retailCodes = {
   timeout: unknownOutcomeOnce(
     504,
     'The terminal did not answer in time',
-    'The message was sent, and no response came in time; send a TransactionStatus request.',
+    'The platform sent the message, and no response came in time; send a TransactionStatus request.',
   ),
 } as const;

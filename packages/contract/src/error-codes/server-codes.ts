@@ -34,7 +34,7 @@ export const serverCodes = {
   acquirer_unavailable: temporaryError(
     503,
     'The acquirer is not available',
-    'No link to the acquirer is open, and nothing was sent; try again later or sell offline.',
+    'No link to the acquirer is open, and the platform sent nothing; try again later or sell offline.',
   ),
   provider_unavailable: permanentError(
     502,
@@ -44,7 +44,7 @@ export const serverCodes = {
   not_sent: permanentError(
     502,
     'The request could not be sent to the acquirer',
-    'Nothing was sent to the acquirer. Send the request again with a new identifier.',
+    'The platform sent nothing to the acquirer. Send the request again with a new identifier.',
   ),
   hsm_unavailable: temporaryError(
     503,
@@ -54,7 +54,7 @@ export const serverCodes = {
   card_keys_unavailable: temporaryError(
     503,
     'The keys of stored cards are not available',
-    'The key provider of the card vault does not answer; nothing was sent to the acquirer.',
+    'The key provider of the card vault does not answer; the platform sent nothing to the acquirer.',
   ),
   database_unavailable: unknownOutcome(
     503,
