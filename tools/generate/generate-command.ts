@@ -15,7 +15,6 @@ import { eventsDocument } from './events.ts';
 import { asyncApiText, terminalParametersDocument } from './json-documents.ts';
 import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
-import { moduleDiagram } from './modules.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
@@ -58,10 +57,6 @@ const documents: Generated[] = [
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
-  {
-    path: 'docs/explanation/architecture.md',
-    write: (present) => replaceBlock(present, 'modules', moduleDiagram()),
-  },
   {
     path: 'docs/explanation/data-model.md',
     write: (present) =>
