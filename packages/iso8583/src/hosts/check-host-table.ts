@@ -136,8 +136,9 @@ function checkMac({ mac, messages }: HostTable): void {
   if (mac.over === 'BeforeField' && mac.place === 64) {
     fault('/mac/over', 'must be WholeMessage where the place is 64: it need not be the last field');
   }
-  for (const place of mac.place === 'Last' ? ([64, 128] as const) : [mac.place]) {
-    if (messages.fields[place] === undefined) fault(`/messages/fields/${place}`, 'is missing');
+  for (const macField of mac.place === 'Last' ? ([64, 128] as const) : [mac.place]) {
+    if (messages.fields[macField] === undefined)
+      fault(`/messages/fields/${macField}`, 'is missing');
   }
 }
 

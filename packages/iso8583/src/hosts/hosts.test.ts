@@ -434,8 +434,11 @@ describe('a table in JSON', () => {
       const document = { name: 'toy', base: 'iso1987-binary', ...members };
       assert.throws(() => readHostTable(document), { message: problem });
     }
-    const own = { '96': '68' };
-    const table = { name: 'toy', base: 'iso1987-binary', responseCodes: { financial: own } };
+    const table = {
+      name: 'toy',
+      base: 'iso1987-binary',
+      responseCodes: { financial: { '96': '68' } },
+    };
     const answer = { mti: '0210', fields: { 11: '000001', 39: '96' } };
     const bytes = builtIn('iso1987-binary').encode(answer);
     assert.equal(hostOf(readHostTable(table)).decode(bytes).fields[39], '68');
