@@ -22,8 +22,8 @@ function renderDiagram(source: string): string {
 
 /** Documents that the platform serves itself. */
 const addressesOnThePlatform: Readonly<Record<string, string>> = {
-  'reference/openapi.json': '/openapi.json',
-  'reference/asyncapi.json': '/asyncapi.json',
+  'reference/openapi.json': 'openapi.json',
+  'reference/asyncapi.json': 'asyncapi.json',
 };
 
 /** Makes a token of a link a text. */
@@ -46,7 +46,8 @@ function adaptLinks(markdown: MarkdownRenderer): void {
         const path = posix.join(posix.dirname(relativePath), href.split('#')[0] ?? '');
         const address = addressesOnThePlatform[path];
         if (address !== undefined) {
-          token.attrSet('href', address);
+          // VitePress adds the base of the site to an absolute path, but these are outside the site.
+          token.attrSet('href', '../'.repeat(relativePath.split('/').length) + address);
           token.attrSet('target', '_self');
         } else if (path.startsWith('..')) {
           Object.assign(token, withoutTag);

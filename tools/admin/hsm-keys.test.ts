@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // Two custodians bring a key by components; one of them alone cannot.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -13,7 +13,8 @@ import { code, table } from './markdown.ts';
 const opening = `# Outcomes of operations
 
 These tables decide what the platform does with the response of the acquirer to a message. The first row whose
-conditions match applies; an empty cell matches everything. The server evaluates the same tables.
+conditions match applies; an empty cell matches everything. The server evaluates the same tables. Only the table of
+[sales](#sales) is written by hand.
 
 | Response | Meaning |
 |---|---|
@@ -34,6 +35,26 @@ copy, and to every copy of a message that a job sends first.
 When a response makes an operation \`Pending\`, the \`reason\` of the event names the response, for example
 \`Duplicate\`, \`HostError\` or \`Indeterminate\`. It is \`Unanswered\` without a response, and
 \`AcquirerUnavailable\` if nothing was sent.
+
+A host with other codes needs lines in \`responseCodes\` of [its table](host-tables.md#response-codes): the server reads
+the code after these lines.
+
+## Sales
+
+| Response | State of the sale | Reversed | Reason |
+|---|---|---|---|
+| Approved | \`Authorized\` or \`Captured\` | no | the host has done it |
+| Approved for a part (\`10\`) | the same, with the approved amount | no, if the request and the contract allow partial approvals | the host has done it |
+| Approved for a part otherwise, or for another amount | \`Reversing\` | yes | the sale is not the requested one |
+| Declined or Original not found | \`Declined\` | no | the host has refused it |
+| Host error | \`Declined\` | no | the host did not process the only copy |
+| Indeterminate | \`Reversing\` | yes | the issuer may have booked it |
+| Duplicate | \`Reversing\` | yes | the host may have booked a sale with these reference numbers |
+| No response | \`Reversing\` | yes | the host may have booked it |
+| Not sent | \`Failed\`, or the sale goes to the next contract | no | the host does not have it |
+
+A sale is sent once: only its reversal is repeated. A host that may have booked a sale must therefore not answer with a
+code of a host error. Map such a code to \`68\`.
 `;
 
 const words: Readonly<Record<string, string>> = {

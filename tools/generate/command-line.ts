@@ -45,13 +45,15 @@ function optionRow({
   flags,
   description,
   mandatory,
+  argChoices,
   defaultValue,
   defaultValueDescription,
 }: Option): string[] {
   const defaultText = defaultValueDescription ?? defaultValue;
   const value = defaultText === undefined ? '' : ` (${code(String(defaultText))})`;
   const required = mandatory ? ' (required)' : '';
-  return [code(flags), description + value + required];
+  const choices = argChoices === undefined ? '' : `: ${argChoices.map(code).join(', ')}`;
+  return [code(flags), description + choices + value + required];
 }
 
 function options(command: Command): string {

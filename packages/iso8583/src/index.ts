@@ -29,5 +29,6 @@ export type {
   MacSettings,
   NetworkFunction,
 } from './hosts/host-table.ts';
-export { HostTableError, readHostTable } from './hosts/read-host-table.ts';
+export { HostTableError } from './hosts/host-table-error.ts';
+export { readHostTable } from './hosts/read-host-table.ts';
 export type { Fields, Message } from './message.ts';

@@ -5,7 +5,8 @@ import type { Message } from '../message.ts';
 import { builtInHostNames, builtInHosts } from './built-in.ts';
 import { compileHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
-import { HostTableError, readHostTable } from './read-host-table.ts';
+import { HostTableError } from './host-table-error.ts';
+import { readHostTable } from './read-host-table.ts';
 
 const now = () => Date.UTC(2026, 10, 22, 2, 0, 0);
 const hostOf = (table: HostTable) => compileHost(table, { now });
@@ -356,5 +357,90 @@ describe('a table in JSON', () => {
     }
     const early = { algorithm: 'AesCmac', place: 64, over: 'BeforeField', messages: 'All' };
     assert.throws(() => readHostTable({ ...base, mac: early }), /\/mac\/over must be WholeMessage/);
+  });
+
+  it('is refused if a constant or an omitted field removes a fact of the payment', () => {
+    const base = { name: 'toy', base: 'iso1987-binary' };
+    const problemOf = (members: object, from = base) => {
+      try {
+        readHostTable({ ...from, ...members });
+      } catch (error) {
+        if (error instanceof HostTableError) return error.message;
+        throw error;
+      }
+      return undefined;
+    };
+    for (const field of [2, 3, 4, 7, 11, 37, 41, 42, 49, 90]) {
+      const constant = problemOf({ constants: { [field]: '1' } });
+      assert.match(constant ?? '', new RegExp(`^/constants/${field} is not allowed: field`));
+      const omitted = problemOf({ omit: [18, field] });
+      assert.match(omitted ?? '', new RegExp(`^/omit/1 must not be ${field}: this field contains`));
+    }
+    assert.equal(
+      problemOf({ constants: { '48': '0102PO0203ABC' } }),
+      '/constants/48 is not allowed: field 48 contains the security code, the address check and new keys. ' +
+        'Remove this constant',
+    );
+    const moved = { keyChange: { field: 120 }, constants: { '120': '1' } };
+    assert.match(problemOf(moved) ?? '', /^\/constants\/120 .* keyChange writes field 120/);
+    const for1993 = { ...base, base: 'iso1993-ascii' };
+    for (const [field, member] of [
+      [24, 'network'],
+      [30, 'replacement'],
+      [56, 'originalData'],
+    ] as const) {
+      const problem = problemOf({ constants: { [field]: '1' } }, for1993);
+      assert.match(problem ?? '', new RegExp(`${member} writes field ${field}`));
+    }
+    assert.equal(problemOf({ constants: { '24': '001' }, omit: [18, 48] }), undefined);
+  });
+
+  it('is refused if a code does not fit its field or has no meaning', () => {
+    const faults: [object, RegExp][] = [
+      [
+        { responseCodes: { financial: { '961': '68' } } },
+        /^\/responseCodes\/financial\/961 has the value 961, which does not fit field 39: the field has another length$/,
+      ],
+      [
+        { responseCodes: { financial: { '96': 'Unknown' } } },
+        /^\/responseCodes\/financial\/96 must be a response code of two characters .* such as 05 or 68$/,
+      ],
+      [{ responseCodes: { reversal: { '00': '0' } } }, /^\/responseCodes\/reversal\/00 must be/],
+      [
+        { responseCodes: { '96': '68' } },
+        /^\/responseCodes\/96 is not a member here; the members are financial, reversal, network$/,
+      ],
+      [{ constants: { '24': '1' } }, /^\/constants\/24 .* does not fit field 24/],
+      [{ network: { codes: { echo: '30A' } } }, /^\/network\/codes\/echo .* does not allow these/],
+      [
+        { network: { signOn: '001' } },
+        /^\/network\/signOn is not a member here; the members are field, codes$/,
+      ],
+      [{ conditions: { '08': '8' } }, /^\/conditions\/08 .* does not fit field 25/],
+      [
+        { reversalReasons: { field: 60, codes: { '4021': '0068' } } },
+        /^\/reversalReasons\/otherwise is missing$/,
+      ],
+      [
+        { mac: { algorithm: 'AesCmac', place: '64' } },
+        /^\/mac\/place must be one of "Last", 64, 128$/,
+      ],
+      [
+        { keyChange: { layout: 'use:1 cipher:1' } },
+        /^\/keyChange\/layout must be parts .* Parts: usage, algorithm, index, check, wrapped, zeros/,
+      ],
+    ];
+    for (const [members, problem] of faults) {
+      const document = { name: 'toy', base: 'iso1987-binary', ...members };
+      assert.throws(() => readHostTable(document), { message: problem });
+    }
+    const table = {
+      name: 'toy',
+      base: 'iso1987-binary',
+      responseCodes: { financial: { '96': '68' } },
+    };
+    const answer = { mti: '0210', fields: { 11: '000001', 39: '96' } };
+    const bytes = builtIn('iso1987-binary').encode(answer);
+    assert.equal(hostOf(readHostTable(table)).decode(bytes).fields[39], '68');
   });
 });

@@ -4,33 +4,15 @@ import { isObject } from '@switchyard/contract';
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
 import { builtInHosts } from './built-in.ts';
+import { checkHostTable } from './check-host-table.ts';
 import { compileHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
+import { fault } from './host-table-error.ts';
 import { compileValueLayout } from './value-layout.ts';
-
-/** A fault in a host table: its place and the problem. */
-export class HostTableError extends Error {
-  override readonly name = 'HostTableError';
-  /** A JSON pointer. */
-  readonly pointer: string;
-
-  /**
-   * @param pointer where in the document
-   * @param problem what is wrong there
-   */
-  constructor(pointer: string, problem: string) {
-    super(`${pointer === '' ? '/' : pointer} ${problem}`);
-    this.pointer = pointer;
-  }
-}
 
 type Check = (value: unknown, at: string) => void;
 type Shape = { readonly [member: string]: Check };
 type Document = { readonly [member: string]: unknown };
-
-const fault = (at: string, problem: string): never => {
-  throw new HostTableError(at, problem);
-};
 
 const matching =
   (pattern: RegExp, problem: string): Check =>
@@ -42,7 +24,7 @@ const oneOf =
   (...choices: readonly (string | number | boolean)[]): Check =>
   (value, at) => {
     if (!choices.some((choice) => choice === value))
-      fault(at, `must be one of ${choices.join(', ')}`);
+      fault(at, `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`);
   };
 
 const whole =
@@ -59,17 +41,20 @@ const shaped =
     if (!isObject(value)) return fault(at, 'must be an object');
     for (const [member, inner] of Object.entries(value)) {
       const check = shape[member];
-      if (check === undefined) fault(`${at}/${member}`, 'is not known here');
-      check?.(inner, `${at}/${member}`);
+      if (check === undefined) {
+        const members = Object.keys(shape).join(', ');
+        return fault(`${at}/${member}`, `is not a member here; the members are ${members}`);
+      }
+      check(inner, `${at}/${member}`);
     }
   };
 
 const eachIn =
-  (key: RegExp, check: Check): Check =>
+  (key: RegExp, keys: string, check: Check): Check =>
   (value, at) => {
     if (!isObject(value)) return fault(at, 'must be an object');
     for (const [member, inner] of Object.entries(value)) {
-      if (!key.test(member)) fault(`${at}/${member}`, 'is not a key that this table knows');
+      if (!key.test(member)) fault(`${at}/${member}`, `has a wrong name; the names are ${keys}`);
       check(inner, `${at}/${member}`);
     }
   };
@@ -80,14 +65,19 @@ const layout =
     const compiled = typeof value === 'string' ? compileValueLayout(value) : undefined;
     const unknown = compiled?.names.find((name) => !names.includes(name));
     if (compiled === undefined || unknown !== undefined) {
-      fault(at, `must be a layout of ${names.join(', ')} and zeros`);
+      fault(
+        at,
+        `must be parts with lengths, such as "${names[0]}:4 zeros:2". Parts: ${names.join(', ')}, zeros. ` +
+          'Lengths: a number, LL, LLL, or * for the last part',
+      );
     }
   };
 
 const code = matching(/^[\x20-\x7e]{1,20}$/, 'a code of up to 20 characters');
-const codesBy = (key: RegExp) => eachIn(key, code);
+const codesBy = (key: RegExp, keys: string) => eachIn(key, keys, code);
 const field = whole(2, 128);
 const fieldKey = /^(?:[2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$/;
+const fieldKeys = 'field numbers from 2 to 128';
 const charset = oneOf('ascii', 'ebcdic');
 const lengths = oneOf('ascii', 'ebcdic', 'bcd', 'binary');
 
@@ -101,6 +91,8 @@ const fieldFormat = shaped({
   justify: oneOf('left', 'right'),
   pad: oneOf('0', 'F'),
 });
+
+const hostCodes = 'response codes of the host';
 
 const network = {
   signOn: code,
@@ -121,7 +113,7 @@ const shape: Shape = {
     numerics: oneOf('ascii', 'ebcdic', 'bcd'),
     lengths,
     binaries: oneOf('raw', 'hex'),
-    fields: eachIn(fieldKey, (value, at) => {
+    fields: eachIn(fieldKey, fieldKeys, (value, at) => {
       if (value !== null) fieldFormat(value, at);
     }),
   }),
@@ -134,14 +126,21 @@ const shape: Shape = {
   version: oneOf('0', '1'),
   localTime: oneOf('TimeAndDate', 'DateTime'),
   pan: oneOf('Always', 'WithoutTrack2'),
-  functionCodes: codesBy(/^0[0-9]{3}(?: partial| offline)?$/),
-  entryModes: codesBy(/^[0-9]{3}$/),
-  conditions: codesBy(/^[0-9]{2}$/),
-  reversalReasons: shaped({ field, codes: codesBy(/^4[0-9]{3}$/), otherwise: code }),
+  functionCodes: codesBy(
+    /^0[0-9]{3}(?: partial| offline)?$/,
+    'message types such as 0200, and 0420 partial, 0220 offline',
+  ),
+  entryModes: codesBy(/^[0-9]{3}$/, 'entry modes such as 051'),
+  conditions: codesBy(/^[0-9]{2}$/, 'condition codes such as 08'),
+  reversalReasons: shaped({
+    field,
+    codes: codesBy(/^4[0-9]{3}$/, 'reasons such as 4021'),
+    otherwise: code,
+  }),
   responseCodes: shaped({
-    financial: codesBy(/^.{1,3}$/),
-    reversal: codesBy(/^.{1,3}$/),
-    network: codesBy(/^.{1,3}$/),
+    financial: codesBy(/^.{1,3}$/, hostCodes),
+    reversal: codesBy(/^.{1,3}$/, hostCodes),
+    network: codesBy(/^.{1,3}$/, hostCodes),
   }),
   originalData: shaped({
     field,
@@ -162,7 +161,7 @@ const shape: Shape = {
     over: oneOf('BeforeField', 'WholeMessage'),
     messages: oneOf('Financial', 'All'),
   }),
-  constants: eachIn(fieldKey, code),
+  constants: eachIn(fieldKey, fieldKeys, code),
   omit: (value, at) => {
     if (!Array.isArray(value)) return fault(at, 'must be a list of fields');
     for (const [index, each] of value.entries()) field(each, `${at}/${index}`);
@@ -230,20 +229,6 @@ function over(base: HostTable, { base: _base, ...overrides }: Document): HostTab
   return table as HostTable;
 }
 
-/** What the parts say together: an authentication code that covers what is before it is the last. */
-function checkTogether({ mac, messages }: HostTable): void {
-  if (mac === undefined) return;
-  for (const member of ['algorithm', 'place', 'over', 'messages'] as const) {
-    if (mac[member] === undefined) fault(`/mac/${member}`, 'is missing');
-  }
-  if (mac.over === 'BeforeField' && mac.place === 64) {
-    fault('/mac/over', 'must be WholeMessage where the place is 64: it need not be the last field');
-  }
-  for (const place of mac.place === 'Last' ? ([64, 128] as const) : [mac.place]) {
-    if (messages.fields[place] === undefined) fault(`/messages/fields/${place}`, 'is missing');
-  }
-}
-
 /**
  * Reads a table that a person wrote, as it came out of `JSON.parse`. `base` names the built-in
  * host that it differs from; a field that is `null` is not known to the host.
@@ -261,7 +246,6 @@ export function readHostTable(document: unknown): HostTable {
   if (name === undefined) fault('/name', 'is missing');
   if (base === undefined) fault('/base', 'is missing');
   const table = over(builtInHosts[base as keyof typeof builtInHosts], document as Document);
-  checkTogether(table);
   try {
     compileHost(table, { now: () => 0 });
   } catch (error) {
@@ -269,5 +253,6 @@ export function readHostTable(document: unknown): HostTable {
     const place = error.field === undefined ? '/framing' : `/messages/fields/${error.field}`;
     fault(place, 'contradicts the rest of the table');
   }
+  checkHostTable(table);
   return table;
 }

@@ -1,3 +1,4 @@
+// Whole run: many requests with generated values.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

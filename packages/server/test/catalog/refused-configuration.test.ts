@@ -1,3 +1,4 @@
+// Whole run: many refused requests; other files test the accepted ones.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: devices, accounts or nodes are prepared for each test.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {

@@ -1,3 +1,4 @@
+// Whole run: devices, accounts or nodes are prepared for each test.
 // Nodes with different clocks: the newest connection of a device does not depend on the time.
 
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: many requests with generated values.
 // Every DELETE and every secret rotation with generated identifiers, bodies and headers: never a
 // 5xx, and no change in another organisation.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: many refused requests; other files test the accepted ones.
 // CSV imports and unreadable bodies: quotes, encodings, formulas, endless lines.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: many requests with generated values.
 // Random imports give the same results and the same objects as the single routes.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: many requests at the same time, so that a race shows.
 // The result of a cancel that the till received stays valid, even if the provider contradicts it
 // later.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: many refused requests; other files test the accepted ones.
 // Refused QR payments: invalid input, other tenants, replays, floods.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // The sources of reports other than card payments over a link: QR payments, files,
 // sub-organisations, and a feed with gaps.
 import assert from 'node:assert/strict';

@@ -53,15 +53,34 @@ describe('acquirer-host on the command line', () => {
     }
   });
 
-  it('prints the bytes of sample messages in a dialect', () => {
+  it('prints the bytes and the fields of sample messages in a dialect', () => {
     const { stdout, status } = run('dialect', 'iso1993-ascii');
     assert.equal(status, 0);
     const [first, ...lines] = stdout.trimEnd().split('\n');
     assert.equal(first, 'iso1993-ascii can be spoken.');
     assert.deepEqual(
-      lines.map((line) => line.slice(0, 22)),
-      ['sale      009D31323030', 'reversal  00A931343230', 'echo      002731383030'],
+      lines.filter((line) => !line.startsWith(' ')).map((line) => line.slice(0, 22)),
+      [
+        'sale      009D31323030',
+        'response  007C31323130',
+        'capture   00C331323230',
+        'refund    00C331323030',
+        'reversal  00BD31343230',
+        'partial   00DB31343230',
+        'sign-on   002731383030',
+        'echo      002731383030',
+        'key       005431383030',
+      ],
     );
+    const reversal = lines.slice(lines.findIndex((line) => line.startsWith('reversal')) + 1);
+    const fields = reversal.slice(
+      0,
+      reversal.findIndex((line) => !line.startsWith(' ')),
+    );
+    assert.equal(fields[0], '  MTI  1420');
+    assert.ok(fields.includes('   11  System trace audit number: 000004'));
+    assert.ok(fields.includes('   24  Function code: 400'));
+    assert.ok(fields.includes('   56  Original data elements: 120000000126013112000006123456'));
   });
 
   it('stores approved sales before a kill, and prints them in the ledger afterwards', async () => {

@@ -29,7 +29,7 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
       --keys      JSON file with these keys: {"zone-pin-key": "tdes:…"}
 
   acquirer-host dialect NAME|FILE
-      Reads a host table and prints the bytes of sample messages.
+      Checks a host table, and prints sample messages: their bytes and their fields.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { numericOf } from '@switchyard/money';
 import fc from 'fast-check';
@@ -144,4 +145,16 @@ describe('an acknowledgement', () => {
       assert.throws(() => read(text), expected);
     });
   }
+});
+
+it('the example of the reference page is a complete file with its acknowledgement', () => {
+  const page = new URL('../../../../../docs/reference/clearing-file.md', import.meta.url);
+  const blocks = [...readFileSync(page, 'utf8').matchAll(/^```text\n([\s\S]*?)^```$/gm)];
+  const [file = '', acknowledgement = ''] = blocks.map(([, text = '']) => text);
+  const [head = '', capture = '', trailer = ''] = file.split('\n');
+  const digest = createHash('sha256').update(`${head}\n${capture}\n`).digest('hex');
+  const retrievalReference = capture.split('|')[11];
+  assert.equal(trailer, `T|1|978:1250|${retrievalReference}|${digest}`);
+  const { accepted, sequence } = referenceClearingFormat.readAcknowledgement(acknowledgement);
+  assert.deepEqual([accepted, sequence], [1, 1]);
 });

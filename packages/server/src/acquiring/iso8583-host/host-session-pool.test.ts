@@ -411,4 +411,38 @@ describe('ISO 8583 host link', () => {
       [{ mti: '0810', fields: { ...fields, 39: '00' } }],
     );
   });
+
+  test('answers 40 to a cut-over, 96 to an unreadable key and nothing to a 0500, and logs each', async () => {
+    const lines: string[] = [];
+    const settings = { logLevel: 'info', instanceName: 'test' } as const;
+    const { host, link } = await setUp({
+      log: createLog(settings, { write: (line: string) => void lines.push(line) }),
+    });
+    await signedOn(link);
+    const socket = host.received[0]?.socket;
+    const answersTo = async (mti: string, fields: Message['fields']) => {
+      const sent = { 7: '0101120000', 11: '000778', ...fields };
+      const earlier = host.received.length;
+      socket?.write(encodeMessageFrame({ mti, fields: sent }));
+      await eventually('the answer', () => host.received.length > earlier);
+      const { message } = host.received.at(-1) ?? assert.fail('no answer');
+      return [message.mti, message.fields[70], message.fields[39]];
+    };
+    assert.deepEqual(await answersTo('0800', { 70: '201' }), ['0810', '201', '40']);
+    assert.deepEqual(await answersTo('0820', { 70: '161' }), ['0830', '161', '40']);
+    assert.deepEqual(await answersTo('0800', { 48: 'KEY', 70: '101' }), ['0810', '101', '96']);
+    socket?.write(encodeMessageFrame({ mti: '0500', fields: { 11: '000778' } }));
+    assert.deepEqual(await answersTo('0800', { 70: '001' }), ['0810', '001', '00']);
+    assert.deepEqual(await answersTo('0800', {}), ['0810', undefined, '00']);
+    const logged = lines.map((line) => JSON.parse(line)).filter(({ mti }) => mti !== undefined);
+    assert.deepEqual(
+      logged.map(({ mti, functionCode, stan, msg }) => [functionCode ?? stan ?? mti, msg]),
+      [
+        ['201', 'host requested a function that the platform does not support'],
+        ['161', 'host requested a function that the platform does not support'],
+        ['000778', 'host sent a key in another format than keyChange of its table; rejected'],
+        ['0500', 'host sent a request that the platform does not answer'],
+      ],
+    );
+  });
 });

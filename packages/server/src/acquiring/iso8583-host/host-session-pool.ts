@@ -13,8 +13,10 @@ import {
 } from './message-framing-and-mac.ts';
 import {
   isKeyUpdate,
+  isNetworkManagement,
   isRequest,
   isSignOff,
+  isSupportedFunction,
   networkMessage,
   networkResponse,
   parseKeyUpdate,
@@ -47,6 +49,8 @@ export const defaultReconnectDelaysMs = [1000, 2000, 5000, 10_000, 30_000, 60_00
 const defaultEchoIntervalMs = 60_000;
 const keyRequestTimeoutMs = 5000;
 const keyRejectedCode = '96';
+/** ISO 8583:1987, DE39: requested function not supported. */
+const unsupportedFunctionCode = '40';
 
 export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
@@ -118,17 +122,35 @@ export function openHostLink(options: HostLinkOptions) {
       pendingRequests.handleHostSignOff(session);
     }
     try {
-      const isAccepted = !isKeyUpdate(request) || (await importHostKey(request));
-      const response = networkResponse(request, isAccepted ? undefined : keyRejectedCode);
-      if (response !== undefined)
-        session.connection.enqueue({ bytes: await framing.encodeMessage(response) });
+      const response = networkResponse(request, await decideHostRequest(request));
+      if (response === undefined) {
+        log.warn({ mti: request.mti }, 'host sent a request that the platform does not answer');
+        return;
+      }
+      session.connection.enqueue({ bytes: await framing.encodeMessage(response) });
     } catch (error) {
       log.warn({ err: error }, 'response to a host request could not be sent');
     }
   }
 
+  /** Returns the response code; undefined for an approval. */
+  async function decideHostRequest(request: Message): Promise<string | undefined> {
+    const { mti, fields } = request;
+    if (isNetworkManagement(request) && !isSupportedFunction(request)) {
+      const logContext = { mti, functionCode: fields[70], responseCode: unsupportedFunctionCode };
+      log.warn(logContext, 'host requested a function that the platform does not support');
+      return unsupportedFunctionCode;
+    }
+    return !isKeyUpdate(request) || (await importHostKey(request)) ? undefined : keyRejectedCode;
+  }
+
   async function importHostKey(message: Message): Promise<boolean> {
     const update = parseKeyUpdate(message);
+    if (update === undefined) {
+      const { mti, fields } = message;
+      const problem = 'host sent a key in another format than keyChange of its table; rejected';
+      log.error({ mti, stan: fields[11] }, problem);
+    }
     const isAccepted = update !== undefined && (await keyRing?.importKey(update)) === true;
     notifyAvailability();
     return isAccepted;

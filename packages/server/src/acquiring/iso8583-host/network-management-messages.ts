@@ -27,11 +27,13 @@ export const isRequest = ({ mti }: Message): boolean => Number(mti[2]) % 2 === 0
 /** Network management request (0800) or advice (0820), including repeats; some hosts sign off by advice. */
 const networkManagementMti = /^08[02][0-5]$/;
 
+export const isNetworkManagement = ({ mti }: Message): boolean => networkManagementMti.test(mti);
+
 const echoedNetworkFields = [7, 11, 12, 13, 32, 33, 53, 70] as const;
 
 /** Builds the response to a network management request (0810) or advice (0830); undefined for other messages. */
 export function networkResponse(request: Message, responseCode = '00'): Message | undefined {
-  if (!networkManagementMti.test(request.mti)) return undefined;
+  if (!isNetworkManagement(request)) return undefined;
   const functionDigit = Number(request.mti[2]);
   const originDigit = Number(request.mti[3]);
   const fields: Message['fields'] = { 39: responseCode };
@@ -43,8 +45,21 @@ export function networkResponse(request: Message, responseCode = '00'): Message 
   return { mti: `08${functionDigit + 1}${originDigit - (originDigit % 2)}`, fields };
 }
 
-const hasNetworkCode = ({ mti, fields }: Message, code: string): boolean =>
-  networkManagementMti.test(mti) && fields[70] === code;
+const hasNetworkCode = (message: Message, code: string): boolean =>
+  isNetworkManagement(message) && message.fields[70] === code;
+
+const supportedCodes: readonly (string | undefined)[] = [
+  networkManagementCodes.signOn,
+  networkManagementCodes.signOff,
+  networkManagementCodes.echo,
+  keyUpdateCode,
+  // A message without a code only tests the connection.
+  undefined,
+];
+
+/** False for a function of the host that has no effect here, such as the cut-over (201). */
+export const isSupportedFunction = ({ fields }: Message): boolean =>
+  supportedCodes.includes(fields[70]);
 
 export const isSignOff = (request: Message): boolean =>
   hasNetworkCode(request, networkManagementCodes.signOff);

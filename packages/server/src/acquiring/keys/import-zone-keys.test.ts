@@ -131,3 +131,17 @@ test('a reload that started before a key was stored does not remove the key', as
   assert.equal(await imported, true);
   assert.deepEqual(ring.listMacKeyRefs(), ['ref-EEEEEE', 'first']);
 });
+
+test('a key for a link without a zone master key is rejected, and the log says so', async () => {
+  const database = await testDatabase();
+  const lines: string[] = [];
+  const settings = { logLevel: 'info', instanceName: 'test' } as const;
+  const written = createLog(settings, { write: (line: string) => void lines.push(line) });
+  const { hsm } = module();
+  const keys = createZoneKeys({ database, clock: systemClock, log: written, hsm });
+  const { settings: withMaster, ...link } = linkOf();
+  const { zoneMasterKey: _master, ...linkSettings } = withMaster;
+  const ring = keys.keyRingFor({ ...link, settings: linkSettings });
+  assert.equal(await ring.importKey(mac('AAAAAA')), false);
+  assert.match(lines.join(''), /"link":"north".*"checkValue":"AAAAAA".*no zone master key/);
+});

@@ -100,9 +100,12 @@ export function createZoneKeys(ports: {
 
   async function importUpdate(link: Iso8583HostLink, update: ZoneKeyUpdate): Promise<boolean> {
     const masterKey = link.settings.zoneMasterKey;
-    if (masterKey === undefined || hsm === undefined) return false;
     const { usage, checkValue } = update;
     const logContext = { link: link.name, usage, checkValue };
+    if (masterKey === undefined || hsm === undefined) {
+      log.error(logContext, 'host sent a key, but the link has no zone master key; rejected');
+      return false;
+    }
     const [currentKey, ...olderKeys] = listReceivedKeys(link, usage);
     // A host repeats the current key if it lost the response. An older key is a replay.
     if (currentKey?.checkValue === checkValue) return true;
@@ -150,7 +153,12 @@ export function createZoneKeys(ports: {
          * time, so that one host cannot occupy the HSM.
          */
         async importKey(update: ZoneKeyUpdate): Promise<boolean> {
-          if (waitingImports >= maxWaitingImports) return false;
+          if (waitingImports >= maxWaitingImports) {
+            const { usage, checkValue } = update;
+            const logContext = { link: link.name, usage, checkValue };
+            log.error(logContext, 'host sends keys faster than they can be imported; key rejected');
+            return false;
+          }
           waitingImports += 1;
           return queue
             .run(link.linkId, () => importUpdate(link, update))

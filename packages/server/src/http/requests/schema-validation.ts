@@ -38,6 +38,8 @@ export type SchemaValidation = {
 /** Shared by all servers of the process, so that a schema is compiled once. */
 const bodyCheckers = once(() => createCheckers(bodyOptions));
 const textCheckers = once(() => createCheckers(textOptions));
+/** The first schema of each text: Ajv compiles equal schemas of different routes and servers once. */
+const schemasByText = new Map<string, object>();
 
 /** Compiling takes a few milliseconds for each schema: at the first use, or at registration when `eager`. */
 export function createSchemaValidation({
@@ -46,12 +48,13 @@ export function createSchemaValidation({
   eager?: boolean;
 } = {}): SchemaValidation {
   return {
-    compile({ schema, httpPart }) {
+    compile({ schema: routeSchema, httpPart }) {
       const part = partOf(httpPart);
       const checkers = part === 'body' ? bodyCheckers : textCheckers;
+      const schema = firstEqualSchema(routeSchema as object);
       if (part === 'body') assertClosedObjects(schema);
-      const isValid = once(() => checkers().quick.compile(schema as object));
-      const diagnose = once(() => checkers().thorough.compile(schema as object));
+      const isValid = once(() => checkers().quick.compile(schema));
+      const diagnose = once(() => checkers().thorough.compile(schema));
       if (eager) isValid();
       const findCardNumber = once(() =>
         createCardNumberCheck(part === 'body' ? schema : undefined),
@@ -67,6 +70,13 @@ export function createSchemaValidation({
       };
     },
   };
+}
+
+function firstEqualSchema(schema: object): object {
+  const text = JSON.stringify(schema);
+  const first = schemasByText.get(text) ?? schema;
+  schemasByText.set(text, first);
+  return first;
 }
 
 function createCheckers(options: Options): { quick: Ajv2020; thorough: Ajv2020 } {

@@ -1,3 +1,4 @@
+// Whole run: devices, accounts or nodes are prepared for each test.
 // Tests that a user must sign in again after the terminal has moved to another location.
 import assert from 'node:assert/strict';
 import { hash, X509Certificate } from 'node:crypto';

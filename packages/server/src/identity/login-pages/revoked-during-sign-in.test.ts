@@ -1,3 +1,4 @@
+// Whole run: many requests at the same time, so that a race shows.
 // A sign-in in progress whose authentication is revoked between two pages.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

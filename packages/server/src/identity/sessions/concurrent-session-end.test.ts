@@ -1,3 +1,4 @@
+// Whole run: many requests at the same time, so that a race shows.
 // Tests requests that run while the sessions of the user end: their logins and codes end too.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

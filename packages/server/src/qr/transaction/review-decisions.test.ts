@@ -1,3 +1,4 @@
+// Whole run: many requests with generated values.
 // Tests holds against a model with random events, answers, refunds and decisions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

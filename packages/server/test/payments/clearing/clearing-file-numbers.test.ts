@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // The numbers of clearing files after refusals: the sequence has no gap, and no line posts twice.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: many requests at the same time, so that a race shows.
 // Concurrent uploads of offline sales never exceed the limits, with any number of counters.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // A sequence number of a terminal is one sale, even if it is uploaded again; the server reports
 // missing numbers.
 import assert from 'node:assert/strict';

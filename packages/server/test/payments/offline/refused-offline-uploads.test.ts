@@ -1,3 +1,4 @@
+// Whole run: many refused requests; other files test the accepted ones.
 // Offline sales that the server refuses: limits, members, times, and chips that did not approve.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

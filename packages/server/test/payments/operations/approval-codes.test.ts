@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // Approval codes: a supervisor creates them, a terminal sends them with a refund or a cancel.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

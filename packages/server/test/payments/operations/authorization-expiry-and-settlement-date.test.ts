@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // Expired authorisations and settlement dates, on the complete platform.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

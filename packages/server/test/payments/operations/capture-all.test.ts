@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // Batch captures with hundreds of items: filtered, resumed, replayed, and each captured exactly
 // once.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: many requests at the same time, so that a race shows.
 // Two processes run the same operation at the same moment, after neither has found the other's row.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: many refused requests; other files test the accepted ones.
 // Card data that a device encrypted is valid for one sale; the server refuses a replay.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // A process whose database lost payments: it refuses operations with new numbers and continues all
 // others.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// Whole run: many sales are prepared, or a process is started, for each test.
 // From a contactless tap that needs more to PIN or chip, including a final decline by the chip.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -18,8 +18,29 @@ export type StrengthRequest = {
 };
 export type StrengthResponse = { readonly id: number; readonly isCommon: boolean };
 
+/** Lists up to this length name days, months, planets and the like. */
+const maxShortListLength = 100;
+
+/**
+ * The time of a search grows with the number of lists, so the short ones become one list. The library looks for
+ * sequences of words, such as Monday and Tuesday, in the lists whose name begins with `daysOfWeek-`.
+ */
+function mergeShortLists(lists: Record<string, (string | number)[]>) {
+  const entries = Object.entries(lists);
+  const isShort = (list: readonly unknown[]) => list.length <= maxShortListLength;
+  const shortLists = entries.flatMap(([, list]) => (isShort(list) ? list.map(String) : []));
+  return {
+    ...Object.fromEntries(entries.filter(([, list]) => !isShort(list))),
+    'daysOfWeek-and-other-sequences': [...new Set(shortLists)],
+  };
+}
+
 const zxcvbn = new ZxcvbnFactory({
-  dictionary: { ...common.dictionary, ...english.dictionary, ...french.dictionary },
+  dictionary: mergeShortLists({
+    ...common.dictionary,
+    ...english.dictionary,
+    ...french.dictionary,
+  }),
   graphs: common.adjacencyGraphs,
   maxLength: maxPartLength,
   l33tMaxSubstitutions: maxSubstitutions,
