@@ -55,7 +55,7 @@ function createRepository(): { folder: string; write(text: string): void; remove
 }
 
 const repositoryManifest = {
-  name: 'house',
+  name: 'repository',
   type: 'module',
   workspaces: ['packages/*'],
   knip: {

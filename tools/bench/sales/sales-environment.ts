@@ -36,8 +36,6 @@ export type SalesEnvironment = {
   renewTokens(merchants?: number): Promise<void>;
 };
 
-type Scene = Pick<SalesEnvironment, 'platform' | 'server' | 'tokens' | 'organization'>;
-
 async function startSimulator(
   closers: CloseStack,
   folder: string,
@@ -61,8 +59,15 @@ async function startSimulator(
 }
 
 /** Refunds finished sales, so that there are operations to copy. */
-export async function refundSales(scene: Scene, count: number): Promise<void> {
-  const { platform, server, tokens, organization } = scene;
+export async function refundSales(
+  {
+    platform,
+    server,
+    tokens,
+    organization,
+  }: Pick<SalesEnvironment, 'platform' | 'server' | 'tokens' | 'organization'>,
+  count: number,
+): Promise<void> {
   const rows = await platform.database.query<{ transaction_id: string; merchant_id: string }>(
     `SELECT transaction_id, merchant_id FROM transactions
       WHERE organization_id = $1 AND state = 'Captured' ORDER BY transaction_id LIMIT $2`,

@@ -111,7 +111,7 @@ function plannedSteps(
 }
 
 function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPaymentAnswer> {
-  const { journal, stepRunner: stage, clock, isBroken } = deps;
+  const { journal, stepRunner, clock, isBroken } = deps;
 
   /** A keyed hash of the request. It covers the scanned code, which the provider does not store. */
   const fingerprintOf = (message: CreateQrPayment): string => {
@@ -218,10 +218,10 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
     journal.write(payment);
     const answer = await answerOf(payment);
     if (delivery === 'after-event') {
-      await stage.runStep(payment, { at: clock.now(), to: 'Completed' });
-      await stage.waitUntilSent(payment);
+      await stepRunner.runStep(payment, { at: clock.now(), to: 'Completed' });
+      await stepRunner.waitUntilSent(payment);
     }
-    stage.scheduleNextStep(payment);
+    stepRunner.scheduleNextStep(payment);
     return answer;
   };
 }
@@ -240,7 +240,7 @@ function merchantCodeOf(message: CreateQrPayment, providerTransactionId: string)
 
 function createCancels({
   journal,
-  stepRunner: stage,
+  stepRunner,
   clock,
   stepMs,
   isBroken,
@@ -288,7 +288,7 @@ function createCancels({
       if (isBroken('refuses-cancel')) refuse(422, 'cancel_not_supported', payment.status);
       if (onCancel === 'error-twice') countFailure(payment);
       if (onCancel === 'paid-before') {
-        await stage.runStep(payment, { at: clock.now(), to: 'Completed' });
+        await stepRunner.runStep(payment, { at: clock.now(), to: 'Completed' });
         return refuse(409, 'already_paid', payment.status);
       }
       payment.status = 'Cancelled';
@@ -297,7 +297,7 @@ function createCancels({
         payment.steps.push({ at: clock.now() + stepMs, to: 'Completed', isForced: true });
       }
       journal.write(payment);
-      stage.scheduleNextStep(payment);
+      stepRunner.scheduleNextStep(payment);
     } else if (isPaid(payment) && isBroken('cancels-paid')) {
       return { providerTransactionId, status: 'Cancelled' };
     }
@@ -307,7 +307,7 @@ function createCancels({
 
 function createRefunds({
   journal,
-  stepRunner: stage,
+  stepRunner,
   clock,
   stepMs,
   isBroken,
@@ -337,10 +337,10 @@ function createRefunds({
       ...(atOnce === 'Declined' ? { failure: refundFailure } : {}),
     };
     payment.refunds.push(refund);
-    if (isPaid(payment)) stage.settleRefunds(payment);
+    if (isPaid(payment)) stepRunner.settleRefunds(payment);
     if (next !== undefined) payment.steps.push({ at: clock.now() + stepMs, to: next, refundId });
     journal.write(payment);
-    stage.scheduleNextStep(payment);
+    stepRunner.scheduleNextStep(payment);
     return refund;
   }
 

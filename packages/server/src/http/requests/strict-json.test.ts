@@ -66,7 +66,7 @@ function createReader(text: string) {
   };
 }
 
-/** RFC 8259 by the letter with the house's refusals. */
+/** A plain parser of RFC 8259 that rejects the same texts as the strict parser. */
 function parseSlowly(text: string): { value: unknown } | undefined {
   const reader = createReader(text);
   const list = (depth: number): unknown[] => {
