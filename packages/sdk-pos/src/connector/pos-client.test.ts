@@ -244,7 +244,7 @@ test('a session sends its token and replaces a revoked one once', async (t) => {
   const { claim, connector } = await createSetup(t);
   const authorizations: (string | undefined)[] = [];
   let revoked = '';
-  connector.refuse = (path, authorization) => {
+  connector.rejectHandshake = (path, authorization) => {
     if (!path.startsWith(connectorPaths.sessions)) return undefined;
     authorizations.push(authorization);
     return authorization === undefined || authorization === revoked ? { status: 401 } : undefined;
@@ -253,7 +253,7 @@ test('a session sends its token and replaces a revoked one once', async (t) => {
   revoked = 'Bearer token-1';
   await (await claim()).release();
   assert.deepEqual(authorizations, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
-  connector.refuse = (path) =>
+  connector.rejectHandshake = (path) =>
     path.startsWith(connectorPaths.sessions) ? { status: 401 } : undefined;
   await assert.rejects(claim(), isPosError('Transport', 'unauthorized'));
   assert.equal(
@@ -270,13 +270,13 @@ test('a token refused before its expiry is replaced once', async (t) => {
   };
   const { connector, client } = await createSetup(t, { onConnection });
   let refusals = 0;
-  connector.refuse = () => {
+  connector.rejectHandshake = () => {
     refusals += 1;
     return refusals === 1 ? { status: 401 } : undefined;
   };
   await client.status(tsn);
   assert.deepEqual(connector.authorizations, ['Bearer token-2']);
-  connector.refuse = () => ({ status: 401 });
+  connector.rejectHandshake = () => ({ status: 401 });
   connector.controls[0]?.terminate();
   await waitUntil(() => !isOpen, 'the cut');
   await assert.rejects(client.status(tsn), isPosError('Transport', 'unauthorized'));
@@ -288,7 +288,7 @@ test('a rejected handshake has the error code and detail of the platform', async
   const { connector, client } = await createSetup(t);
   const detail = 'The application does not have the role Point-of-sale Terminal.';
   const body = JSON.stringify({ code: 'role_missing', detail });
-  connector.refuse = () => ({ status: 403, body });
+  connector.rejectHandshake = () => ({ status: 403, body });
   await assert.rejects(client.status(tsn), {
     kind: 'Transport',
     code: 'role_missing',
@@ -296,7 +296,7 @@ test('a rejected handshake has the error code and detail of the platform', async
     message: `the handshake was answered with 403 role_missing: ${detail}`,
   });
   for (const unread of ['<html>', 'x'.repeat(20_000)]) {
-    connector.refuse = () => ({ status: 403, body: unread });
+    connector.rejectHandshake = () => ({ status: 403, body: unread });
     await assert.rejects(client.status(tsn), {
       code: 'http_403',
       message: 'the handshake was answered with 403',
@@ -327,7 +327,7 @@ test('a refused token request has the code and detail of the token endpoint', as
 
 test('a claim whose session address is unusable is released', async (t) => {
   const { connector, claim } = await createSetup(t);
-  connector.refuse = (path) => (path.includes('/sessions/') ? { status: 410 } : undefined);
+  connector.rejectHandshake = (path) => (path.includes('/sessions/') ? { status: 410 } : undefined);
   await assert.rejects(claim(), isPosError('Transport', 'session_gone'));
   assert.equal(connector.receivedMessages[1]?.['type'], 'release');
 });
@@ -399,7 +399,7 @@ test('a session released during its resume stays released', async (t) => {
         return undefined;
       };
     } else {
-      connector.refuse = () => {
+      connector.rejectHandshake = () => {
         releasing.push(session.release());
         return undefined;
       };

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { decodeJwt } from 'jose';
-import { type Client, openConnector, refusal, type TestConnector } from './test-connector.ts';
+import {
+  type Client,
+  handshakeErrorOf,
+  openConnector,
+  type TestConnector,
+} from './test-connector.ts';
 
 describe('the connector', () => {
   let setup: TestConnector;
@@ -135,7 +140,9 @@ describe('the connector', () => {
   });
 
   it('refuses a handshake without a token as HTTP', async () => {
-    const { status, headers, body } = await refusal(setup.open(connectorPaths.posListener));
+    const { status, headers, body } = await handshakeErrorOf(
+      setup.open(connectorPaths.posListener),
+    );
     assert.equal(status, 401);
     assert.match(String(headers['www-authenticate']), /^Bearer /);
     assert.equal(body['code'], 'token_missing');

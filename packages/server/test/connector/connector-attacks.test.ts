@@ -10,10 +10,10 @@ import { eventually } from '../support/wait-for-condition.ts';
 import { createForeignTerminal } from './second-organization.ts';
 import {
   type Client,
+  handshakeErrorOf,
   type Json,
   type Line,
   openConnector,
-  refusal,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -225,12 +225,12 @@ describe('peers of the connector that mean no good', () => {
           foreignTerminal.client,
           foreignTerminal.userDomainId,
         );
-        const other = await refusal(otherSetup.open(path, { token: theirToken }));
+        const other = await handshakeErrorOf(otherSetup.open(path, { token: theirToken }));
         assert.deepEqual([other.status, other.body['code']], [410, 'session_gone']);
         const line = await otherSetup.open(path, { token });
         line.send('mine');
         assert.equal((await device.raw()).data.toString(), 'mine');
-        assert.equal((await refusal(otherSetup.open(path, { token }))).status, 410);
+        assert.equal((await handshakeErrorOf(otherSetup.open(path, { token }))).status, 410);
       } finally {
         await otherSetup.close();
       }
@@ -246,7 +246,7 @@ describe('peers of the connector that mean no good', () => {
       await setup.connect({ tsn }, till);
       const pos = await setup.pos(await setup.tokenOf(till));
       const openUnknownSession = () =>
-        refusal(setup.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
+        handshakeErrorOf(setup.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
       for (const status of [410, 410, 429])
         assert.equal((await openUnknownSession()).status, status);
       const { line } = await setup.session(pos, { tsn, posId: 'p1' });
@@ -260,7 +260,9 @@ describe('peers of the connector that mean no good', () => {
       const terminal = await full.terminal();
       const idle = [1, 2, 3].map(() => full.open(connectorPaths.deviceListener));
       const lines = await Promise.all(idle);
-      const { status, headers, body } = await refusal(full.open(connectorPaths.deviceListener));
+      const { status, headers, body } = await handshakeErrorOf(
+        full.open(connectorPaths.deviceListener),
+      );
       assert.deepEqual([status, body['code'], headers['retry-after']], [429, 'rate_limited', '5']);
       const pos = await full.pos(await full.tokenOf(client));
       assert.equal(pos.socket.readyState, pos.socket.OPEN, 'a client with a token connects');
@@ -298,7 +300,7 @@ describe('peers of the connector that mean no good', () => {
       assert.equal(url.origin, 'wss://localhost:9021', 'the listener that requires certificates');
       const token = answer['token'];
       for (const clientCertificate of [{}, { cert: another.cert, key: another.key }]) {
-        const { status, body } = await refusal(
+        const { status, body } = await handshakeErrorOf(
           setup.open(url.pathname, { token, port, ...clientCertificate }),
         );
         assert.deepEqual([status, body['code']], [401, 'token_invalid']);
@@ -308,7 +310,7 @@ describe('peers of the connector that mean no good', () => {
       const { line } = await setup.session(pos, { tsn: terminal.tsn, posId: 'p' });
       await talks({ line, device }, 'over mutual TLS');
       const posToken = await setup.tokenOf(till);
-      const refusedConnection = await refusal(
+      const refusedConnection = await handshakeErrorOf(
         setup.open(connectorPaths.posListener, { token: posToken, port }),
       );
       assert.equal(refusedConnection.status, 404, 'points of sale have no business there');
@@ -346,7 +348,7 @@ describe('peers of the connector that mean no good', () => {
         `${connectorPaths.sessions}/${'x'.repeat(43)}`,
         `${connectorPaths.deviceConnections}/${'x'.repeat(36)}`,
       ]) {
-        const { status, headers, body } = await refusal(full.open(path, { token }));
+        const { status, headers, body } = await handshakeErrorOf(full.open(path, { token }));
         assert.deepEqual([status, body['code']], [503, 'shutting_down'], path);
         assert.equal(headers['retry-after'], '1');
       }

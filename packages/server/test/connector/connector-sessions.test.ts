@@ -9,10 +9,10 @@ import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   type Client,
+  handshakeErrorOf,
   type Json,
   type Line,
   openConnector,
-  refusal,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -117,7 +117,10 @@ describe('sessions of the connector', () => {
       assert.equal(old['error'].code, 'device_claimed', 'the token before is worth nothing');
       const second = await claim(other, terminal, { resumeToken: first['resumeToken'] });
       assert.equal(second['resumed'], true, JSON.stringify(second));
-      assert.equal((await refusal(setup.open(new URL(first['sessionUrl']).pathname))).status, 410);
+      assert.equal(
+        (await handshakeErrorOf(setup.open(new URL(first['sessionUrl']).pathname))).status,
+        410,
+      );
       const again = await setup.open(new URL(second['sessionUrl']).pathname);
       device.send('three');
       const heard = [];
@@ -203,7 +206,7 @@ describe('sessions of the connector', () => {
       assert.equal(claimed['resumed'], undefined);
       await talks({ line, device });
       assert.equal(
-        (await refusal(setup.open(new URL(unheard['sessionUrl']).pathname))).status,
+        (await handshakeErrorOf(setup.open(new URL(unheard['sessionUrl']).pathname))).status,
         410,
       );
     });
@@ -541,7 +544,7 @@ describe('a connector that is full, or stops', () => {
     const token = await setup.tokenOf(await setup.application());
     await setup.pos(token);
     await setup.pos(token);
-    const { status, headers, body } = await refusal(setup.pos(token));
+    const { status, headers, body } = await handshakeErrorOf(setup.pos(token));
     assert.deepEqual([status, body['code']], [429, 'rate_limited']);
     assert.equal(headers['retry-after'], '5');
   });
@@ -577,7 +580,7 @@ describe('a connector that is full, or stops', () => {
       posId: 'p1',
     });
     const path = new URL(claimed['sessionUrl']).pathname;
-    assert.equal((await refusal(setup.open(path))).status, 401);
+    assert.equal((await handshakeErrorOf(setup.open(path))).status, 401);
     await setup.open(path, { token });
   });
 });

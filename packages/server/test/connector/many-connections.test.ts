@@ -7,10 +7,10 @@ import { connectorPaths } from '@switchyard/contract';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   type Client,
+  HandshakeError,
   type Json,
   type Line,
   openConnector,
-  Refused,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -45,7 +45,7 @@ describe('the connector with many connections', () => {
       try {
         opened.push(await setup.open(connectorPaths.deviceListener));
       } catch (error) {
-        assert.ok(error instanceof Refused, String(error));
+        assert.ok(error instanceof HandshakeError, String(error));
         assert.deepEqual([error.status, error.body['code']], [429, 'rate_limited']);
         refusals += 1;
       }

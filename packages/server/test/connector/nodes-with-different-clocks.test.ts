@@ -12,9 +12,9 @@ import { makeCertificate, type TestTerminal } from '../support/provisioning/test
 import { testAudit } from '../support/test-audit.ts';
 import {
   type Client,
+  handshakeErrorOf,
   type Line,
   openConnector,
-  refusal,
   settings,
   type TestConnector,
 } from './test-connector.ts';
@@ -149,7 +149,7 @@ describe('nodes whose clocks are apart', () => {
     const terminal = await setup.terminal();
     const elder = await ahead.register(terminal);
     const device = await behind.device(terminal);
-    const { status, body } = await refusal(ahead.open(elder.path, elder.token));
+    const { status, body } = await handshakeErrorOf(ahead.open(elder.path, elder.token));
     assert.deepEqual([status, body['code']], [410, 'session_gone']);
     assert.equal(device.socket.readyState, device.socket.OPEN);
     device.close();

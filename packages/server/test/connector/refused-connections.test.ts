@@ -8,10 +8,10 @@ import { eventually } from '../support/wait-for-condition.ts';
 import { createForeignTerminal } from './second-organization.ts';
 import {
   type Client,
+  handshakeErrorOf,
   type Json,
   type Line,
   openConnector,
-  refusal,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -231,7 +231,9 @@ describe('refusals of the connector', () => {
       const { answer } = await setup.register({ tsn: terminal.serialNumber }, { cert, key });
       assert.equal(answer['type'], 'registered', JSON.stringify(answer));
       const path = new URL(answer['connectionUrl']).pathname;
-      const refusedConnection = await refusal(setup.open(path, { token: answer['token'] }));
+      const refusedConnection = await handshakeErrorOf(
+        setup.open(path, { token: answer['token'] }),
+      );
       assert.deepEqual(
         [refusedConnection.status, refusedConnection.body['code']],
         [401, 'token_invalid'],
@@ -259,15 +261,15 @@ describe('refusals of the connector', () => {
       const { path, jwt } = await registered();
       const elsewhere = await registered();
       await setup.open(path, { token: jwt });
-      const replayed = await refusal(setup.open(path, { token: jwt }));
+      const replayed = await handshakeErrorOf(setup.open(path, { token: jwt }));
       assert.deepEqual([replayed.status, replayed.body['code']], [410, 'session_gone']);
-      const wrong = await refusal(setup.open(elsewhere.path, { token: jwt }));
+      const wrong = await handshakeErrorOf(setup.open(elsewhere.path, { token: jwt }));
       assert.deepEqual([wrong.status, wrong.body['code']], [401, 'token_invalid']);
-      const foreign = await refusal(setup.open(elsewhere.path, { token }));
+      const foreign = await handshakeErrorOf(setup.open(elsewhere.path, { token }));
       assert.equal(foreign.body['code'], 'token_invalid');
-      assert.equal((await refusal(setup.open(path))).body['code'], 'token_missing');
+      assert.equal((await handshakeErrorOf(setup.open(path))).body['code'], 'token_missing');
       setup.clock.advance(126_000);
-      const late = await refusal(setup.open(elsewhere.path, { token: elsewhere.jwt }));
+      const late = await handshakeErrorOf(setup.open(elsewhere.path, { token: elsewhere.jwt }));
       assert.deepEqual([late.status, late.body['code']], [401, 'token_expired']);
       assert.match(String(late.headers['www-authenticate']), /invalid_token/);
     });
@@ -279,7 +281,9 @@ describe('refusals of the connector', () => {
       const second = await setup.connect(terminal, till);
       assert.equal((await first.closed()).code, closeCodes.superseded);
       const path = new URL(older.answer['connectionUrl']).pathname;
-      const refusedConnection = await refusal(setup.open(path, { token: older.answer['token'] }));
+      const refusedConnection = await handshakeErrorOf(
+        setup.open(path, { token: older.answer['token'] }),
+      );
       assert.equal(refusedConnection.status, 410);
       assert.equal(second.socket.readyState, second.socket.OPEN);
     });
@@ -312,7 +316,7 @@ describe('refusals of the connector', () => {
         'wrong_store',
       );
       const path = new URL(answer['connectionUrl']).pathname;
-      const late = await refusal(setup.open(path, { token: answer['token'] }));
+      const late = await handshakeErrorOf(setup.open(path, { token: answer['token'] }));
       assert.deepEqual([late.status, late.body['code']], [410, 'session_gone']);
       const { error } = await refused({ tsn, ...credentials(first) });
       assert.equal(error['code'], 'device_unknown');
@@ -327,10 +331,12 @@ describe('refusals of the connector', () => {
   describe('of a point of sale', () => {
     // Spec: CC-3
     it('401 with a challenge: no token of ours; 403: without the role', async () => {
-      const bad = await refusal(setup.open(connectorPaths.posListener, { token: 'x' }));
+      const bad = await handshakeErrorOf(setup.open(connectorPaths.posListener, { token: 'x' }));
       assert.deepEqual([bad.status, bad.body['code']], [401, 'token_invalid']);
       assert.match(String(bad.headers['www-authenticate']), /error="invalid_token"/);
-      const missing = await refusal(setup.open(connectorPaths.posListener, { token: setup.token }));
+      const missing = await handshakeErrorOf(
+        setup.open(connectorPaths.posListener, { token: setup.token }),
+      );
       assert.deepEqual([missing.status, missing.body['code']], [403, 'role_missing']);
     });
 
@@ -338,9 +344,12 @@ describe('refusals of the connector', () => {
     it('origin_not_allowed: a page; an application shell is let in', async () => {
       const headers = { origin: 'https://shop.example' };
       for (const path of [connectorPaths.posListener, connectorPaths.deviceListener]) {
-        const { status, body } = await refusal(setup.open(path, { headers }));
+        const { status, body } = await handshakeErrorOf(setup.open(path, { headers }));
         assert.deepEqual([status, body['code']], [403, 'origin_not_allowed']);
-        assert.equal((await refusal(setup.open(path, { headers, token: 'x' }))).status, 403);
+        assert.equal(
+          (await handshakeErrorOf(setup.open(path, { headers, token: 'x' }))).status,
+          403,
+        );
         (await setup.open(path, { headers, token: await setup.tokenOf(till) })).close();
       }
     });
@@ -452,17 +461,20 @@ describe('refusals of the connector', () => {
       const { terminal, pos } = await ready();
       const { claimed } = await setup.session(pos, { tsn: terminal.tsn, posId: 'p1' });
       const path = new URL(claimed['sessionUrl']).pathname;
-      const used = await refusal(setup.open(path));
+      const used = await handshakeErrorOf(setup.open(path));
       assert.deepEqual([used.status, used.body['code']], [410, 'session_gone']);
       const made = `${connectorPaths.sessions}/${'A'.repeat(43)}`;
-      assert.equal((await refusal(setup.open(made))).status, 410);
+      assert.equal((await handshakeErrorOf(setup.open(made))).status, 410);
       const other = await ready();
       const unused = await claim(other.pos, other.terminal.tsn);
       const foreign = await setup.tokenOf(await setup.application());
       const sessionPath = new URL(unused['sessionUrl']).pathname;
-      assert.equal((await refusal(setup.open(sessionPath, { token: foreign }))).status, 410);
+      assert.equal(
+        (await handshakeErrorOf(setup.open(sessionPath, { token: foreign }))).status,
+        410,
+      );
       setup.clock.advance(60_000);
-      assert.equal((await refusal(setup.open(sessionPath))).status, 410);
+      assert.equal((await handshakeErrorOf(setup.open(sessionPath))).status, 410);
       assert.equal(
         (await claim(other.pos, other.terminal.tsn, { posId: 'p2' }))['type'],
         'claimed',
@@ -566,7 +578,7 @@ describe('refusals of the connector', () => {
       await setup.identity.setApplicationStatus(setup.organizationId, client.clientId, 'Disabled');
       assert.equal((await device.closed()).code, closeCodes.unauthorized);
       const path = new URL(answer['connectionUrl']).pathname;
-      const late = await refusal(setup.open(path, { token: answer['token'] }));
+      const late = await handshakeErrorOf(setup.open(path, { token: answer['token'] }));
       assert.deepEqual([late.status, late.body['code']], [401, 'token_invalid']);
       assert.equal(staying.socket.readyState, staying.socket.OPEN);
     });
@@ -601,7 +613,7 @@ describe('refusals of the connector', () => {
         () => setup.open(path, { token: answer['token'] }),
         () => setup.pos(posToken),
       ]) {
-        const { status, body } = await refusal(open());
+        const { status, body } = await handshakeErrorOf(open());
         assert.deepEqual([status, body['code']], [403, 'role_missing']);
       }
       assert.equal(staying.socket.readyState, staying.socket.OPEN);

@@ -45,8 +45,8 @@ export type Line = {
   close(code?: number): void;
 };
 
-/** The response to a refused handshake. */
-export class Refused extends Error {
+/** The HTTP response that rejects a handshake. */
+export class HandshakeError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: Json;
@@ -272,7 +272,7 @@ export async function openConnector(
           response.on('end', () => {
             const text = Buffer.concat(parts).toString();
             const { statusCode = 0, headers } = response;
-            reject(new Refused(statusCode, headers, JSON.parse(text)));
+            reject(new HandshakeError(statusCode, headers, JSON.parse(text)));
           });
         });
       });
@@ -345,12 +345,12 @@ export async function openConnector(
   return opened;
 }
 
-/** The refusal of a handshake. */
-export async function refusal(opening: Promise<unknown>): Promise<Refused> {
+/** The HTTP response that rejects the handshake. */
+export async function handshakeErrorOf(opening: Promise<unknown>): Promise<HandshakeError> {
   const error = await opening.then(
     () => assert.fail('it was let in'),
     (caught: unknown) => caught,
   );
-  assert.ok(error instanceof Refused, String(error));
+  assert.ok(error instanceof HandshakeError, String(error));
   return error;
 }

@@ -227,7 +227,7 @@ describe('a simulated terminal of a page', () => {
     const owner = await signedIn({ merchantId: idle.merchantId });
     const page = await follow(owner, idle.deviceId);
     await connects(page, 'Refused');
-    assert.equal(viewOf(page)?.refusal, 'not_enabled');
+    assert.equal(viewOf(page)?.errorCode, 'not_enabled');
   });
 
   test('a logical device without hardware is not a terminal', async () => {
