@@ -269,8 +269,8 @@ test('a release that does not fit the stored values holds its service, and the o
 test('asking again writes nothing, but for a note of the time now and then', async () => {
   const terminal = await setup.terminal();
   const note = async () => {
-    const rows = await setup.database.query<{ xmin: string; asked_at: Date; told_at: Date }>(
-      `SELECT xmin::text, asked_at, told_at FROM device_configurations
+    const rows = await setup.database.query<{ xmin: string; requested_at: Date; sent_at: Date }>(
+      `SELECT xmin::text, requested_at, sent_at FROM device_configurations
        WHERE organization_id = $1 AND logical_device_id = $2`,
       [setup.organizationId, terminal.logicalDeviceId],
     );
@@ -284,6 +284,6 @@ test('asking again writes nothing, but for a note of the time now and then', asy
   setup.clock.advance(11 * 60_000);
   await readConfiguration(terminal, tag);
   const later = await note();
-  assert.equal(Number(later?.asked_at) - Number(first?.asked_at), 11 * 60_000);
-  assert.deepEqual(later?.told_at, first?.told_at);
+  assert.equal(Number(later?.requested_at) - Number(first?.requested_at), 11 * 60_000);
+  assert.deepEqual(later?.sent_at, first?.sent_at);
 });
