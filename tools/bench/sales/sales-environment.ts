@@ -1,6 +1,6 @@
 // What a run of sales needs: platform, acquirer simulator, server, load generator and baseline, each a process.
 import { join } from 'node:path';
-import { root } from '../../test-runner/static-checks.ts';
+import { repositoryRoot } from '../../repository-root.ts';
 import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
@@ -16,7 +16,7 @@ import { describeSalesStep } from './knee-run.ts';
 import type { LoadFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
 
-const simulatorScript = join(root, 'packages/simulators/src/acquirer-host/main.ts');
+const simulatorScript = join(repositoryRoot, 'packages/simulators/src/acquirer-host/main.ts');
 const simulatorLimitMs = 15_000;
 /** Every device has to get its terminal id, every card its token, and the code to be compiled. */
 const warmUp = [
