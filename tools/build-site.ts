@@ -1,7 +1,8 @@
 // Builds sites whose sources have changed: `node tools/build-site.ts portal documentation`.
+
+import { repositoryRoot } from './repository-root.ts';
 import { BuildFault, buildSite } from './sites/build.ts';
 import { sites } from './sites/sites.ts';
-import { root } from './test-runner/static-checks.ts';
 
 const printLine = (line: string) => void process.stderr.write(`${line}\n`);
 const options = process.argv.slice(2);
@@ -10,7 +11,7 @@ for (const name of options.filter((option) => !option.startsWith('--'))) {
   if (site === undefined)
     throw new Error(`Unknown site ${name}. Use: ${Object.keys(sites).join(', ')}.`);
   try {
-    const isNew = await buildSite(site, { root, printLine });
+    const isNew = await buildSite(site, { root: repositoryRoot, printLine });
     if (!isNew && options.includes('--report-current'))
       printLine(`The build of ${site.name} is current.`);
   } catch (error) {

@@ -18,7 +18,8 @@ import { startQrProvider } from '../packages/simulators/src/index.ts';
 import { publishedPackages } from './pack/packages.ts';
 import { runPack } from './pack/run.ts';
 import { createTarball } from './pack/tarball.ts';
-import { compiler, root } from './test-runner/static-checks.ts';
+import { repositoryRoot } from './repository-root.ts';
+import { compiler } from './test-runner/static-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
 const scope = 'node_modules/@switchyard';
@@ -318,7 +319,7 @@ describe('the packed packages', () => {
       );
       for (const name of packedNames) {
         const text = content.get(name) ?? '';
-        assert.ok(!text.includes(root), `${name} names ${root}`);
+        assert.ok(!text.includes(repositoryRoot), `${name} names ${repositoryRoot}`);
         if (!/\.(?:js|d\.ts)$/.test(name)) continue;
         assert.doesNotMatch(text, /from '\.[^']*\.ts'/, name);
         for (const [, specifier = ''] of text.matchAll(/\bfrom '(\.[^']*)'/g)) {
@@ -408,7 +409,9 @@ function installInto(cwd: string, type: 'module' | 'commonjs', files: readonly s
 
 test('npm 8, which packs the folder of a package, packs no sources', () => {
   for (const name of publishedPackages) {
-    const manifest = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'));
+    const manifest = JSON.parse(
+      readFileSync(join(repositoryRoot, 'packages', name, 'package.json'), 'utf8'),
+    );
     assert.deepEqual(manifest.files, [], name);
   }
 });
@@ -417,7 +420,7 @@ describe('npm pack in the folder of a package', skipWithoutNpm, () => {
   for (const name of publishedPackages) {
     // Spec: QRPROV-48
     test(`npm pack is refused and names npm run pack: ${name}`, () => {
-      const cwd = join(root, 'packages', name);
+      const cwd = join(repositoryRoot, 'packages', name);
       const { status, stderr } = runNpm(cwd, 'pack', '--pack-destination', folder);
       assert.notEqual(status, 0);
       assert.match(stderr, /Run `npm run pack` in the root of the repository/);
@@ -541,11 +544,11 @@ describe('installed without a registry', skipWithoutNpm, () => {
         noEmit: true,
         skipLibCheck: moduleResolution !== 'nodenext',
         types: ['node'],
-        typeRoots: [join(root, 'node_modules/@types')],
+        typeRoots: [join(repositoryRoot, 'node_modules/@types')],
       };
       writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
       const [script, ...args] = compiler;
-      const ended = run(process.execPath, [join(root, script), ...args, '-p', folder]);
+      const ended = run(process.execPath, [join(repositoryRoot, script), ...args, '-p', folder]);
       assert.equal(ended.status, 0, ended.stdout);
     });
   }

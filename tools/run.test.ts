@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from './test-runner/static-checks.ts';
+import { repositoryRoot } from './repository-root.ts';
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [join(root, 'tools/run.cjs'), ...args], {
+  return spawnSync(process.execPath, [join(repositoryRoot, 'tools/run.cjs'), ...args], {
     encoding: 'utf8',
     env: { ...process.env, PATH: '' },
   });
@@ -36,7 +36,7 @@ test('a signal to npm also ends the program, although the shell does not forward
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const command = [
     process.execPath,
-    join(root, 'tools/run.cjs'),
+    join(repositoryRoot, 'tools/run.cjs'),
     'qr-provider',
     'serve',
     '--for-check',

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { errorCodes, isErrorCode, listErrorCodes } from '@switchyard/contract';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import * as documents from './document-rules.ts';
 import { exportFaults, publishedPackages } from './exported-doc-comment-rules.ts';
 import { idiomFaults } from './idiom-rules.ts';
@@ -28,9 +28,9 @@ import {
 } from './vague-words.ts';
 import { machinePathFaults, wordFaults } from './word-rules.ts';
 
-const texts = readTexts(root);
+const texts = readTexts(repositoryRoot);
 const sources = texts.filter(isSource).map(parseSource);
-const exists = (path: string): boolean => existsSync(join(root, path));
+const exists = (path: string): boolean => existsSync(join(repositoryRoot, path));
 
 const reservedCodes = listErrorCodes().filter((code) => 'reserved' in errorCodes[code]);
 
@@ -101,7 +101,7 @@ describe('the architecture rules', () => {
   });
 
   test('no file names a folder of this machine', () => {
-    assertNone(machinePathFaults(texts, [root, dirname(root), homedir()]));
+    assertNone(machinePathFaults(texts, [repositoryRoot, dirname(repositoryRoot), homedir()]));
   });
 });
 

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { readTexts } from './source-files.ts';
 import {
   countVagueWords,
@@ -29,14 +29,14 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
-const files = readTexts(root).filter(
+const files = readTexts(repositoryRoot).filter(
   ({ path }) => positionals.length === 0 || positionals.some((each) => path.startsWith(each)),
 );
 const counts = countVagueWords(files);
 if (values.help) {
   process.stdout.write(usage);
 } else if (values['lower-limits']) {
-  const file = join(root, limitsFile);
+  const file = join(repositoryRoot, limitsFile);
   const limits = JSON.parse(readFileSync(file, 'utf8')) as VagueWordCounts;
   writeFileSync(file, `${JSON.stringify(lowerLimits(limits, counts), null, 2)}\n`);
 } else {

@@ -27,7 +27,7 @@ const vagueNames = new Set(
   ),
 );
 const vagueParts = new Set(
-  'told asked said shown kept standing rivals stranger strangers rival room rooms house door doors roof whoever nobody anew lane lanes'.split(
+  'told asked said shown kept standing rivals stranger strangers rival room rooms house door doors roof whoever nobody anew lane lanes scene scenes shop shops'.split(
     ' ',
   ),
 );

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { repositoryRoot } from '../repository-root.ts';
 import { emptyRun } from '../test-runner/run-test-files.ts';
-import { root } from '../test-runner/static-checks.ts';
 import { readFaultOptions, UsageError } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
@@ -74,9 +74,9 @@ test('rounds continue with new seeds until the time is over, also after a fault'
 });
 
 test('the guide has a row for each fault test, and no other', () => {
-  const command = [join(root, 'tools/faults/faults-command.ts'), '--list'];
+  const command = [join(repositoryRoot, 'tools/faults/faults-command.ts'), '--list'];
   const listed = execFileSync(process.execPath, command, { encoding: 'utf8' }).trim().split('\n');
-  const guide = join(root, 'docs/how-to/security-officers/run-fault-and-attack-tests.md');
+  const guide = join(repositoryRoot, 'docs/how-to/security-officers/run-fault-and-attack-tests.md');
   const [, table = ''] = readFileSync(guide, 'utf8').split('| Test | Fault |\n');
   const rows = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `([\w-]+)` \|/gm)].map(
     ([, name]) => name,

@@ -1,8 +1,8 @@
 // `npm run faults`: runs the fault tests at full size, with new seeds, for a given time.
 import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
+import { repositoryRoot } from '../repository-root.ts';
 import { runTestFiles } from '../test-runner/run-test-files.ts';
-import { root } from '../test-runner/static-checks.ts';
 import { type FaultOptions, readFaultOptions, UsageError, usage } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
@@ -15,7 +15,7 @@ const pattern =
 const longestTest = 'fault-server-killed';
 
 function testFiles(only: readonly string[]): string[] {
-  const all = globSync(pattern, { cwd: root }).sort();
+  const all = globSync(pattern, { cwd: repositoryRoot }).sort();
   const files = all.filter((file) => only.length === 0 || only.some((part) => file.includes(part)));
   if (files.length === 0)
     throw new UsageError(`no test name contains ${only.join(' or ')}; --list shows the names`);

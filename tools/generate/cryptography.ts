@@ -1,7 +1,7 @@
 // docs/reference/cryptography.md: which file uses which cryptography and what for, read off the sources.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { code, table } from './markdown.ts';
 
 /** Packages that bring cryptography with them. */
@@ -91,7 +91,8 @@ const certificates: readonly (readonly [string, string, string])[] = [
 
 function certificateRows(): string[][] {
   return certificates.map(([what, where, file]) => {
-    if (!existsSync(join(root, file))) throw new Error(`${file} of the inventory does not exist`);
+    if (!existsSync(join(repositoryRoot, file)))
+      throw new Error(`${file} of the inventory does not exist`);
     return [what, where, code(file)];
   });
 }
@@ -105,12 +106,12 @@ inventory of certificates (PCI DSS 4.2.1.1).
 `;
 
 export function cryptographyDocument(): string {
-  const paths = globSync('packages/*/src/**/*.ts', { cwd: root })
+  const paths = globSync('packages/*/src/**/*.ts', { cwd: repositoryRoot })
     .filter((path) => !/\.(?:test|fixture)\.ts$/.test(path))
     .filter((path) => !/^packages\/simulators\//.test(path))
     .sort();
   const uses = findCryptographyUses(
-    paths.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+    paths.map((path) => ({ path, text: readFileSync(join(repositoryRoot, path), 'utf8') })),
   );
   const rows = uses.map(({ path, names, algorithms: known, purpose }) => [
     code(path),

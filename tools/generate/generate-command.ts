@@ -2,17 +2,17 @@
 // fails when one of them is not what the code would write now.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { operationOutcomesDocument } from './acquirer-response-outcomes.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
 import { type ApplicationDescription, describeApplication } from './application-description.ts';
+import { asyncApiText, terminalParametersDocument } from './asyncapi-and-terminal-parameters.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
 import { dataModelDiagram } from './data-model.ts';
 import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
-import { asyncApiText, terminalParametersDocument } from './json-documents.ts';
 import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
 import { permissionsDocument } from './permissions.ts';
@@ -51,7 +51,10 @@ const documents: Generated[] = [
   },
   { path: 'docs/reference/openapi.json', write: openApi },
   { path: 'docs/reference/asyncapi.json', write: asyncApiText },
-  { path: 'docs/spec-coverage.md', write: (present) => fillProofs(present, readTestFiles(root)) },
+  {
+    path: 'docs/spec-coverage.md',
+    write: (present) => fillProofs(present, readTestFiles(repositoryRoot)),
+  },
   { path: 'docs/reference/acquirer-spi.json', write: acquirerSpiDocument },
   { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
@@ -60,7 +63,7 @@ const documents: Generated[] = [
   {
     path: 'docs/explanation/data-model.md',
     write: (present) =>
-      replaceBlock(present, 'diagram', dataModelDiagram(read(join(root, schemaPath)))),
+      replaceBlock(present, 'diagram', dataModelDiagram(read(join(repositoryRoot, schemaPath)))),
   },
   {
     path: 'docs/reference/dialects.md',
@@ -94,7 +97,7 @@ function read(path: string): string {
 async function findOutdatedDocuments(): Promise<{ path: string; text: string }[]> {
   const changed: { path: string; text: string }[] = [];
   for (const { path, write } of documents) {
-    const present = read(join(root, path));
+    const present = read(join(repositoryRoot, path));
     const text = await write(present);
     if (text !== present) changed.push({ path, text });
   }
@@ -107,8 +110,8 @@ if (process.argv.includes('--check')) {
   process.exitCode = changed.length === 0 ? 0 : 1;
 } else {
   for (const { path, text } of changed) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
+    mkdirSync(dirname(join(repositoryRoot, path)), { recursive: true });
+    writeFileSync(join(repositoryRoot, path), text);
     console.log(`wrote ${path}`);
   }
   if (changed.length === 0) console.log('All generated documents are up to date.');

@@ -7,7 +7,7 @@ import {
   findAmbiguousPaths,
 } from '../../packages/server/src/http/openapi/document-checks.fixture.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
-import { asyncApiText } from './json-documents.ts';
+import { asyncApiText } from './asyncapi-and-terminal-parameters.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -8,11 +8,11 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { testSchemaUrl } from '../../packages/server/test/support/database/test-database.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { namedBlock, shellBlocks } from './shell-blocks.ts';
 import { startProcess } from './terminal-and-pos-processes.ts';
 
-const page = join(root, 'docs/tutorials/first-production-sale.md');
+const page = join(repositoryRoot, 'docs/tutorials/first-production-sale.md');
 const limitMs = 400_000;
 const portsOfPage = ['2525', '8583', '8443', '9021', '9464'];
 const absent = ['openssl', 'curl', 'bash'].filter(

@@ -12,7 +12,7 @@ import {
   createServerProcess,
   type ServerProcess,
 } from '../../packages/server/test/support/processes/server-process.ts';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { shellBlocks } from './shell-blocks.ts';
 import { runSwitchyard, waitUntilOnline } from './terminal-and-pos-processes.ts';
 
@@ -46,8 +46,11 @@ describe('guides in the demo', { timeout: 300_000, skip }, () => {
     SWITCHYARD_DATA_DIR: join(directory, 'data'),
   });
 
-  async function runGuide(name: string, title: string, cwd = root): Promise<string[]> {
-    const page = await readFile(join(root, 'docs/how-to/merchant-developers', name), 'utf8');
+  async function runGuide(name: string, title: string, cwd = repositoryRoot): Promise<string[]> {
+    const page = await readFile(
+      join(repositoryRoot, 'docs/how-to/merchant-developers', name),
+      'utf8',
+    );
     const script = ['set -euo pipefail', ...shellBlocks(page, title)].join('\n');
     const { stdout } = await promisify(execFile)('bash', ['-c', script], {
       cwd,

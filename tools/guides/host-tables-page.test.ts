@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { compileHost, readHostTable } from '@switchyard/iso8583';
 import { aesCmac, retailMac } from '@switchyard/pin';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 
-const page = readFileSync(join(root, 'docs/reference/host-tables.md'), 'utf8');
+const page = readFileSync(join(repositoryRoot, 'docs/reference/host-tables.md'), 'utf8');
 const tables = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text = '']) =>
   JSON.parse(text),
 );

@@ -13,9 +13,9 @@ import type {
   AcquirerRequest,
   AcquirerRequestKind,
 } from '../../packages/server/src/acquiring/spi/acquirer-spi.ts';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 
-const page = readFileSync(join(root, 'docs/reference/iso-8583-messages.md'), 'utf8');
+const page = readFileSync(join(repositoryRoot, 'docs/reference/iso-8583-messages.md'), 'utf8');
 
 /** The cells of the first table below a heading, without its head. */
 function rowsUnder(heading: string): string[][] {

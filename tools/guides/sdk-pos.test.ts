@@ -143,7 +143,7 @@ test('a paid sale is reported as paid although the connector ends before the res
     poi.receive(text, (answer) => {
       respond(answer);
       if (poi.receivedCategories.at(-1) !== 'Payment') return;
-      connector.refuse = () => ({ status: 503 });
+      connector.rejectHandshake = () => ({ status: 503 });
       for (const control of connector.controls) control.close(closeCodes.restarting, 'restarting');
     });
   const { baseUrl } = connector;

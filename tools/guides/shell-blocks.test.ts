@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { namedBlock, shellBlocks } from './shell-blocks.ts';
 
-const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 const readme = read('README.md');
 const firstSale = shellBlocks(readme, 'A first sale');
 const firstPayment = shellBlocks(read('docs/tutorials/first-payment.md'), 'Take the first payment');

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { eventually } from '../../packages/server/test/support/wait-for-condition.ts';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
 export type Json = Record<string, any>;
@@ -28,7 +28,7 @@ export type ProcessResult = {
   readonly stderr: string;
 };
 
-const command = join(root, 'packages/cli/bin/switchyard.cjs');
+const command = join(repositoryRoot, 'packages/cli/bin/switchyard.cjs');
 
 function jsonIn(line: string): Json[] {
   try {
@@ -45,7 +45,7 @@ export function startProcess(
   env: Readonly<Record<string, string>>,
 ): RunningProcess {
   const child = spawn(file, args, {
-    cwd: root,
+    cwd: repositoryRoot,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

@@ -17,7 +17,7 @@ import { openSignInBrowser } from '../attack/sign-in-browser.ts';
 type Fetch = (address: string, options: object) => Promise<Response>;
 
 const redirectUri = 'https://shop.example/callback';
-const isShop = ({ hostname }: URL) => hostname === 'shop.example';
+const isApplication = ({ hostname }: URL) => hostname === 'shop.example';
 
 describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
   const platforms = createPlatforms();
@@ -61,12 +61,12 @@ describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
       const page = await follow(
         signInBrowser.browser,
         await signInBrowser.browser.visit(address),
-        isShop,
+        isApplication,
       );
       const callback = await follow(
         signInBrowser.browser,
         await signInBrowser.submitCredentials(page, user),
-        isShop,
+        isApplication,
       );
       assert.ok(callback.location !== undefined, callback.text);
       return callback.location;

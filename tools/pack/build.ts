@@ -4,7 +4,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
-import { compiler, compilerEnvironment, root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
+import { compiler, compilerEnvironment } from '../test-runner/static-checks.ts';
 import { bundle, inlinedPackage } from './bundle.ts';
 import { type DeclarationSources, selectDeclarations } from './declarations.ts';
 import type { PackedFile } from './tarball.ts';
@@ -38,20 +39,27 @@ function writeDeclarations(folder: string, sources: readonly Source[]): void {
   const compilerOptions = {
     noEmit: false,
     outDir: folder,
-    rootDir: join(root, 'packages'),
+    rootDir: join(repositoryRoot, 'packages'),
     declaration: true,
     emitDeclarationOnly: true,
     target: languageVersion,
     lib: [languageVersion, additionalLibrary],
-    typeRoots: [join(root, 'node_modules/@types')],
+    typeRoots: [join(repositoryRoot, 'node_modules/@types')],
     // The compiler writes no declarations of files that it first finds below node_modules.
-    paths: Object.fromEntries(sources.map(({ name, entry }) => [name, [join(root, entry)]])),
+    paths: Object.fromEntries(
+      sources.map(({ name, entry }) => [name, [join(repositoryRoot, entry)]]),
+    ),
   };
-  const files = sources.map(({ entry }) => join(root, entry));
-  const text = { extends: join(root, 'tsconfig.json'), compilerOptions, files, include: [] };
+  const files = sources.map(({ entry }) => join(repositoryRoot, entry));
+  const text = {
+    extends: join(repositoryRoot, 'tsconfig.json'),
+    compilerOptions,
+    files,
+    include: [],
+  };
   writeFileSync(configuration, JSON.stringify(text));
   const [script, ...args] = compiler;
-  const all = [join(root, script), ...args, '-p', configuration];
+  const all = [join(repositoryRoot, script), ...args, '-p', configuration];
   const { status, stdout, stderr } = spawnSync(process.execPath, all, {
     encoding: 'utf8',
     timeout: compileLimitMs,
@@ -64,7 +72,7 @@ type PackageDeclarations = DeclarationSources & { readonly findEntry: (name: str
 
 /** The compiler's output, beside the declarations of TypeBox. */
 function createDeclarationSources(folder: string, sources: readonly Source[]): PackageDeclarations {
-  const inlinedTypesFolder = join(root, 'node_modules', inlinedPackage, 'build');
+  const inlinedTypesFolder = join(repositoryRoot, 'node_modules', inlinedPackage, 'build');
 
   function findEntry(name: string): string {
     const source = sources.find((each) => each.name === name);

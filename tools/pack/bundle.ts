@@ -1,7 +1,7 @@
 // Bundles the JavaScript of a package into one file, with what it imports of our other packages.
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 
 /** `require` in Node before 20.19 loads no ES modules, and TypeBox has no other form: it is compiled in. */
 export const inlinedPackage = 'typebox';
@@ -24,8 +24,8 @@ export async function bundle(
   external: readonly string[],
 ): Promise<Bundle> {
   const build = await rolldown({
-    cwd: root,
-    input: join(root, entry),
+    cwd: repositoryRoot,
+    input: join(repositoryRoot, entry),
     platform: 'node',
     transform: { target: 'node20' },
     external: [...external],

@@ -1,7 +1,7 @@
 // The files of a packed package: manifest, JavaScript, declarations, and the packages that it loads.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import type { BuiltPackage, Source } from './build.ts';
 import { inlinedPackage } from './bundle.ts';
 import type { PackedFile } from './tarball.ts';
@@ -33,8 +33,8 @@ type Manifest = {
 
 const packageFolder = (name: string): string =>
   name.startsWith(scope)
-    ? join(root, 'packages', name.slice(scope.length))
-    : join(root, 'node_modules', name);
+    ? join(repositoryRoot, 'packages', name.slice(scope.length))
+    : join(repositoryRoot, 'node_modules', name);
 
 function readManifest(name: string): Manifest {
   return JSON.parse(readFileSync(join(packageFolder(name), 'package.json'), 'utf8'));
@@ -117,7 +117,7 @@ function readCopiedFiles(name: string): PackedFile[] {
   const bin = existsSync(join(folder, 'bin')) ? readFiles(join(folder, 'bin')) : [];
   const readme = join(folder, 'README.md');
   return [
-    { path: 'LICENSE', bytes: readFileSync(join(root, 'LICENSE')) },
+    { path: 'LICENSE', bytes: readFileSync(join(repositoryRoot, 'LICENSE')) },
     ...(existsSync(readme) ? [{ path: 'README.md', bytes: readFileSync(readme) }] : []),
     ...bin.map(({ path, bytes }) => ({ path: `bin/${path}`, bytes, isExecutable: true })),
   ];

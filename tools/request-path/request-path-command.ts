@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readSettings } from '../../packages/server/src/platform/index.ts';
 import { startPlatform } from '../../packages/server/src/start.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { type CalledFunctions, createCallRecorder } from './function-call-recorder.ts';
 import { acquirerTimeoutMs, createDemoClient, requestPaths } from './recorded-requests.ts';
 
@@ -82,7 +82,7 @@ async function measureAll(
   const client = await createDemoClient(
     JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')),
   );
-  const recorder = await createCallRecorder(join(root, folder));
+  const recorder = await createCallRecorder(join(repositoryRoot, folder));
   const idle = await recorder.record(() => new Promise((resolve) => setTimeout(resolve, idleMs)));
   for (const name of names) {
     const measure = requestPaths[name];

@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { root } from '../test-runner/static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
 
 const entryBytesMost = 200 * 1024;
 const screenBytesMost = 120 * 1024;
 const buildLimitMs = 300_000;
-const dist = join(root, 'packages/portal/dist');
+const dist = join(repositoryRoot, 'packages/portal/dist');
 
 describe('the bundle of the portal', () => {
   let page: string;
   let assets: string[];
 
   before(async () => {
-    const build = [join(root, 'tools/build-site.ts'), 'portal'];
+    const build = [join(repositoryRoot, 'tools/build-site.ts'), 'portal'];
     await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
     page = readFileSync(join(dist, 'index.html'), 'utf8');
     assets = readdirSync(join(dist, 'assets')).filter((name) => /\.(?:js|css)$/.test(name));

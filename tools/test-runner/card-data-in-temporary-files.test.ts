@@ -10,7 +10,7 @@ test('a card number is found in a file of this run, not in older files or files 
   const folder = mkdtempSync(join(tmpdir(), 'left-behind-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const exceptFolder = join(folder, 'switchyard-secrets-1');
-  const made = ['switchyard-house-1/deep', 'switchyard-old-1', 'another-1'];
+  const made = ['switchyard-test-1/deep', 'switchyard-old-1', 'another-1'];
   for (const name of [exceptFolder, ...made.map((each) => join(folder, each))]) {
     mkdirSync(name, { recursive: true });
   }
@@ -25,7 +25,7 @@ test('a card number is found in a file of this run, not in older files or files 
   const faults = findCardDataInFiles({ secretsFile, since, folder, exceptFolder });
   assert.deepEqual(
     faults.map(({ where }) => where),
-    [join(folder, 'switchyard-house-1/deep/note.bin')],
+    [join(folder, 'switchyard-test-1/deep/note.bin')],
   );
   const nothing = { secretsFile: join(exceptFolder, 'none.txt'), since, folder, exceptFolder };
   assert.deepEqual(findCardDataInFiles(nothing), []);

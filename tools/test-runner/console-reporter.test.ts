@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { repositoryRoot } from '../repository-root.ts';
 import { exitCodes } from './console-reporter.ts';
-import { root } from './static-checks.ts';
 
 const silenceSeconds = 6;
 
@@ -34,7 +34,7 @@ function ranWith(first: string) {
         file,
       ],
       {
-        cwd: root,
+        cwd: repositoryRoot,
         encoding: 'utf8',
         env: { PATH: process.env['PATH'], TEST_SILENCE_SECONDS: String(silenceSeconds) },
       },

@@ -5,9 +5,9 @@ import { writeSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect, styleText } from 'node:util';
+import { repositoryRoot } from '../repository-root.ts';
 import { nextFileTest } from './next-file.ts';
 import { openTimers } from './open-timers.ts';
-import { root } from './static-checks.ts';
 
 /** Those of the machine: a test that puts its own in their place would keep this watch from being set back. */
 const { setTimeout, clearTimeout } = globalThis;
@@ -67,7 +67,7 @@ function fileLine(file: string, { passed, failed, skipped, durationMs }: Tally):
     skipped > 0 ? `${skipped} skipped` : '',
   ].filter((part) => part !== '');
   const time = styleText('dim', `${Math.round(durationMs)} ms`);
-  return `${symbol} ${relative(root, file)}  ${parts.join(', ')}  ${time}\n`;
+  return `${symbol} ${relative(repositoryRoot, file)}  ${parts.join(', ')}  ${time}\n`;
 }
 
 type Failure = Extract<TestEvent, { type: 'test:fail' }>['data'];
@@ -81,7 +81,7 @@ export function isRepeatedFailure(failed: Failure): boolean {
 
 function failure(failed: Failure): string {
   if (isRepeatedFailure(failed)) return '';
-  const where = `${relative(root, failed.file ?? '')}:${failed.line ?? 0}`;
+  const where = `${relative(repositoryRoot, failed.file ?? '')}:${failed.line ?? 0}`;
   const text = explain(failed.details.error.cause ?? failed.details.error);
   return `\n${styleText('red', '✗')} ${failed.name}  ${styleText('dim', where)}\n${text}\n\n`;
 }

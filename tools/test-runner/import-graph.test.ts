@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseSource } from '../architecture-rules/source-files.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { readImporters, testsReachedBy } from './import-graph.ts';
-import { root } from './static-checks.ts';
 
 const files = [
   { path: 'packages/money/src/index.ts', text: "export { add } from './add.ts';" },
@@ -13,7 +13,7 @@ const files = [
   { path: 'packages/one/src/other.test.ts', text: "import 'node:fs';" },
   { path: 'tools/guide.test.ts', text: "const page = 'CONTRIBUTING.md';\npage;" },
 ].map(parseSource);
-const importers = readImporters(files, root);
+const importers = readImporters(files, repositoryRoot);
 
 test('a changed file reaches the tests of its importers, through packages and types, nearest first', () => {
   assert.deepEqual(testsReachedBy(['packages/money/src/add.ts'], importers), [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { repositoryRoot } from '../repository-root.ts';
 import {
   longFiles,
   nearestFirst,
@@ -9,7 +10,6 @@ import {
   splitByRun,
   waitingFirst,
 } from './order-test-files.ts';
-import { root } from './static-checks.ts';
 
 const plain = (path: string) => ({ path, text: "import { test } from 'node:test';\n" });
 const starter = (path: string) => ({ path, text: "import { spawn } from 'node:child_process';\n" });
@@ -22,7 +22,9 @@ test('long files come first, the longest first, then files that start processes'
 });
 
 test('the listed long files and the smoke tests exist', () => {
-  const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
+  const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', {
+    cwd: repositoryRoot,
+  }).sort();
   const missing = [...longFiles, ...smokeTests].filter(
     (name) => !all.some((path) => path.endsWith(name)),
   );
@@ -41,8 +43,11 @@ test('the first line of a file says why it runs only in whole runs', () => {
 });
 
 test('sales, cards, kills and the model of payments are tested in every run', () => {
-  const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root });
-  const texts = all.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+  const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: repositoryRoot });
+  const texts = all.map((path) => ({
+    path,
+    text: readFileSync(join(repositoryRoot, path), 'utf8'),
+  }));
   const wholeRunPaths = splitByRun(texts).wholeRun.map(({ path }) => path);
   const expectedPaths =
     /(server-killed|bad-input|card-data|acquirer-link|concurrent-sale-requests|payment-model)\.test/;

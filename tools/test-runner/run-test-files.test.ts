@@ -5,16 +5,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { describe, test } from 'node:test';
+import { repositoryRoot } from '../repository-root.ts';
 import { exitCodes } from './console-reporter.ts';
 import { type Results, resultsVariable } from './results-file-reporter.ts';
 import { faultsOfProcess } from './run-test-files.ts';
-import { root } from './static-checks.ts';
 
 const one = 'packages/one/a.test.ts';
 const other = 'packages/one/b.test.ts';
 
 function written(results: Partial<Results>): string {
-  const ran = { [join(root, one)]: 2, [join(root, other)]: 1 };
+  const ran = { [join(repositoryRoot, one)]: 2, [join(repositoryRoot, other)]: 1 };
   const empty = { failures: [], slowest: [] };
   return JSON.stringify({ files: ran, tests: 3, totals: { pass: 3 }, ...empty, ...results });
 }
@@ -41,7 +41,9 @@ describe('faults of a test process', () => {
   });
 
   test('each failure is reported with its location', () => {
-    const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
+    const failures = [
+      { file: join(repositoryRoot, one), line: 7, name: 'adds up', message: '3 is not 4' },
+    ];
     const { faults } = faultsOfProcess(written({ failures }), [one, other], { code: 1 });
     assert.deepEqual(faults, [{ where: `${one}:7`, text: 'adds up\n    3 is not 4' }]);
   });
@@ -64,7 +66,9 @@ describe('faults of a test process', () => {
   }
 
   test('failures before a hang are reported with the hang', () => {
-    const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
+    const failures = [
+      { file: join(repositoryRoot, one), line: 7, name: 'adds up', message: '3 is not 4' },
+    ];
     for (const code of [exitCodes.handlesLeftOpen, exitCodes.nothingHappens]) {
       const { faults } = faultsOfProcess(written({ failures, totals: {} }), [one, other], { code });
       assert.deepEqual(
@@ -105,12 +109,12 @@ describe('a process of test files', () => {
     const files = Object.entries(contents).map(([name, text]) => {
       const file = join(folder, `${name}.test.mjs`);
       writeFileSync(file, text);
-      return relative(root, file);
+      return relative(repositoryRoot, file);
     });
     const resultsFile = join(folder, 'results.json');
     const reporter = './tools/test-runner/results-file-reporter.ts';
     const child = fork('tools/test-runner/test-process.ts', {
-      cwd: root,
+      cwd: repositoryRoot,
       execArgv: [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout'],
       stdio: 'pipe',
       env: { PATH: process.env['PATH'], [resultsVariable]: resultsFile },

@@ -6,10 +6,10 @@ import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
+import { repositoryRoot } from '../repository-root.ts';
 import { exitCodes } from './console-reporter.ts';
 import { nextFileRequest, nextFileTest } from './next-file.ts';
 import { type Results, resultsVariable, slowestOf } from './results-file-reporter.ts';
-import { root } from './static-checks.ts';
 
 /** More than this gain little: the tests compute for three quarters of their time. */
 const processesMax = 4;
@@ -180,7 +180,7 @@ async function runNode(
   nextFile: () => string,
 ): Promise<ProcessEnd> {
   const child = spawn(process.execPath, args, {
-    cwd: root,
+    cwd: repositoryRoot,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), ...env },
@@ -240,13 +240,13 @@ export function faultsOfProcess(
   }
   const { tests, totals, failures, slowest, files: ran } = JSON.parse(written) as Results;
   const faults = failures.map(({ file, line, name, message }) => ({
-    where: `${relative(root, file)}:${line}`,
+    where: `${relative(repositoryRoot, file)}:${line}`,
     text: `${name}\n    ${message}`,
   }));
   // A process that was ended from outside did not reach all of its files.
   const isWhole = stopped === undefined && code !== exitCodes.nothingHappens;
   for (const file of isWhole ? files : []) {
-    if (ran[join(root, file)] !== undefined) continue;
+    if (ran[join(repositoryRoot, file)] !== undefined) continue;
     faults.push({ where: file, text: 'no test of this file ran' });
   }
   const hung = Object.values<number>(exitCodes).includes(code);
@@ -257,7 +257,10 @@ export function faultsOfProcess(
   if (stopped !== undefined || hung || (code !== 0 && faults.length === 0)) {
     faults.push({ where: lastOf(files), text: stopped ?? howItEnded(code) });
   }
-  const located = slowest.map(({ file, ...test }) => ({ where: relative(root, file), ...test }));
+  const located = slowest.map(({ file, ...test }) => ({
+    where: relative(repositoryRoot, file),
+    ...test,
+  }));
   return { totals, tests, faults, slowest: located, notBegun: 0 };
 }
 

@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { root, runStaticCheck, staticChecks } from './static-checks.ts';
+import { repositoryRoot } from '../repository-root.ts';
+import { runStaticCheck, staticChecks } from './static-checks.ts';
 
 const clean = `import { double } from './double.ts';\n\nconsole.log(await double(2));\n`;
 const double = `export async function double(value: number): Promise<number> {\n  return value * 2;\n}\n`;
@@ -40,9 +41,9 @@ function createRepository(): { folder: string; write(text: string): void; remove
     writeFileSync(join(folder, path), text);
   };
   for (const config of ['biome.json', 'tsconfig.json', '.oxlintrc.json']) {
-    cpSync(join(root, config), join(folder, config));
+    cpSync(join(repositoryRoot, config), join(folder, config));
   }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  symlinkSync(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'));
   put('package.json', `${JSON.stringify(repositoryManifest, null, 2)}\n`);
   put('packages/one/package.json', '{\n  "name": "one",\n  "type": "module"\n}\n');
   put('packages/one/src/double.ts', double);
@@ -55,7 +56,7 @@ function createRepository(): { folder: string; write(text: string): void; remove
 }
 
 const repositoryManifest = {
-  name: 'house',
+  name: 'repository',
   type: 'module',
   workspaces: ['packages/*'],
   knip: {

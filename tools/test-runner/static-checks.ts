@@ -2,9 +2,8 @@
 // A tool that reads no file reports no fault, so each check counts the files that the tool read.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-
-export const root = resolve(import.meta.dirname, '../..');
+import { join } from 'node:path';
+import { repositoryRoot } from '../repository-root.ts';
 
 export type StaticCheck = {
   name: string;
@@ -88,7 +87,7 @@ export const staticChecks: StaticCheck[] = [
  * @param files changed files, from the top of the repository; deleted ones are left out
  */
 export function checksOfFiles(files: readonly string[]): StaticCheck[] {
-  const existing = files.filter((path) => existsSync(join(root, path)));
+  const existing = files.filter((path) => existsSync(join(repositoryRoot, path)));
   const targetsOf: Record<string, string[]> = {
     biome: existing.filter((path) => /\.(?:[cm]?[jt]sx?|json|css)$/.test(path)),
     promises: existing.filter((path) => /^(?:packages|tools)\/.*\.tsx?$/.test(path)),
@@ -105,7 +104,7 @@ export function checksOfFiles(files: readonly string[]): StaticCheck[] {
 /** Runs one check in a folder; `least` is how many files it has to have seen. */
 export async function runStaticCheck(
   check: StaticCheck,
-  folder: string = root,
+  folder: string = repositoryRoot,
   least: number = filesLeast,
 ): Promise<CheckResult> {
   const began = performance.now();

@@ -9,6 +9,7 @@ import { parseArgs, styleText } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { isSource, parseSource, readTexts } from '../architecture-rules/source-files.ts';
 import { countLines, readTestFiles } from '../generate/spec-coverage.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { findCardDataInFiles } from './card-data-in-temporary-files.ts';
 import { changedFiles } from './changed-files.ts';
 import { readImporters, testsReachedBy } from './import-graph.ts';
@@ -23,14 +24,13 @@ import {
 import {
   type CheckResult,
   checksOfFiles,
-  root,
   runStaticCheck,
   type StaticCheck,
   staticChecks,
 } from './static-checks.ts';
 
 /** Below the repository, where the packages are found from it; of this run alone. */
-const bundleFolder = join(root, '.cache', `server-bundle-${process.pid}`);
+const bundleFolder = join(repositoryRoot, '.cache', `server-bundle-${process.pid}`);
 const minimumCounts = {
   everyRun: { files: 450, tests: 3500 },
   wholeRun: { files: 550, tests: 4500 },
@@ -60,7 +60,7 @@ type Plan = {
 };
 
 function planRun({ patterns, isWhole, changed }: Choice): Plan {
-  const files = readTestFiles(root);
+  const files = readTestFiles(repositoryRoot);
   if (changed !== undefined) return planChanged(files, changed);
   if (patterns.length > 0) {
     const selected = files.filter(({ path }) => patterns.some((part) => path.includes(part)));
@@ -73,8 +73,8 @@ function planRun({ patterns, isWhole, changed }: Choice): Plan {
 }
 
 function planChanged(all: readonly TestFile[], changed: readonly string[]): Plan {
-  const sources = readTexts(root).filter(isSource).map(parseSource);
-  const reached = testsReachedBy(changed, readImporters(sources, root));
+  const sources = readTexts(repositoryRoot).filter(isSource).map(parseSource);
+  const reached = testsReachedBy(changed, readImporters(sources, repositoryRoot));
   const files = nearestFirst(splitByRun(all).everyRun, reached);
   const note = `${changed.length} changed files reach ${reached.length} test files; npm test -- --whole runs them all`;
   return {
@@ -126,7 +126,7 @@ async function prepareSharedFiles(folder: string): Promise<Record<string, string
   const keys = join(folder, 'realm-keys.json');
   const [bundle, template] = await Promise.all([
     bundles.bundleServer(bundleFolder),
-    databases.findTemplateCluster(join(root, '.cache')),
+    databases.findTemplateCluster(join(repositoryRoot, '.cache')),
     realmKeys.writeRealmKeys(keys),
   ]);
   return {
@@ -186,7 +186,9 @@ function readChoice(args: string[]): Choice & { isStatic: boolean } {
     isWhole: values.whole,
     patterns: positionals,
     runnerOptions: args.filter(isRunnerOption),
-    ...defined({ changed: isChanged ? changedFiles(root, values.since ?? 'main') : undefined }),
+    ...defined({
+      changed: isChanged ? changedFiles(repositoryRoot, values.since ?? 'main') : undefined,
+    }),
   };
 }
 
@@ -224,7 +226,7 @@ async function main(args: string[]): Promise<number> {
   for (const [name, count] of Object.entries(totals)) console.log(`# ${name} ${count}`);
   if (run.notBegun > 0) console.log(`${run.notBegun} test files were not begun`);
   if ('note' in run && run.note !== undefined) console.log(run.note);
-  const lines = countLines(readFileSync(join(root, 'docs/spec-coverage.md'), 'utf8'));
+  const lines = countLines(readFileSync(join(repositoryRoot, 'docs/spec-coverage.md'), 'utf8'));
   console.log(
     `${lines.proved} lines of the specification and the contract have a test, ${lines.unproved} not yet`,
   );

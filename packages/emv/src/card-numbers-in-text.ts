@@ -20,7 +20,7 @@ const signs: ReadonlySet<number> = new Set(Buffer.from(' \t\n\v\f\r._:/-'));
  * @param text - free text of another party, such as the description of an order
  * @returns true where it contains a card number of 14 digits or more
  * @example
- * if (holdsCardNumber(order.orderDescription)) refuse();
+ * if (holdsCardNumber(order.orderDescription)) rejectOrder(order);
  */
 export function holdsCardNumber(text: string): boolean {
   if (!hasLongRun(text)) return false;

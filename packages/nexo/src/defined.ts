@@ -1,5 +1,6 @@
-// The same as in the contract, on which this package does not depend.
-/** An object type whose members that can be undefined have become optional. */
+// The same as `defined` of @switchyard/contract: this package is published without the schemas of the contract, so it
+// has its own copy.
+/** An object type in which members that can be undefined are optional. */
 export type Defined<T extends object> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
 } & {
@@ -7,8 +8,8 @@ export type Defined<T extends object> = {
 };
 
 /**
- * Leaves out the members whose value is `undefined`, so that they appear neither in JSON nor among
- * the keys. `null`, `0`, `''` and `false` stay.
+ * Removes the members with the value `undefined`, so that neither the JSON nor the keys include
+ * them. `null`, `0`, `''` and `false` stay.
  *
  * @param values The members; each is evaluated.
  * @returns A new object with the members that have a value.

@@ -5,6 +5,6 @@ export {
   type DecryptedReading,
   type Protection,
   type ProtectionDeps,
-  type ProtectionRefusal,
+  type ProtectionError,
 } from './protection/adyen-v1.ts';
 export { type DerivedKeys, deriveKeys, type SharedKey } from './protection/derive-keys.ts';

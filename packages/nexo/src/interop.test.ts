@@ -60,7 +60,7 @@ function terminal() {
     assert.equal(reading.kind, 'Protected');
     assert.ok(reading.kind === 'Protected');
     const opened = protection.open(reading);
-    if (opened.kind === 'Refused') return '';
+    if (opened.kind === 'Rejected') return '';
     const decision = poi.receive(opened, text);
     if (decision.do === 'Answer') return protection.protect(decision.message);
     if (decision.do !== 'Run') return '';

@@ -38,7 +38,7 @@ export type PinErrorCode = (typeof pinErrorCodes)[number];
  *
  * @param code - a code of {@link pinErrorCodes}
  * @example
- * try { translatePin(request); } catch (error) { if (error instanceof PinError) refuse(error.code); }
+ * try { translatePin(request); } catch (error) { if (error instanceof PinError) decline(error.code); }
  */
 export class PinError extends Error {
   override readonly name = 'PinError';

@@ -30,7 +30,7 @@ export type Pkcs11Options = TokenOptions & { /** The label of the key. */ readon
 
 /** The bytes were changed, or belong elsewhere. */
 export class Pkcs11RejectedError extends Error {
-  override name = 'SealRefused';
+  override name = 'Pkcs11RejectedError';
 }
 
 /** AES-256-GCM under the key of the module. */
@@ -39,7 +39,7 @@ export type Pkcs11Wrapper = {
   readonly checkValue: string;
   /** `boundTo` names the place: opened anywhere else, the seal is broken. */
   seal(bytes: Buffer, boundTo: string): Buffer;
-  /** Throws SealRefused where bytes, key or place do not fit. */
+  /** Throws Pkcs11RejectedError where bytes, key or place do not fit. */
   open(sealed: Buffer, boundTo: string): Buffer;
   close(): void;
 };

@@ -16,8 +16,8 @@ export type WebsocketHandlers = {
   onClose(end: WebsocketClose): void;
 };
 
-/** The HTTP response of a server that refuses the handshake. */
-export type HandshakeRefusal = {
+/** The HTTP response of a server that rejects the handshake. */
+export type HandshakeRejection = {
   readonly status: number;
   readonly problem: ProblemBody;
   readonly retryAfterMs: number | undefined;
@@ -25,7 +25,7 @@ export type HandshakeRefusal = {
 
 export type WebsocketErrors = {
   readonly createError: CreateError;
-  createRefusalError(refusal: HandshakeRefusal): Error;
+  createHandshakeError(rejection: HandshakeRejection): Error;
 };
 
 export type WebsocketOptions = {
@@ -51,7 +51,7 @@ const errorBodyBytesMax = 16_384;
 const queuedBytesMax = 4_194_304;
 
 /** If the body is incomplete or too long, it is ignored. */
-async function readRefusal(response: IncomingMessage): Promise<HandshakeRefusal> {
+async function readRejection(response: IncomingMessage): Promise<HandshakeRejection> {
   const { statusCode: status = 0, headers } = response;
   const problem = readProblemBody(await readText(response, errorBodyBytesMax).catch(() => ''));
   return { status, problem, retryAfterMs: parseRetryAfterMs(headers['retry-after']) };
@@ -87,7 +87,7 @@ export function openWebsocket(
   handlers: WebsocketHandlers,
 ): Promise<WebSocket> {
   const { url, tls, headers = {}, timeoutMs, clock, signal, heartbeatMs } = target;
-  const { createError, createRefusalError } = target.errors;
+  const { createError, createHandshakeError } = target.errors;
   return new Promise((resolve, reject) => {
     const rejectWith = (error: Error) =>
       reject(signal?.aborted === true ? createError(abortedFault) : error);
@@ -98,7 +98,7 @@ export function openWebsocket(
     const handshake = new AbortController();
     const closed = new AbortController();
     let isOpen = false;
-    let refusal: IncomingMessage | undefined;
+    let rejection: IncomingMessage | undefined;
     const options = {
       ...tlsOptions(tls),
       headers,
@@ -116,8 +116,8 @@ export function openWebsocket(
     signal?.addEventListener('abort', onAbort, { signal: closed.signal });
     void clock.wait(timeoutMs, handshake.signal).then(() => {
       if (handshake.signal.aborted) return;
-      if (refusal !== undefined) {
-        refusal.destroy();
+      if (rejection !== undefined) {
+        rejection.destroy();
         return;
       }
       const message = 'the handshake did not arrive in time';
@@ -134,16 +134,16 @@ export function openWebsocket(
     });
     socket.on('message', (data, isBinary) => handlers.onMessage(data as Buffer, isBinary));
     socket.on('unexpected-response', (request, response) => {
-      refusal = response;
-      void readRefusal(response).then((read) => {
-        rejectWith(createRefusalError(read));
+      rejection = response;
+      void readRejection(response).then((read) => {
+        rejectWith(createHandshakeError(read));
         request.destroy();
         socket.terminate();
       });
     });
     socket.on('error', (error) => {
       // The `close` event reports the fault of an open socket.
-      if (isOpen || refusal !== undefined) return;
+      if (isOpen || rejection !== undefined) return;
       const message = errorText(error);
       rejectWith(
         createError({
@@ -159,7 +159,7 @@ export function openWebsocket(
       handshake.abort();
       closed.abort();
       if (isOpen) handlers.onClose({ code, reason: reason.toString('utf8') });
-      else if (refusal === undefined) reject(createError(abortedFault));
+      else if (rejection === undefined) reject(createError(abortedFault));
     });
   });
 }

@@ -989,15 +989,15 @@ CREATE TABLE service_configuration_versions (
   PRIMARY KEY (organization_id, entity_id, service_id, version)
 );
 
--- The configuration that a device was last sent (told_…) and has acknowledged (applied_…, failed_…), with the
--- versions by service. asked_at is not updated at each request.
+-- The configuration that a device was last sent (sent_…) and has acknowledged (applied_…, failed_…), with the
+-- versions by service. requested_at is not updated at each request.
 CREATE TABLE device_configurations (
   organization_id uuid NOT NULL,
   logical_device_id uuid NOT NULL,
-  asked_at timestamptz NOT NULL,
-  told_version text NOT NULL,
-  told_services jsonb NOT NULL,
-  told_at timestamptz NOT NULL,
+  requested_at timestamptz NOT NULL,
+  sent_version text NOT NULL,
+  sent_services jsonb NOT NULL,
+  sent_at timestamptz NOT NULL,
   applied_version text,
   applied_services jsonb,
   applied_at timestamptz,
@@ -1622,7 +1622,7 @@ CREATE TABLE device_registrations (
 
 -- The connection of a device to the Cloud Connector. connection_order is the number of its registration: a token
 -- is valid once, and a newer registration wins. connection_name names the connection. online_until is a lease,
--- which expires when the node dies. told_online is the status in the last event; a status that changes back
+-- which expires when the node dies. reported_online is the status in the last event; a status that changes back
 -- soon causes no event. changes counts the events.
 CREATE TABLE device_presence (
   organization_id uuid NOT NULL,
@@ -1634,18 +1634,18 @@ CREATE TABLE device_presence (
   online_until timestamptz,
   last_seen_at timestamptz NOT NULL,
   since timestamptz NOT NULL DEFAULT now(),
-  told_online boolean NOT NULL DEFAULT false,
-  told_at timestamptz,
-  told_since timestamptz,
+  reported_online boolean NOT NULL DEFAULT false,
+  reported_at timestamptz,
+  reported_since timestamptz,
   changes bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (organization_id, physical_device_id)
 );
 
 CREATE INDEX device_presence_came ON device_presence (since)
-  WHERE NOT told_online AND online_until IS NOT NULL;
+  WHERE NOT reported_online AND online_until IS NOT NULL;
 CREATE INDEX device_presence_went ON device_presence (since)
-  WHERE told_online AND online_until IS NULL;
-CREATE INDEX device_presence_lapsed ON device_presence (online_until) WHERE told_online;
+  WHERE reported_online AND online_until IS NULL;
+CREATE INDEX device_presence_lapsed ON device_presence (online_until) WHERE reported_online;
 
 -- A message of the Retail API to a terminal, stored for 48 hours: a pair of SaleID and ServiceID is valid once,
 -- and the response can be fetched. response is encrypted because it may contain card data.

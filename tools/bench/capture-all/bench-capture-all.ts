@@ -45,16 +45,16 @@ const pollMs = 200;
 const batchPath = '/payment/v1/transactions/captureall';
 
 type Batch = { batchId: string; state: string; total: number; succeeded: number; failed: number };
-type Run = { scene: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
+type Run = { environment: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
 
 /** The first merchant makes about so many authorised sales. */
-async function makeHolds({ scene, options, printLine }: Run): Promise<void> {
-  await scene.renewTokens(1);
+async function makeHolds({ environment, options, printLine }: Run): Promise<void> {
+  await environment.renewTokens(1);
   const atOnce = holdsPerSecond * holdsSecondsMax;
   for (let made = 0; made < options.items; ) {
     const some = Math.min(options.items - made, atOnce);
     const length = Math.max(1, Math.ceil(some / holdsPerSecond));
-    const step = await scene.load.step('holds', holdsPerSecond, length);
+    const step = await environment.load.step('holds', holdsPerSecond, length);
     made += step.answered;
     printLine(`${made.toLocaleString('en')} authorised  ${describeSalesStep(step)}`);
   }
@@ -73,10 +73,10 @@ async function untilCompleted(target: Target, token: string, batchId: string): P
 }
 
 /** The end of the batch, and the sales that were measured completely during it. */
-async function captureBeside({ scene, options, printLine }: Run) {
-  const [merchant] = scene.organization.merchants;
-  const token = scene.tokens.get(merchant?.merchantId ?? '') ?? '';
-  const { target } = scene.server;
+async function captureBeside({ environment, options, printLine }: Run) {
+  const [merchant] = environment.organization.merchants;
+  const token = environment.tokens.get(merchant?.merchantId ?? '') ?? '';
+  const { target } = environment.server;
   const startedMs = performance.now();
   const { batchId } = await createApiClient(target, token).call('POST', batchPath, {});
   let endedMs: number | undefined;
@@ -88,7 +88,7 @@ async function captureBeside({ scene, options, printLine }: Run) {
   const during: MeasuredStep[] = [];
   const hasEnded = () => endedMs !== undefined;
   while (!hasEnded()) {
-    const step = await scene.load.step('sales', options.rate, options.seconds);
+    const step = await environment.load.step('sales', options.rate, options.seconds);
     // The last one continues after the end, and counts where there is no other.
     if (!hasEnded() || during.length === 0) during.push(step);
     printLine(`beside the captures  ${describeSalesStep(step)}`);
@@ -145,17 +145,17 @@ export async function benchCaptureAll(
   options: BenchOptions,
   printLine: PrintLine,
 ): Promise<BenchResult> {
-  const scene = await openSalesEnvironment(closers, options, recentEntries);
-  const { platform, server } = scene;
-  const run = { scene, options, printLine };
-  await warmUpSales(scene.load, printLine);
+  const environment = await openSalesEnvironment(closers, options, recentEntries);
+  const { platform, server } = environment;
+  const run = { environment, options, printLine };
+  await warmUpSales(environment.load, printLine);
   await makeHolds(run);
-  await scene.renewTokens();
+  await environment.renewTokens();
   // The same time to settle before each measurement.
-  await scene.load.step('sales', options.rate, options.seconds);
+  await environment.load.step('sales', options.rate, options.seconds);
   const before: MeasuredStep[] = [];
   while (before.length < stepsBefore) {
-    const step = await scene.load.step('sales', options.rate, options.seconds);
+    const step = await environment.load.step('sales', options.rate, options.seconds);
     before.push(step);
     printLine(`before  ${describeSalesStep(step)}`);
   }

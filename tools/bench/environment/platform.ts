@@ -14,14 +14,14 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import { root } from '../../test-runner/static-checks.ts';
+import { repositoryRoot } from '../../repository-root.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { readResidentMemory } from '../report/process-times.ts';
 import { statementCostSettings } from '../report/statement-costs.ts';
 import { type ServerOptions, type ServerProcess, startServer } from './server-process.ts';
 
-export const migrations = join(root, 'packages/server/migrations');
+export const migrations = join(repositoryRoot, 'packages/server/migrations');
 const profilerScript = fileURLToPath(new URL('../report/profiler.ts', import.meta.url));
 const baselineDatabase = 'bench_bare';
 /** The baseline of sales has up to 64 connections; nothing else differs from `npm start`. */

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
-import { root } from '../../test-runner/static-checks.ts';
+import { repositoryRoot } from '../../repository-root.ts';
 import { type CloseStack, hasEnded, stopProcess } from '../close-in-reverse-order.ts';
 import { sendRequest, type Target } from './https-request.ts';
 
@@ -111,13 +111,17 @@ export async function startServer(
   const env = await variablesOf(options, { port, devicePort });
   const script =
     options.way === 'process'
-      ? [...serverFlags, ...(options.flags ?? []), join(root, 'packages/server/src/main.ts')]
-      : [join(root, 'tools/run.cjs'), 'start'];
+      ? [
+          ...serverFlags,
+          ...(options.flags ?? []),
+          join(repositoryRoot, 'packages/server/src/main.ts'),
+        ]
+      : [join(repositoryRoot, 'tools/run.cjs'), 'start'];
   const logFile = `${options.dataDir}.log`;
   const log = openSync(logFile, 'a', 0o600);
   const startedMs = performance.now();
   const child = closers.spawn(process.execPath, script, {
-    cwd: root,
+    cwd: repositoryRoot,
     env,
     stdio: ['ignore', log, log],
   });

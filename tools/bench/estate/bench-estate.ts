@@ -35,7 +35,7 @@ const listedAt = 1;
 
 type Load = { ratePerSecond: number; seconds: number; random: () => number };
 type Run = {
-  scene: EstateEnvironment;
+  environment: EstateEnvironment;
   options: BenchOptions;
   printLine: PrintLine;
   measure(
@@ -45,16 +45,16 @@ type Run = {
   ): Promise<CostedStep>;
 };
 
-function createRequests(scene: EstateEnvironment, random: () => number): EstateRequests {
-  const { server, targets, firstMs } = scene;
+function createRequests(environment: EstateEnvironment, random: () => number): EstateRequests {
+  const { server, targets, firstMs } = environment;
   return createEstateRequests({ authority: server.target.authority, targets, firstMs, random });
 }
 
-async function search({ scene, options, printLine, measure }: Run) {
-  const { readers, writers } = scene;
+async function search({ environment, options, printLine, measure }: Run) {
+  const { readers, writers } = environment;
   const { seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
-  const requests = createRequests(scene, random);
+  const requests = createRequests(environment, random);
   const load = { ratePerSecond, seconds, random };
   const inserting = { ratePerSecond: insertsPerSecond, seconds, random: createRandom(seed + 1) };
   const searches: EstateFigures['searches'] = [];
@@ -71,8 +71,8 @@ async function search({ scene, options, printLine, measure }: Run) {
   return searches;
 }
 
-async function list({ scene, printLine }: Run): Promise<Listing> {
-  const { server, targets, firstMs, platform } = scene;
+async function list({ environment, printLine }: Run): Promise<Listing> {
+  const { server, targets, firstMs, platform } = environment;
   const one = targets[listedAt] ?? targets[0];
   if (one === undefined) throw new Error('there is no list');
   const api = createApiClient(server.target, one.token);
@@ -92,18 +92,18 @@ async function list({ scene, printLine }: Run): Promise<Listing> {
   return listing;
 }
 
-async function configuration({ scene, options, printLine, measure }: Run) {
-  const [organization] = scene.targets;
+async function configuration({ environment, options, printLine, measure }: Run) {
+  const [organization] = environment.targets;
   if (organization === undefined) throw new Error('there is nothing to configure');
-  const serviceIds = await configureEstate(scene, organization);
+  const serviceIds = await configureEstate(environment, organization);
   printLine('services are configured at every level');
-  const tokens = await fetchDeviceTokens(scene, organization);
+  const tokens = await fetchDeviceTokens(environment, organization);
   const random = createRandom(options.seed + 2);
   const load = { ratePerSecond: options.rate, seconds: options.seconds, random };
-  const requests = createRequests(scene, random);
+  const requests = createRequests(environment, random);
   async function step(name: keyof typeof configurationTitles, request: () => LoadRequest) {
-    await measure(scene.readers, { ...load, seconds: warmUpSeconds }, request);
-    const measured = await measure(scene.readers, load, request);
+    await measure(environment.readers, { ...load, seconds: warmUpSeconds }, request);
+    const measured = await measure(environment.readers, load, request);
     printLine(describeStep(configurationTitles[name], measured));
     return measured;
   }
@@ -120,11 +120,11 @@ export async function benchEstate(
 ): Promise<BenchResult> {
   const { devices, organizations } = options;
   printLine(`filling ${organizations.toLocaleString('en')} organisations …`);
-  const scene = await openEstateEnvironment(closers, options, printLine);
-  const { platform, server, fillSeconds } = scene;
+  const environment = await openEstateEnvironment(closers, options, printLine);
+  const { platform, server, fillSeconds } = environment;
   const watched = { server: server.pid, postgres: platform.postgresPid };
   const run: Run = {
-    scene,
+    environment,
     options,
     printLine,
     measure: (connections, load, request) =>
@@ -133,10 +133,10 @@ export async function benchEstate(
   const searches = await search(run);
   const listing = await list(run);
   const configured = await configuration(run);
-  const imported = await benchImport(scene, printLine);
+  const imported = await benchImport(environment, printLine);
   const residentHighestMib = server.memory.highest();
   const profile = options.profile
-    ? await profileStep(platform, server.pid, () => importOnceMore(scene))
+    ? await profileStep(platform, server.pid, () => importOnceMore(environment))
     : undefined;
   const figures = {
     devices,

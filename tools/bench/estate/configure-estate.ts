@@ -66,10 +66,10 @@ async function copyRows(database: Database, organizationId: string, ids: readonl
 
 /** Makes the services, activates them for the organisation, and configures every level. */
 export async function configureEstate(
-  scene: EstateEnvironment,
+  environment: EstateEnvironment,
   organization: EstateTarget,
 ): Promise<string[]> {
-  const { firstMs, server, platform } = scene;
+  const { firstMs, server, platform } = environment;
   const api = createApiClient(server.target, organization.token);
   const { organizationId } = organization;
   const services = Array.from({ length: servicesCount }, (_, at) => ({

@@ -124,14 +124,15 @@ async function bareInserts({ platform, empty }: EstateEnvironment): Promise<numb
 }
 
 export async function benchImport(
-  scene: EstateEnvironment,
+  environment: EstateEnvironment,
   printLine: PrintLine,
 ): Promise<ImportFigures> {
   const runs: ImportRun[] = [];
-  const cpu = () => readCpu({ server: scene.server.pid, postgres: scene.platform.postgresPid });
+  const cpu = () =>
+    readCpu({ server: environment.server.pid, postgres: environment.platform.postgresPid });
   const before = cpu();
   for (let at = 0; at < requests; at += 1) {
-    const run = await importOnce(scene, at * devicesInRequest);
+    const run = await importOnce(environment, at * devicesInRequest);
     runs.push(run);
     const faults = run.failed.length === 0 ? '' : `  ${run.failed.length} failed: ${run.failed[0]}`;
     printLine(`import of ${run.lines} lines  ${perSecond(run.lines / run.seconds)}${faults}`);
@@ -140,7 +141,7 @@ export async function benchImport(
   const sum = (pick: (run: ImportRun) => number) => runs.reduce((all, run) => all + pick(run), 0);
   const lines = sum((run) => run.lines);
   const { cpuUs } = costBetween({ cpu: before, answered: 0 }, { cpu: cpu(), answered: lines });
-  const bareRowsPerSecond = await bareInserts(scene);
+  const bareRowsPerSecond = await bareInserts(environment);
   printLine(`the same rows by pg alone  ${perSecond(bareRowsPerSecond)}`);
   return {
     runs,
@@ -152,7 +153,9 @@ export async function benchImport(
 }
 
 /** One request more, for the profile. */
-export async function importOnceMore(scene: EstateEnvironment): Promise<{ answered: number }> {
-  const { lines } = await importOnce(scene, requests * devicesInRequest);
+export async function importOnceMore(
+  environment: EstateEnvironment,
+): Promise<{ answered: number }> {
+  const { lines } = await importOnce(environment, requests * devicesInRequest);
   return { answered: lines };
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { openChromium } from '../../../packages/server/test/support/browser/chromium.ts';
-import { root } from '../../test-runner/static-checks.ts';
+import { repositoryRoot } from '../../repository-root.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { makeFolder } from '../environment/platform.ts';
@@ -73,7 +73,7 @@ const fillTo = (rows: number) => `new Promise((done) => {
 })`;
 
 async function entryBytes(): Promise<number> {
-  const dist = join(root, 'packages/portal/dist');
+  const dist = join(repositoryRoot, 'packages/portal/dist');
   const page = await readFile(join(dist, 'index.html'), 'utf8');
   const names = [...page.matchAll(/\/portal\/(assets\/[^"]+)"/g)].map(([, name = '']) => name);
   const files = await Promise.all(names.map((name) => readFile(join(dist, name))));
@@ -245,7 +245,7 @@ export async function benchPortal(
   printLine: PrintLine,
 ): Promise<BenchResult> {
   printLine('building the portal …');
-  const build = [join(root, 'tools/build-site.ts'), 'portal'];
+  const build = [join(repositoryRoot, 'tools/build-site.ts'), 'portal'];
   await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
   printLine('starting the platform and Chromium …');
   const { demo, chromium } = await openDemo(closers, options.keepsFolder);

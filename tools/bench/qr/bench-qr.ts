@@ -54,13 +54,13 @@ const faultOf = ({ status }: HttpResponse) => (status === 200 ? undefined : `sta
 
 /** @param pid of the server or of its baseline */
 async function runCreates(
-  scene: QrEnvironment,
+  environment: QrEnvironment,
   connections: HttpsConnections,
   pid: number,
   { seconds, seed }: { seconds: number; seed: number },
 ): Promise<CostedStep> {
   const random = createRandom(seed);
-  const { server, platform, providerPid, terminals } = scene;
+  const { server, platform, providerPid, terminals } = environment;
   const watched = { server: pid, postgres: platform.postgresPid, simulator: providerPid };
   return runMeasuredStep(connections, watched, {
     ratePerSecond: targets.qr.createsPerSecond,
@@ -127,24 +127,27 @@ export async function benchQr(
 ): Promise<BenchResult> {
   const { seconds, seed, rate } = options;
   printLine(`making ${options.terminals.toLocaleString('en')} terminals, and a provider …`);
-  const scene = await openQrEnvironment(closers, options);
-  const { server, platform, providerPid, providerToken } = scene;
+  const environment = await openQrEnvironment(closers, options);
+  const { server, platform, providerPid, providerToken } = environment;
   const connections = await openHttpsConnections(server.target, options.connections);
-  const bareConnections = await openHttpsConnections(scene.baselineTarget, options.connections);
+  const bareConnections = await openHttpsConnections(
+    environment.baselineTarget,
+    options.connections,
+  );
   closers.add(async () => {
     connections.close();
     bareConnections.close();
   });
   const creates = (length: number) =>
-    runCreates(scene, connections, server.pid, { seconds: length, seed });
+    runCreates(environment, connections, server.pid, { seconds: length, seed });
   printLine('warming up …');
   await creates(warmUpSeconds);
-  const waits = await beginAll(scene, connections);
+  const waits = await beginAll(environment, connections);
   const terminals = startProcess<QrTerminalFunctions>(
     closers,
     new URL('./qr-terminals.ts', import.meta.url),
   );
-  const waiting = await benchWaiting(scene, terminals, waits);
+  const waiting = await benchWaiting(environment, terminals, waits);
   printLine(`${waits.length} terminals wait: ${mebibytes(waiting.settled)}`);
   const unsent = waits.map(({ transactionId }) => transactionId);
   const sendEvents = () =>
@@ -159,7 +162,7 @@ export async function benchQr(
   const events = await sendEvents();
   printLine(`events to terminals: p99 ${milliseconds(events.p99Us)}`);
   // Last: unpaid payments lapse after three minutes, and the server queries the provider about each.
-  const baseline = await runCreates(scene, bareConnections, providerPid, { seconds, seed });
+  const baseline = await runCreates(environment, bareConnections, providerPid, { seconds, seed });
   printLine(describeStep('baseline', baseline));
   const made = await creates(seconds);
   printLine(describeStep('creates', made));

@@ -35,7 +35,7 @@ const backLimitSeconds = 180;
 /** The clients warm up for this time, which is in the CPU time of a step. */
 const warmUpSeconds = 0.5;
 
-type Run = { scene: RelayEnvironment; options: BenchOptions; printLine: PrintLine };
+type Run = { environment: RelayEnvironment; options: BenchOptions; printLine: PrintLine };
 type Side = 'baseline' | 'platform';
 const sides = ['baseline', 'platform'] as const;
 
@@ -68,14 +68,14 @@ async function compare(
   { server, target }: RelayServer,
   isTls: boolean,
 ): Promise<{ cases: RelayCase[]; profile: Profile | undefined }> {
-  const { scene, options, printLine } = run;
-  const baseline = await scene.startBaseline(isTls);
+  const { environment, options, printLine } = run;
+  const baseline = await environment.startBaseline(isTls);
   const { authority, ca } = target;
   const baselineTarget = { port: baseline.port, authority, ca };
-  const clients = scene.startClients();
-  const counts = pairCounts.filter((count) => count <= scene.tsns.length);
+  const clients = environment.startClients();
+  const counts = pairCounts.filter((count) => count <= environment.tsns.length);
   const most = Math.max(...counts);
-  const tsns = scene.tsns.slice(0, most);
+  const tsns = environment.tsns.slice(0, most);
   await clients.call('open', { name: 'baseline', target: baselineTarget, tsns });
   await clients.call('open', { name: 'platform', target, tsns });
   const pids = { baseline: baseline.pid, platform: server.pid };
@@ -105,29 +105,29 @@ async function compare(
 
 /** Of the platform, with the most pairs and the longest messages, after what counts. */
 function profileRun(
-  { scene, options }: Run,
+  { environment, options }: Run,
   clients: RelayClients,
   pid: number,
   pairs: number,
 ): Promise<Profile> {
   const seconds = options.seconds * 3;
   const load: RelayLoad = { name: 'platform', pairs, bytes: Math.max(...sizes), seconds };
-  return profileStep(scene.platform, pid, async () => {
+  return profileStep(environment.platform, pid, async () => {
     const { roundTripsPerSecond } = await measure(clients, pid, load);
     return { answered: Math.round(roundTripsPerSecond * seconds) };
   });
 }
 
 /** Halves of the pairs in a process each: a process has so many files, and memory for so many ends. */
-async function holdIdle({ scene, printLine }: Run): Promise<IdleFigures> {
-  const { server, target } = await scene.startServer(true);
+async function holdIdle({ environment, printLine }: Run): Promise<IdleFigures> {
+  const { server, target } = await environment.startServer(true);
   await pause(settleMs);
   const beforeMib = readResidentMemory(server.pid);
-  const pairs = scene.tsns.length;
+  const pairs = environment.tsns.length;
   const half = Math.ceil(pairs / 2);
   const began = performance.now();
-  const all = [scene.tsns.slice(0, half), scene.tsns.slice(half)].map(async (tsns) => {
-    const clients = scene.startClients();
+  const all = [environment.tsns.slice(0, half), environment.tsns.slice(half)].map(async (tsns) => {
+    const clients = environment.startClients();
     await clients.call('open', { name: 'idle', target, tsns });
     return clients;
   });
@@ -142,12 +142,12 @@ async function holdIdle({ scene, printLine }: Run): Promise<IdleFigures> {
 }
 
 async function floodOne(
-  { scene }: Run,
+  { environment }: Run,
   { server, target }: RelayServer,
   reader: 'device' | 'pos',
 ): Promise<FloodFigures> {
-  const clients = scene.startClients();
-  await clients.call('open', { name: 'flood', target, tsns: scene.tsns.slice(0, 1) });
+  const clients = environment.startClients();
+  await clients.call('open', { name: 'flood', target, tsns: environment.tsns.slice(0, 1) });
   await pause(floodSettleMs);
   const before = readResidentMemory(server.pid);
   let highest = before;
@@ -164,16 +164,16 @@ async function floodOne(
   return { reader, code, growthMib: highest - before, acceptedMib: accepted / 2 ** 20 };
 }
 
-async function restart({ scene, options, printLine }: Run) {
-  const { tsns } = scene;
-  const first = await scene.startServer(true);
-  const clients = scene.startClients();
+async function restart({ environment, options, printLine }: Run) {
+  const { tsns } = environment;
+  const first = await environment.startServer(true);
+  const clients = environment.startClients();
   const connectSeconds = await clients.call('connectDevices', { target: first.target, tsns });
   const connected = `${tsns.length} devices connected in ${connectSeconds.toFixed(1)} s`;
   printLine(`${connected}; the server restarts …`);
   const stoppedAt = Date.now();
   await first.server.stop();
-  const second = await scene.startServer(true);
+  const second = await environment.startServer(true);
   const listensAt = Date.now();
   const failures: Record<string, number> = {};
   async function countDevices() {
@@ -206,8 +206,8 @@ async function restart({ scene, options, printLine }: Run) {
   return { reconnection, claims };
 }
 
-async function readOthersShare({ scene }: Run): Promise<number> {
-  const sample = () => readCpu({ server: 0, postgres: scene.platform.postgresPid });
+async function readOthersShare({ environment }: Run): Promise<number> {
+  const sample = () => readCpu({ server: 0, postgres: environment.platform.postgresPid });
   const from = sample();
   await pause(quietMs);
   const to = sample();
@@ -220,16 +220,16 @@ export async function benchRelay(
   printLine: PrintLine,
 ): Promise<BenchResult> {
   printLine(`making ${options.terminals.toLocaleString('en')} devices …`);
-  const scene = await openRelayEnvironment(closers, options);
-  const run = { scene, options, printLine };
+  const environment = await openRelayEnvironment(closers, options);
+  const run = { environment, options, printLine };
   const idle = await holdIdle(run);
   const { reconnection, claims } = await restart(run);
-  const encrypted = await scene.startServer(true);
+  const encrypted = await environment.startServer(true);
   const overTls = await compare(run, encrypted, true);
   const floods = [await floodOne(run, encrypted, 'device'), await floodOne(run, encrypted, 'pos')];
   await encrypted.server.stop();
   const othersShare = await readOthersShare(run);
-  const plain = await scene.startServer(false);
+  const plain = await environment.startServer(false);
   const withoutTls = await compare(run, plain, false);
   await plain.server.stop();
   const { profile } = overTls;

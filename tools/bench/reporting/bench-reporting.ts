@@ -122,8 +122,8 @@ export async function benchReporting(
   options: BenchOptions,
   printLine: PrintLine,
 ): Promise<BenchResult> {
-  const scene = await openReports(closers, options, printLine);
-  const { server, token, connections, watched, reports, fillSeconds } = scene;
+  const environment = await openReports(closers, options, printLine);
+  const { server, token, connections, watched, reports, fillSeconds } = environment;
   const { rows, seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
   const requests = createReportRequests({

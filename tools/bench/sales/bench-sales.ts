@@ -20,7 +20,7 @@ import {
 } from './sales-environment.ts';
 import { bestRun, type FullTablesFigures, reportSales, type SoakFigures } from './sales-report.ts';
 
-type Run = { scene: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
+type Run = { environment: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
 
 const bareSeconds = 4;
 const bareWarmUpSeconds = 1.5;
@@ -33,8 +33,8 @@ const comparedSteps = 5;
 const modelRefunds = 20;
 const soakPartSeconds = 60;
 
-async function runBaseline({ scene, printLine }: Run): Promise<BaselineRun> {
-  const run = await scene.baseline.call('run', bareSeconds);
+async function runBaseline({ environment, printLine }: Run): Promise<BaselineRun> {
+  const run = await environment.baseline.call('run', bareSeconds);
   const rates = run.map(
     ({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`,
   );
@@ -43,20 +43,20 @@ async function runBaseline({ scene, printLine }: Run): Promise<BaselineRun> {
 }
 
 async function runRounds(run: Run) {
-  const { scene, options, printLine } = run;
+  const { environment, options, printLine } = run;
   const baselineRuns: BaselineRun[] = [];
   const knees: KneeResult[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
     baselineRuns.push(await runBaseline(run));
     if (options.knee > 0) continue;
-    await scene.renewTokens();
+    await environment.renewTokens();
     const firstKnee = knees[0]?.perSecond ?? 0;
     const search =
       firstKnee > 0
         ? { from: Math.round(firstKnee * laterFrom), growth: laterGrowth }
         : { from: firstRate };
     const { seconds: length } = options;
-    const knee = await findKnee(scene.load, printLine, {
+    const knee = await findKnee(environment.load, printLine, {
       ...search,
       kind: 'sales',
       seconds: length,
@@ -68,11 +68,11 @@ async function runRounds(run: Run) {
 }
 
 async function runCompared(run: Run, rate: number, tables: string): Promise<MeasuredStep[]> {
-  const { scene, options, printLine } = run;
+  const { environment, options, printLine } = run;
   const steps: MeasuredStep[] = [];
   for (let count = 0; count < comparedSteps; count += 1) {
-    await scene.renewTokens();
-    const step = await scene.load.step('sales', rate, options.seconds);
+    await environment.renewTokens();
+    const step = await environment.load.step('sales', rate, options.seconds);
     printLine(`on ${tables} tables  ${describeSalesStep(step)}`);
     steps.push(step);
   }
@@ -80,31 +80,34 @@ async function runCompared(run: Run, rate: number, tables: string): Promise<Meas
 }
 
 async function runFull(run: Run, rate: number): Promise<FullTablesFigures> {
-  const { scene, options, printLine } = run;
+  const { environment, options, printLine } = run;
   const before = await runCompared(run, rate, 'empty');
   const startedMs = performance.now();
-  await refundSales(scene, modelRefunds);
-  await fillTransactions(scene.platform.database, {
-    organizationId: scene.organization.organizationId,
+  await refundSales(environment, modelRefunds);
+  await fillTransactions(environment.platform.database, {
+    organizationId: environment.organization.organizationId,
     rows: options.rows,
     onProgress: (rows) =>
       printLine(`filling the tables: ${rows.toLocaleString('en')} transactions`),
   });
   const fillSeconds = (performance.now() - startedMs) / 1000;
   printLine(`filled, indexed, analysed and written out in ${seconds(fillSeconds)}`);
-  await scene.renewTokens();
+  await environment.renewTokens();
   // The same time to settle as before the first measurement.
-  await scene.load.step('sales', rate, options.seconds);
+  await environment.load.step('sales', rate, options.seconds);
   const after = await runCompared(run, rate, 'full');
   return { rows: options.rows, fillSeconds, before, after };
 }
 
-async function runSoak({ scene, options, printLine }: Run, rate: number): Promise<SoakFigures> {
+async function runSoak(
+  { environment, options, printLine }: Run,
+  rate: number,
+): Promise<SoakFigures> {
   const soak: SoakFigures = [];
   for (let minute = 1; minute <= options.minutes; minute += 1) {
-    await scene.renewTokens();
-    const step = await scene.load.step('sales', rate, soakPartSeconds);
-    const residentMib = scene.server.memory.now();
+    await environment.renewTokens();
+    const step = await environment.load.step('sales', rate, soakPartSeconds);
+    const residentMib = environment.server.memory.now();
     soak.push({ minute, residentMib, step });
     const memory = `server holds ${residentMib.toFixed(0)} MiB`;
     printLine(`minute ${minute}: ${memory}  ${describeSalesStep(step)}`);
@@ -121,16 +124,16 @@ export async function benchSales(
   if (starts !== undefined) {
     printLine(`start: ${seconds(starts.firstSeconds)}, again: ${seconds(starts.secondSeconds)}`);
   }
-  const scene = await openSalesEnvironment(closers, options);
-  const { load, server, platform } = scene;
-  const run = { scene, options, printLine };
+  const environment = await openSalesEnvironment(closers, options);
+  const { load, server, platform } = environment;
+  const run = { environment, options, printLine };
   const warmUp = await warmUpSales(load, printLine);
-  await scene.baseline.call('run', bareWarmUpSeconds);
+  await environment.baseline.call('run', bareWarmUpSeconds);
   const { baselineRuns, knees } = await runRounds(run);
   const kneePerSecond = options.knee || median(knees.map((knee) => knee.perSecond));
   if (kneePerSecond === 0) throw new Error('no rate was held: see the steps above');
   const rate = Math.round(kneePerSecond * shareOfKnee);
-  await scene.renewTokens();
+  await environment.renewTokens();
   const at70 = await load.step('sales', rate, options.seconds * longStep);
   printLine(`at 70 %  ${describeSalesStep(at70)}`);
   const residentAt70Mib = server.memory.now();

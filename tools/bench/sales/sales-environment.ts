@@ -1,6 +1,6 @@
 // What a run of sales needs: platform, acquirer simulator, server, load generator and baseline, each a process.
 import { join } from 'node:path';
-import { root } from '../../test-runner/static-checks.ts';
+import { repositoryRoot } from '../../repository-root.ts';
 import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
@@ -16,7 +16,7 @@ import { describeSalesStep } from './knee-run.ts';
 import type { LoadFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
 
-const simulatorScript = join(root, 'packages/simulators/src/acquirer-host/main.ts');
+const simulatorScript = join(repositoryRoot, 'packages/simulators/src/acquirer-host/main.ts');
 const simulatorLimitMs = 15_000;
 /** Every device has to get its terminal id, every card its token, and the code to be compiled. */
 const warmUp = [
@@ -35,8 +35,6 @@ export type SalesEnvironment = {
   /** Fetches new tokens for the load, of so many merchants; they are valid for an hour. */
   renewTokens(merchants?: number): Promise<void>;
 };
-
-type Scene = Pick<SalesEnvironment, 'platform' | 'server' | 'tokens' | 'organization'>;
 
 async function startSimulator(
   closers: CloseStack,
@@ -61,8 +59,15 @@ async function startSimulator(
 }
 
 /** Refunds finished sales, so that there are operations to copy. */
-export async function refundSales(scene: Scene, count: number): Promise<void> {
-  const { platform, server, tokens, organization } = scene;
+export async function refundSales(
+  {
+    platform,
+    server,
+    tokens,
+    organization,
+  }: Pick<SalesEnvironment, 'platform' | 'server' | 'tokens' | 'organization'>,
+  count: number,
+): Promise<void> {
   const rows = await platform.database.query<{ transaction_id: string; merchant_id: string }>(
     `SELECT transaction_id, merchant_id FROM transactions
       WHERE organization_id = $1 AND state = 'Captured' ORDER BY transaction_id LIMIT $2`,

@@ -35,8 +35,8 @@ function describe(name: string, run: TokenRun): string {
 }
 
 /** In every realm one token, so that each has its keys and caches in memory. */
-async function fillRealms(scene: TokenEnvironment): Promise<ManyRealmsFigures | undefined> {
-  const { realms, load, server } = scene;
+async function fillRealms(environment: TokenEnvironment): Promise<ManyRealmsFigures | undefined> {
+  const { realms, load, server } = environment;
   const { memory, target } = server;
   if (realms.length === 0) return undefined;
   const before = memory.now();
@@ -56,22 +56,22 @@ async function fillRealms(scene: TokenEnvironment): Promise<ManyRealmsFigures | 
   };
 }
 
-function runCase(scene: TokenEnvironment, order: TokenLoadOrder, seconds: number) {
-  const { load, server, baselinePid, platform } = scene;
+function runCase(environment: TokenEnvironment, order: TokenLoadOrder, seconds: number) {
+  const { load, server, baselinePid, platform } = environment;
   const pid = order.name === 'baseline' ? baselinePid : server.pid;
   const watched = { server: pid, postgres: platform.postgresPid };
   return load.call('run', { order, seconds, watched });
 }
 
 async function profileTokens(
-  scene: TokenEnvironment,
+  environment: TokenEnvironment,
   orders: readonly TokenLoadOrder[],
   seconds: number,
 ): Promise<Profile> {
   const order = orders.find(({ name }) => name !== 'baseline');
   if (order === undefined) throw new Error('there is nothing to profile');
-  return profileStep(scene.platform, scene.server.pid, async () => {
-    const run = await runCase(scene, order, seconds);
+  return profileStep(environment.platform, environment.server.pid, async () => {
+    const run = await runCase(environment, order, seconds);
     return { answered: Math.round(run.tokensPerSecond * seconds) };
   });
 }
@@ -83,15 +83,15 @@ export async function benchTokens(
 ): Promise<BenchResult> {
   const { seconds, rounds } = options;
   printLine(`making a realm, and ${options.realms.toLocaleString('en')} more …`);
-  const scene = await openTokenEnvironment(closers, options);
-  const orders = await createTokenCases(scene, options.parts);
+  const environment = await openTokenEnvironment(closers, options);
+  const orders = await createTokenCases(environment, options.parts);
   printLine('warming up …');
-  for (const order of orders) await runCase(scene, order, warmUpSeconds);
+  for (const order of orders) await runCase(environment, order, warmUpSeconds);
   const runs = new Map<string, TokenRun[]>(orders.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
     printLine(`round ${round} of ${rounds}`);
     for (const order of orders) {
-      const run = await runCase(scene, order, seconds);
+      const run = await runCase(environment, order, seconds);
       runs.get(order.name)?.push(run);
       printLine(describe(order.name, run));
     }
@@ -101,9 +101,9 @@ export async function benchTokens(
     runs: all,
     medianPerCpuSecond: median(all.map((run) => run.tokensPerCpuSecond)),
   }));
-  const manyRealms = await fillRealms(scene);
+  const manyRealms = await fillRealms(environment);
   if (manyRealms) printLine(`with every realm in use: ${mebibytes(manyRealms.after)}`);
-  const profile = options.profile ? await profileTokens(scene, orders, seconds) : undefined;
+  const profile = options.profile ? await profileTokens(environment, orders, seconds) : undefined;
   return reportTokens({ parts, ...defined({ manyRealms, profile }) });
 }
 
@@ -131,20 +131,20 @@ async function beginChains({ server, provision }: TokenEnvironment, forms: reado
 
 /** The baseline first, so that each round begins with it. */
 async function createTokenCases(
-  scene: TokenEnvironment,
+  environment: TokenEnvironment,
   caseNames: readonly TokenCaseName[],
 ): Promise<TokenLoadOrder[]> {
-  const { server, baselineTarget, deviceTarget, provision, devices } = scene;
+  const { server, baselineTarget, deviceTarget, provision, devices } = environment;
   const connections = persistentConnections;
   const realm = { target: server.target, path: tokenPath(provision.realm), connections };
   const mutualTls = { target: deviceTarget, path: '/oauth2-mtls/v1/token', connections, devices };
   const clientForms = provision.applications.map(clientCredentialsForm);
-  const forms = passwordForms(scene);
+  const forms = passwordForms(environment);
   const isChosen = (name: TokenCaseName) => name === 'baseline' || caseNames.includes(name);
   const orders: Record<TokenCaseName, Omit<TokenLoadOrder, 'name'>> = {
     baseline: { target: baselineTarget, path: '/token', connections, forms: clientForms },
     'client-credentials': { ...realm, forms: clientForms },
-    refresh: { ...realm, chains: isChosen('refresh') ? await beginChains(scene, forms) : [] },
+    refresh: { ...realm, chains: isChosen('refresh') ? await beginChains(environment, forms) : [] },
     password: { ...realm, forms, connections: passwordConnections },
     mtls: mutualTls,
     'mtls-handshake': { ...mutualTls, newHandshakes: true },

@@ -74,8 +74,8 @@ async function readModels({ platform, organization }: SalesEnvironment): Promise
   return rows;
 }
 
-type Stage = {
-  scene: SalesEnvironment;
+type WebhookLoad = {
+  environment: SalesEnvironment;
   receiver: BenchProcess<ReceiverFunctions>;
   models: readonly Model[];
   random: () => number;
@@ -112,8 +112,12 @@ function watchOutbox(database: Database, agesMs: number[]): () => void {
 }
 
 /** Events come as independent sales do, for so long. */
-async function publish(stage: Stage, eventsPerSecond: number, seconds: number): Promise<number> {
-  const { scene, models, random } = stage;
+async function publish(
+  load: WebhookLoad,
+  eventsPerSecond: number,
+  seconds: number,
+): Promise<number> {
+  const { environment, models, random } = load;
   const next = createArrivalTimes(eventsPerSecond, random);
   const began = performance.now();
   let due = next();
@@ -128,7 +132,11 @@ async function publish(stage: Stage, eventsPerSecond: number, seconds: number): 
     }
     if (some.length > 0) {
       published += some.length;
-      const work = insert(scene.platform.database, scene.organization.organizationId, some);
+      const work = insert(
+        environment.platform.database,
+        environment.organization.organizationId,
+        some,
+      );
       running.add(work);
       void work.finally(() => running.delete(work));
     }
@@ -138,16 +146,20 @@ async function publish(stage: Stage, eventsPerSecond: number, seconds: number): 
   return published;
 }
 
-async function step(stage: Stage, ratePerSecond: number, seconds: number): Promise<WebhookStep> {
-  const { scene, receiver } = stage;
-  const { server, platform } = scene;
+async function step(
+  load: WebhookLoad,
+  ratePerSecond: number,
+  seconds: number,
+): Promise<WebhookStep> {
+  const { environment, receiver } = load;
+  const { server, platform } = environment;
   const watched = { server: server.pid, postgres: platform.postgresPid, load: receiver.pid };
   const takeCounts = () => receiver.call('takeCounts', undefined);
   await takeCounts();
   const outboxAgesMs: number[] = [];
   const stopWatching = watchOutbox(platform.database, outboxAgesMs);
   const begin = { cpu: readCpu(watched), answered: 0 };
-  const events = await publish(stage, ratePerSecond / fastOnes, seconds);
+  const events = await publish(load, ratePerSecond / fastOnes, seconds);
   const ended = performance.now();
   stopWatching();
   const expected = events * fastOnes;
@@ -212,30 +224,30 @@ export async function benchWebhooks(
   options: BenchOptions,
   printLine: PrintLine,
 ): Promise<BenchResult> {
-  const scene = await openSalesEnvironment(closers, options);
-  const { platform, server } = scene;
+  const environment = await openSalesEnvironment(closers, options);
+  const { platform, server } = environment;
   const receiver = startProcess<ReceiverFunctions>(
     closers,
     new URL('./webhooks-receiver.ts', import.meta.url),
   );
   const { fastPorts, slowPort, deadPort } = await receiver.call('open', fastOnes);
   printLine('some sales, whose events are sent …');
-  await scene.load.step('sales', modelSales.ratePerSecond, modelSales.seconds);
+  await environment.load.step('sales', modelSales.ratePerSecond, modelSales.seconds);
   const ports = [...fastPorts, slowPort, deadPort];
   await createEndpoints(
-    scene,
+    environment,
     ports.map((port) => `http://127.0.0.1:${port}/hooks`),
   );
-  const models = await readModels(scene);
-  const stage = { scene, receiver, models, random: createRandom(options.seed) };
+  const models = await readModels(environment);
+  const load = { environment, receiver, models, random: createRandom(options.seed) };
   printLine('warming up …');
-  for (const rate of [400, 1000]) printLine(describe(await step(stage, rate, options.seconds)));
-  const barePerSecond = await runBaseline(closers, scene, fastPorts, options.seconds);
+  for (const rate of [400, 1000]) printLine(describe(await step(load, rate, options.seconds)));
+  const barePerSecond = await runBaseline(closers, environment, fastPorts, options.seconds);
   printLine(`baseline: ${perSecond(barePerSecond)}`);
   const steps: WebhookStep[] = [];
   const search = createKneeSearch({ from: 1500, precision: 0.08, stepsMax: 14 });
   for (let rate = options.knee > 0 ? undefined : search.next(); rate !== undefined; ) {
-    const measured = await step(stage, rate, options.seconds);
+    const measured = await step(load, rate, options.seconds);
     steps.push(measured);
     printLine(describe(measured));
     search.report(rate, isHeld(measured));
@@ -245,7 +257,7 @@ export async function benchWebhooks(
   const rate70 = Math.round(kneePerSecond * shareOfKnee);
   let at70: WebhookStep | undefined;
   const measure70 = async () => {
-    at70 = await step(stage, rate70, options.seconds * longStep);
+    at70 = await step(load, rate70, options.seconds * longStep);
     return { answered: at70.count };
   };
   const profile = options.profile ? await profileStep(platform, server.pid, measure70) : undefined;

@@ -22,7 +22,7 @@ const wasBegun = (record: ServiceRecord): boolean => isRepeated(record) && recor
  */
 export function statusAnswer(request: StatusRequest, services: Services, at: string): AnyMessage {
   const record = recordOf(request, services);
-  const refuse = (
+  const failureAnswer = (
     condition: OpenValue<'ErrorCondition'>,
     additional?: RefusalReason,
   ): AnyMessage => {
@@ -34,11 +34,11 @@ export function statusAnswer(request: StatusRequest, services: Services, at: str
   };
   const category = request.body.MessageReference?.MessageCategory;
   if (category !== undefined && categoryRules(category).repeated !== true)
-    return refuse('NotAllowed');
-  if (category === 'CardReaderAPDU') return refuse('UnavailableService');
-  if (record === undefined) return refuse('NotFound');
-  if (record.dropped === true) return refuse('NotAllowed', 'answer_not_kept');
-  if (record.answer === undefined) return refuse('InProgress');
+    return failureAnswer('NotAllowed');
+  if (category === 'CardReaderAPDU') return failureAnswer('UnavailableService');
+  if (record === undefined) return failureAnswer('NotFound');
+  if (record.dropped === true) return failureAnswer('NotAllowed', 'answer_not_kept');
+  if (record.answer === undefined) return failureAnswer('InProgress');
   return answerTo(request, {
     Response: { Result: 'Success' },
     MessageReference: referenceTo(record.answer.header),

@@ -19,21 +19,21 @@ import { checkKey, type DerivedKeys, deriveKeys, type SharedKey } from './derive
  * Source: public documentation of the Terminal API, "Protect local communications".
  *
  * @example
- * const refusal: ProtectionRefusal = 'NotAuthentic';
+ * const error: ProtectionError = 'NotAuthentic';
  */
-export type ProtectionRefusal = 'UnknownKey' | 'NotAuthentic' | 'HeaderDiffers';
+export type ProtectionError = 'UnknownKey' | 'NotAuthentic' | 'HeaderDiffers';
 
 /**
- * The result of opening a protected message: the reading of its content, or the refusal.
+ * The result of opening a protected message: the reading of its content, or the error.
  *
  * Source: public documentation of the Terminal API, "Protect local communications".
  *
  * @example
- * if (opened.kind === 'Refused') log(opened.refusal);
+ * if (opened.kind === 'Rejected') log(opened.error);
  */
 export type DecryptedReading =
   | Exclude<Reading, ProtectedReading>
-  | { readonly kind: 'Refused'; readonly header: Header; readonly refusal: ProtectionRefusal };
+  | { readonly kind: 'Rejected'; readonly header: Header; readonly error: ProtectionError };
 
 /**
  * The parameters of a protection.
@@ -109,20 +109,20 @@ export function createProtection({ keys, randomBytes }: ProtectionDeps): Protect
 
   function openReading(reading: ProtectedReading): DecryptedReading {
     const { header, envelope } = reading;
-    const refused = (refusal: ProtectionRefusal): DecryptedReading => ({
-      kind: 'Refused',
+    const rejected = (error: ProtectionError): DecryptedReading => ({
+      kind: 'Rejected',
       header,
-      refusal,
+      error,
     });
     const key = ring.find((each) => isNamed(each.key, reading.trailer));
-    if (key === undefined) return refused('UnknownKey');
+    if (key === undefined) return rejected('UnknownKey');
     const text = decryptMessage(bytesOf(reading), key.derived);
-    if (text === undefined) return refused('NotAuthentic');
+    if (text === undefined) return rejected('NotAuthentic');
     const inner = readMessage(text);
     if (inner.kind === 'Unreadable') return inner;
     const innerHeader = inner.kind === 'Message' ? inner.message.header : inner.header;
     const sameWay = envelopeOf(innerHeader.MessageType) === envelope;
-    if (!sameWay || !sameHeader(header, innerHeader)) return refused('HeaderDiffers');
+    if (!sameWay || !sameHeader(header, innerHeader)) return rejected('HeaderDiffers');
     if (inner.kind !== 'Protected') return inner;
     return {
       kind: 'Faulty',

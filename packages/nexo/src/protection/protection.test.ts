@@ -50,8 +50,8 @@ function protectedReading(text: string): ProtectedReading {
   return reading as ProtectedReading;
 }
 
-function refusalOf(opened: DecryptedReading): string {
-  return opened.kind === 'Refused' ? opened.refusal : opened.kind;
+function errorOf(opened: DecryptedReading): string {
+  return opened.kind === 'Rejected' ? opened.error : opened.kind;
 }
 
 /** A changed copy of a protected message. */
@@ -134,7 +134,7 @@ test('an older key still opens, an unknown one does not', () => {
   assert.equal(twoKeyProtection.open(old).kind, 'Message');
   assert.equal(protectedReading(twoKeyProtection.protect(message)).trailer['KeyVersion'], 2);
   assert.equal(
-    refusalOf(protection.open(protectedReading(twoKeyProtection.protect(message)))),
+    errorOf(protection.open(protectedReading(twoKeyProtection.protect(message)))),
     'UnknownKey',
   );
   for (const change of [
@@ -143,7 +143,7 @@ test('an older key still opens, an unknown one does not', () => {
     { AdyenCryptoVersion: 2 },
   ]) {
     const changed = { ...old, trailer: { ...old.trailer, ...change } };
-    assert.equal(refusalOf(protection.open(changed)), 'UnknownKey');
+    assert.equal(errorOf(protection.open(changed)), 'UnknownKey');
   }
 });
 
@@ -167,7 +167,7 @@ test('a changed byte of blob, nonce or MAC is rejected without a reason', () => 
       const changed = { ...parts, [part]: bytes.toString('base64') };
       const trailer = { ...reading.trailer, Nonce: changed.nonce, Hmac: changed.hmac };
       const opened = protection.open({ ...reading, blob: changed.blob, trailer });
-      assert.equal(refusalOf(opened), 'NotAuthentic');
+      assert.equal(errorOf(opened), 'NotAuthentic');
     }),
     { numRuns: 300 },
   );
@@ -178,18 +178,14 @@ test('parts of another length or form are refused alike', () => {
   const b64 = (size: number): string => Buffer.alloc(size).toString('base64');
   for (const Nonce of [b64(15), b64(17), b64(0), 16, null, undefined, `${b64(16)}\n`, '!']) {
     const trailer = { ...reading.trailer, Nonce };
-    assert.equal(
-      refusalOf(protection.open({ ...reading, trailer })),
-      'NotAuthentic',
-      String(Nonce),
-    );
+    assert.equal(errorOf(protection.open({ ...reading, trailer })), 'NotAuthentic', String(Nonce));
   }
   for (const Hmac of [b64(31), b64(33), b64(0), {}, undefined]) {
     const trailer = { ...reading.trailer, Hmac };
-    assert.equal(refusalOf(protection.open({ ...reading, trailer })), 'NotAuthentic');
+    assert.equal(errorOf(protection.open({ ...reading, trailer })), 'NotAuthentic');
   }
   for (const blob of ['', b64(15), b64(16), b64(17), 'no base64', reading.blob.slice(0, -24)]) {
-    assert.equal(refusalOf(protection.open({ ...reading, blob })), 'NotAuthentic');
+    assert.equal(errorOf(protection.open({ ...reading, blob })), 'NotAuthentic');
   }
 });
 
@@ -217,15 +213,15 @@ test('the header in clear must be the one inside, and so must the way', () => {
     const changed = with_(text, (envelope) => {
       envelope['MessageHeader'] = { ...message.header, [member]: value };
     });
-    assert.equal(refusalOf(protection.open(protectedReading(changed))), 'HeaderDiffers', member);
+    assert.equal(errorOf(protection.open(protectedReading(changed))), 'HeaderDiffers', member);
   }
   const missing = with_(text, (envelope) => {
     const { ProtocolVersion: _, ...rest } = message.header;
     envelope['MessageHeader'] = rest;
   });
-  assert.equal(refusalOf(protection.open(protectedReading(missing))), 'HeaderDiffers');
+  assert.equal(errorOf(protection.open(protectedReading(missing))), 'HeaderDiffers');
   const turned = { ...protectedReading(text), envelope: 'SaleToPOIResponse' as const };
-  assert.equal(refusalOf(protection.open(turned)), 'HeaderDiffers');
+  assert.equal(errorOf(protection.open(turned)), 'HeaderDiffers');
 });
 
 test('the reader ignores an unencrypted body next to the encrypted data', () => {

@@ -12,7 +12,7 @@ export function Sidebar() {
   const session = useSession();
   return (
     <>
-      <div className="sy-house">
+      <div className="sy-organization">
         <img src="/portal/mark.svg" alt="" width="30" height="30" />
         <div>
           <strong className="sy-cut" title={session.organizationName}>

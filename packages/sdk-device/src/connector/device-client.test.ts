@@ -227,7 +227,7 @@ describe('a device client', () => {
   // Spec: NEXO-70
   test('retry delays double with full jitter from one second to one minute', async (t) => {
     t.after(stopAll);
-    connector.refuse = () => ({ status: 502 });
+    connector.rejectHandshake = () => ({ status: 502 });
     const watched = watch();
     watched.client.start();
     for (let times = 1; times <= 8; times += 1) {
@@ -239,7 +239,7 @@ describe('a device client', () => {
       [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000],
     );
     assert.deepEqual(new Set(watched.errors.map(({ code }) => code)), new Set(['http_502']));
-    connector.refuse = undefined;
+    connector.rejectHandshake = undefined;
     clock.advance(60_000);
     await eventually('connected', () => watched.client.state === 'Connected');
   });
@@ -248,7 +248,7 @@ describe('a device client', () => {
   test('a rejected handshake has the error code and detail of the platform', async (t) => {
     t.after(stopAll);
     const detail = 'The application has lost its role.';
-    connector.refuse = () => ({
+    connector.rejectHandshake = () => ({
       status: 403,
       body: JSON.stringify({ code: 'role_missing', detail }),
     });
@@ -260,7 +260,7 @@ describe('a device client', () => {
       [error?.code, error?.status, error?.message],
       ['role_missing', 403, `the handshake was answered with 403 role_missing: ${detail}`],
     );
-    connector.refuse = () => ({ status: 403, body: '{"code":' });
+    connector.rejectHandshake = () => ({ status: 403, body: '{"code":' });
     clock.advance(watched.pauses[0] ?? 0);
     await waiting(watched, 2);
     assert.equal(watched.errors[1]?.message, 'the handshake was answered with 403');

@@ -90,7 +90,7 @@ const temporaryStatuses = new Set([404, 408, 410, 421, 425, 429]);
 
 export const websocketErrors: WebsocketErrors = {
   createError: createDeviceError,
-  createRefusalError: ({ status, problem, retryAfterMs }) =>
+  createHandshakeError: ({ status, problem, retryAfterMs }) =>
     new DeviceError('Refused', `the handshake was answered with ${problemText(status, problem)}`, {
       code: problem.code ?? `http_${status}`,
       status,

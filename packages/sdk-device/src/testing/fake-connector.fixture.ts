@@ -22,7 +22,7 @@ export type FakeConnector = {
   /** Replaces `registered` in every answer: a message, a close code, or no answer. */
   answer: ((message: Members) => Members | number | 'silence') | undefined;
   /** An HTTP status instead of an upgrade, by path. */
-  refuse:
+  rejectHandshake:
     | ((path: string) => { status: number; retryAfter?: number; body?: string } | undefined)
     | undefined;
   stop(): Promise<void>;
@@ -51,7 +51,7 @@ export async function startFakeConnector(certificates: TestCertificates): Promis
     connections: [],
     headers: [],
     answer: undefined,
-    refuse: undefined,
+    rejectHandshake: undefined,
     async stop() {
       for (const each of sockets.clients) each.terminate();
       server.close();
@@ -86,11 +86,11 @@ export async function startFakeConnector(certificates: TestCertificates): Promis
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const path = request.url ?? '';
-    const refusal = connector.refuse?.(path);
-    if (refusal !== undefined) {
+    const rejection = connector.rejectHandshake?.(path);
+    if (rejection !== undefined) {
       const after =
-        refusal.retryAfter === undefined ? '' : `Retry-After: ${refusal.retryAfter}\r\n`;
-      const { status, body = '' } = refusal;
+        rejection.retryAfter === undefined ? '' : `Retry-After: ${rejection.retryAfter}\r\n`;
+      const { status, body = '' } = rejection;
       const length = Buffer.byteLength(body);
       socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: ${length}\r\n\r\n${body}`);
       return;

@@ -18,7 +18,7 @@ import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
 
-type Scene = {
+type ClientSetup = {
   readonly connector: FakeConnector;
   readonly client: PosClient;
   readonly clock: SteppedClock;
@@ -28,7 +28,10 @@ type Scene = {
   claim(options?: Parameters<PosClient['claim']>[1]): Promise<Session>;
 };
 
-async function scene(t: TestContext, settings: Partial<PosClientSettings> = {}): Promise<Scene> {
+async function createSetup(
+  t: TestContext,
+  settings: Partial<PosClientSettings> = {},
+): Promise<ClientSetup> {
   const connector = await startFakeConnector();
   const clock = steppedClock();
   const statuses: DeviceStatus[] = [];
@@ -50,7 +53,7 @@ async function scene(t: TestContext, settings: Partial<PosClientSettings> = {}):
     onMessage: (data: string | Buffer) => messages.push(data),
     onConnectionLost: (error: PosError) => breaks.push(error),
   };
-  const claim: Scene['claim'] = (options = {}) => client.claim(tsn, options, events);
+  const claim: ClientSetup['claim'] = (options = {}) => client.claim(tsn, options, events);
   return { connector, client, clock, statuses, messages, breaks, claim };
 }
 
@@ -65,7 +68,7 @@ test('a claim opens a session that carries text and bytes, and a release ends it
     messages,
     breaks: connectionErrors,
     claim,
-  } = await scene(t, { posId: 'till-3' });
+  } = await createSetup(t, { posId: 'till-3' });
   connector.terminal = (text, say) => say(`heard ${text}`);
   const session = await claim({ waitSeconds: 10, takeOver: true });
   await session.send('hello');
@@ -89,7 +92,7 @@ test('a claim opens a session that carries text and bytes, and a release ends it
 });
 
 test('a refusal of the connector has its code and retry time', async (t) => {
-  const { connector, claim } = await scene(t);
+  const { connector, claim } = await createSetup(t);
   connector.isOnline = false;
   await assert.rejects(claim(), (error: unknown) => {
     assert.ok(error instanceof PosError);
@@ -111,7 +114,7 @@ test('a refusal of the connector has its code and retry time', async (t) => {
 
 // Spec: NEXO-60
 test('invalid retry times and unsafe addresses are rejected', async (t) => {
-  const { connector, claim } = await scene(t);
+  const { connector, claim } = await createSetup(t);
   for (const [seconds, ms] of [
     [1e9, 600_000],
     [-5, undefined],
@@ -144,7 +147,7 @@ test('invalid retry times and unsafe addresses are rejected', async (t) => {
 });
 
 test('concurrent calls share one token and one connection', async (t) => {
-  const { connector, client } = await scene(t);
+  const { connector, client } = await createSetup(t);
   const [first, second] = await Promise.all([client.status(tsn), client.status('10000002')]);
   assert.equal(first.online, true);
   assert.equal(second.tsn, '10000002');
@@ -154,7 +157,7 @@ test('concurrent calls share one token and one connection', async (t) => {
 
 // Spec: NEXO-38
 test('the client resumes a session after the terminal disconnected, and receives the held messages', async (t) => {
-  const { connector, messages, breaks: connectionErrors, claim } = await scene(t);
+  const { connector, messages, breaks: connectionErrors, claim } = await createSetup(t);
   const session = await claim();
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected:c-7');
   await waitUntil(() => connectionErrors.length === 1, 'the break');
@@ -170,7 +173,7 @@ test('the client resumes a session after the terminal disconnected, and receives
 });
 
 test('a session that breaks without a close frame is reported and resumed', async (t) => {
-  const { connector, breaks: connectionErrors, claim } = await scene(t);
+  const { connector, breaks: connectionErrors, claim } = await createSetup(t);
   const session = await claim();
   connector.sessions[0]?.terminate();
   await waitUntil(() => connectionErrors.length === 1, 'the break');
@@ -179,7 +182,7 @@ test('a session that breaks without a close frame is reported and resumed', asyn
 });
 
 test('the control connection reconnects while a session exists and not after', async (t) => {
-  const { connector, clock, statuses, claim } = await scene(t);
+  const { connector, clock, statuses, claim } = await createSetup(t);
   const session = await claim();
   connector.controls[0]?.close(closeCodes.restarting);
   await waitUntil(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
@@ -201,7 +204,7 @@ test('the control connection reconnects while a session exists and not after', a
 // Spec: NEXO-49
 test('a control connection closed for lack of claims reopens at the next call', async (t) => {
   const states: boolean[] = [];
-  const { connector, clock, statuses, claim } = await scene(t, {
+  const { connector, clock, statuses, claim } = await createSetup(t, {
     onConnection: (isOpen) => void states.push(isOpen),
   });
   const session = await claim();
@@ -224,7 +227,7 @@ test('a control connection closed for lack of claims reopens at the next call', 
 });
 
 test('a new token is sent before the old one expires', async (t) => {
-  const { connector, clock, claim } = await scene(t);
+  const { connector, clock, claim } = await createSetup(t);
   connector.tokenSeconds = 300;
   await claim();
   clock.advance(270_000);
@@ -238,10 +241,10 @@ test('a new token is sent before the old one expires', async (t) => {
 });
 
 test('a session sends its token and replaces a revoked one once', async (t) => {
-  const { claim, connector } = await scene(t);
+  const { claim, connector } = await createSetup(t);
   const authorizations: (string | undefined)[] = [];
   let revoked = '';
-  connector.refuse = (path, authorization) => {
+  connector.rejectHandshake = (path, authorization) => {
     if (!path.startsWith(connectorPaths.sessions)) return undefined;
     authorizations.push(authorization);
     return authorization === undefined || authorization === revoked ? { status: 401 } : undefined;
@@ -250,7 +253,7 @@ test('a session sends its token and replaces a revoked one once', async (t) => {
   revoked = 'Bearer token-1';
   await (await claim()).release();
   assert.deepEqual(authorizations, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
-  connector.refuse = (path) =>
+  connector.rejectHandshake = (path) =>
     path.startsWith(connectorPaths.sessions) ? { status: 401 } : undefined;
   await assert.rejects(claim(), isPosError('Transport', 'unauthorized'));
   assert.equal(
@@ -265,15 +268,15 @@ test('a token refused before its expiry is replaced once', async (t) => {
   const onConnection = (now: boolean) => {
     isOpen = now;
   };
-  const { connector, client } = await scene(t, { onConnection });
+  const { connector, client } = await createSetup(t, { onConnection });
   let refusals = 0;
-  connector.refuse = () => {
+  connector.rejectHandshake = () => {
     refusals += 1;
     return refusals === 1 ? { status: 401 } : undefined;
   };
   await client.status(tsn);
   assert.deepEqual(connector.authorizations, ['Bearer token-2']);
-  connector.refuse = () => ({ status: 401 });
+  connector.rejectHandshake = () => ({ status: 401 });
   connector.controls[0]?.terminate();
   await waitUntil(() => !isOpen, 'the cut');
   await assert.rejects(client.status(tsn), isPosError('Transport', 'unauthorized'));
@@ -282,10 +285,10 @@ test('a token refused before its expiry is replaced once', async (t) => {
 
 // Spec: NEXO-65
 test('a rejected handshake has the error code and detail of the platform', async (t) => {
-  const { connector, client } = await scene(t);
+  const { connector, client } = await createSetup(t);
   const detail = 'The application does not have the role Point-of-sale Terminal.';
   const body = JSON.stringify({ code: 'role_missing', detail });
-  connector.refuse = () => ({ status: 403, body });
+  connector.rejectHandshake = () => ({ status: 403, body });
   await assert.rejects(client.status(tsn), {
     kind: 'Transport',
     code: 'role_missing',
@@ -293,7 +296,7 @@ test('a rejected handshake has the error code and detail of the platform', async
     message: `the handshake was answered with 403 role_missing: ${detail}`,
   });
   for (const unread of ['<html>', 'x'.repeat(20_000)]) {
-    connector.refuse = () => ({ status: 403, body: unread });
+    connector.rejectHandshake = () => ({ status: 403, body: unread });
     await assert.rejects(client.status(tsn), {
       code: 'http_403',
       message: 'the handshake was answered with 403',
@@ -323,14 +326,14 @@ test('a refused token request has the code and detail of the token endpoint', as
 });
 
 test('a claim whose session address is unusable is released', async (t) => {
-  const { connector, claim } = await scene(t);
-  connector.refuse = (path) => (path.includes('/sessions/') ? { status: 410 } : undefined);
+  const { connector, claim } = await createSetup(t);
+  connector.rejectHandshake = (path) => (path.includes('/sessions/') ? { status: 410 } : undefined);
   await assert.rejects(claim(), isPosError('Transport', 'session_gone'));
   assert.equal(connector.receivedMessages[1]?.['type'], 'release');
 });
 
 test('an aborted claim is released when the connector grants it', async (t) => {
-  const { connector, claim } = await scene(t);
+  const { connector, claim } = await createSetup(t);
   connector.answer = () => 'silence';
   const stop = new AbortController();
   const pending = claim({ waitSeconds: 30, signal: stop.signal });
@@ -348,7 +351,11 @@ test('a session is released over another control connection than the one that cl
   for (const posId of ['till-3', undefined]) {
     const connections: boolean[] = [];
     const onConnection = (isOpen: boolean) => void connections.push(isOpen);
-    const { connector, breaks: connectionErrors, claim } = await scene(t, { posId, onConnection });
+    const {
+      connector,
+      breaks: connectionErrors,
+      claim,
+    } = await createSetup(t, { posId, onConnection });
     const session = await claim();
     let isClaimed = true;
     // As on the platform: over another connection, terminal and point of sale identify the session.
@@ -368,7 +375,7 @@ test('a session is released over another control connection than the one that cl
 
 test('a session of a moved terminal counts as released; another refusal is an error', async (t) => {
   for (const code of ['session_unknown', 'device_unknown', 'wrong_store', 'rate_limited']) {
-    const { connector, claim } = await scene(t);
+    const { connector, claim } = await createSetup(t);
     const session = await claim();
     const error = { code, message: code, retryable: false };
     connector.answer = ({ type, requestId }) =>
@@ -381,7 +388,7 @@ test('a session of a moved terminal counts as released; another refusal is an er
 
 test('a session released during its resume stays released', async (t) => {
   for (const moment of ['claim', 'connection'] as const) {
-    const { connector, claim, breaks: connectionErrors } = await scene(t);
+    const { connector, claim, breaks: connectionErrors } = await createSetup(t);
     const session = await claim();
     connector.sessions.at(-1)?.terminate();
     await waitUntil(() => !session.isOpen(), 'the break');
@@ -392,7 +399,7 @@ test('a session released during its resume stays released', async (t) => {
         return undefined;
       };
     } else {
-      connector.refuse = () => {
+      connector.rejectHandshake = () => {
         releasing.push(session.release());
         return undefined;
       };
@@ -409,7 +416,7 @@ test('a session released during its resume stays released', async (t) => {
 });
 
 test('a missing response ends with a timeout', async (t) => {
-  const { connector, client, clock } = await scene(t);
+  const { connector, client, clock } = await createSetup(t);
   connector.answer = () => 'silence';
   const pending = client.status(tsn);
   await waitUntil(() => connector.receivedMessages.length === 1, 'the question');

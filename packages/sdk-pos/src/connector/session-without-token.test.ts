@@ -53,7 +53,7 @@ async function createBrokenSession(t: TestContext) {
 test('a session is resumed without a token if the platform does not require one', async (t) => {
   const { connector, session, messages } = await createBrokenSession(t);
   const authorizations: (string | undefined)[] = [];
-  connector.refuse = (path, authorization) => {
+  connector.rejectHandshake = (path, authorization) => {
     if (path.startsWith(connectorPaths.sessions)) authorizations.push(authorization);
     return undefined;
   };
@@ -66,7 +66,7 @@ test('a session is resumed without a token if the platform does not require one'
 
 test('a missing token is an error if the platform requires one', async (t) => {
   const { connector, session } = await createBrokenSession(t);
-  connector.refuse = (path, authorization) =>
+  connector.rejectHandshake = (path, authorization) =>
     path.startsWith(connectorPaths.sessions) && authorization === undefined
       ? { status: 401 }
       : undefined;

@@ -22,7 +22,7 @@ export const sendOptions = {
 
 export const websocketErrors: WebsocketErrors = {
   createError: createPosError,
-  createRefusalError: ({ status, problem, retryAfterMs }) =>
+  createHandshakeError: ({ status, problem, retryAfterMs }) =>
     new PosError('Transport', `the handshake was answered with ${problemText(status, problem)}`, {
       code: problem.code ?? statusErrorCode(status),
       status,

@@ -20,7 +20,7 @@ const poiId = 'AXIUM_DX8000-10000001';
 const saleId = 'till-3';
 const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
 
-type Scene = {
+type LocalLinkSetup = {
   readonly poi: FakeTerminal;
   readonly store: ServiceStore;
   readonly lines: WebSocket[];
@@ -28,7 +28,10 @@ type Scene = {
   readonly terminal: Terminal;
 };
 
-async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Promise<Scene> {
+async function createSetup(
+  t: TestContext,
+  more: Partial<TerminalSettings> = {},
+): Promise<LocalLinkSetup> {
   const poi = createFakeTerminal(poiId);
   const store = memoryServiceStore();
   const lines: WebSocket[] = [];
@@ -62,7 +65,7 @@ async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Prom
 test('pays over one connection, and the terminal uses the display of the point of sale', async (t) => {
   const displayed: unknown[] = [];
   const events: string[] = [];
-  const { poi, lines, terminal } = await scene(t, {
+  const { poi, lines, terminal } = await createSetup(t, {
     devices: {
       Display({ DisplayOutput }) {
         displayed.push(DisplayOutput[0]?.OutputContent);
@@ -99,7 +102,7 @@ test('pays over one connection, and the terminal uses the display of the point o
 });
 
 test('after a break the outcome is requested over a new connection', async (t) => {
-  const { poi, lines, faults, terminal } = await scene(t);
+  const { poi, lines, faults, terminal } = await createSetup(t);
   poi.holdsAnswers = true;
   await terminal.open();
   const pending = terminal.sale(order);
@@ -114,7 +117,7 @@ test('after a break the outcome is requested over a new connection', async (t) =
 
 test('an unreachable terminal has processed nothing, and an address without TLS is rejected', async (t) => {
   const url = 'ws://127.0.0.1:1/nexo';
-  const { terminal, store } = await scene(t, { transport: { kind: 'local', url } });
+  const { terminal, store } = await createSetup(t, { transport: { kind: 'local', url } });
   await terminal.open();
   await assert.rejects(
     terminal.sale(order),

@@ -175,8 +175,8 @@ export function createMessageExchange(
       return undefined;
     }
     const opened = protection.open(reading);
-    if (opened.kind !== 'Refused') return opened;
-    reportIgnored('not_authentic', opened.refusal);
+    if (opened.kind !== 'Rejected') return opened;
+    reportIgnored('not_authentic', opened.error);
     return undefined;
   }
 

@@ -6,7 +6,7 @@ import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 type Members = Record<string, unknown>;
-type HandshakeRefusal = {
+type HandshakeRejection = {
   readonly status: number;
   readonly retryAfter?: number;
   readonly body?: string;
@@ -26,7 +26,9 @@ export type FakeConnector = {
   isOnline: boolean;
   /** Replaces the usual answer with another message, or with no answer. */
   answer: ((message: Members) => Members | 'silence' | undefined) | undefined;
-  refuse: ((path: string, authorization?: string) => HandshakeRefusal | undefined) | undefined;
+  rejectHandshake:
+    | ((path: string, authorization?: string) => HandshakeRejection | undefined)
+    | undefined;
   /** Handles the messages that reach the terminal. */
   terminal: ((text: string, send: (text: string) => void) => void) | undefined;
   /** Messages that the connector sends first on a resumed session. */
@@ -72,7 +74,7 @@ export async function startFakeConnector(): Promise<FakeConnector> {
     tokenSeconds: 3600,
     isOnline: true,
     answer: undefined,
-    refuse: undefined,
+    rejectHandshake: undefined,
     terminal: undefined,
     heldMessages: [],
     push: (message) => connector.controls.at(-1)?.send(JSON.stringify(message)),
@@ -138,9 +140,9 @@ export async function startFakeConnector(): Promise<FakeConnector> {
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const path = request.url ?? '';
-    const refusal = connector.refuse?.(path, request.headers.authorization);
-    if (refusal !== undefined) {
-      const { status, retryAfter, body = '' } = refusal;
+    const rejection = connector.rejectHandshake?.(path, request.headers.authorization);
+    if (rejection !== undefined) {
+      const { status, retryAfter, body = '' } = rejection;
       const after = retryAfter === undefined ? '' : `Retry-After: ${retryAfter}\r\n`;
       const length = Buffer.byteLength(body);
       socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: ${length}\r\n\r\n${body}`);

@@ -73,7 +73,7 @@ export function createFakeTerminal(poiId: string, protection?: Protection): Fake
       send = sendText;
       const read = readMessage(text);
       const reading = read.kind === 'Protected' ? protection?.open(read) : read;
-      if (reading === undefined || reading.kind === 'Refused') return;
+      if (reading === undefined || reading.kind === 'Rejected') return;
       if (reading.kind === 'Message')
         poi.receivedCategories.push(reading.message.header.MessageCategory);
       const decision = dialogue.receive(reading, text);

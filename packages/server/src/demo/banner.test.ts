@@ -39,8 +39,8 @@ const locations = {
   qrProvider: { url: 'http://127.0.0.1:8585/switchyard', dir: `${dataDir}/qr-provider` },
 };
 // The first time in the table of RFC 6238: the six-digit code of its secret is 287082.
-const plain = { colour: false, at: 59_000, verbose: true };
-const notVerbose = { ...plain, verbose: false };
+const plain = { hasColours: false, nowMs: 59_000, isVerbose: true };
+const notVerbose = { ...plain, isVerbose: false };
 
 const providerFacts = ({ serviceProvider }: ReturnType<typeof buildDemoJson>): string[] => {
   const { name, organizationId, userDomainId, application, users } = serviceProvider;
@@ -124,7 +124,7 @@ test('the banner contains colour codes only with the colour option', () => {
   const facts = buildDemoJson(addresses, caFile, secrets);
   const esc = String.fromCharCode(27);
   assert.ok(!renderBanner(facts, locations, plain).includes(esc));
-  const coloured = renderBanner(facts, locations, { ...plain, colour: true });
+  const coloured = renderBanner(facts, locations, { ...plain, hasColours: true });
   assert.ok(coloured.includes(`${esc}[1m`));
   const sgr = new RegExp(`${esc}\\[\\d+m`, 'g');
   assert.equal(coloured.replace(sgr, ''), renderBanner(facts, locations, plain));

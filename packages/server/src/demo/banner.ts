@@ -14,11 +14,11 @@ export type BannerPaths = {
 };
 
 export type BannerStyle = {
-  readonly colour: boolean;
+  readonly hasColours: boolean;
   /** Adds all addresses, applications, merchants and devices. */
-  readonly verbose: boolean;
+  readonly isVerbose: boolean;
   /** Epoch milliseconds; decides the one-time passwords and the expiry year of the example card. */
-  readonly at: number;
+  readonly nowMs: number;
 };
 
 type Line = readonly string[];
@@ -193,21 +193,21 @@ function allDetails(
 
 /** Returns the whole text, with a line break at its end. */
 export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: BannerStyle): string {
-  const bold = (text: string) => (style.colour ? `\u001b[1m${text}\u001b[22m` : text);
-  const dim = (text: string) => (style.colour ? `\u001b[2m${text}\u001b[22m` : text);
+  const bold = (text: string) => (style.hasColours ? `\u001b[1m${text}\u001b[22m` : text);
+  const dim = (text: string) => (style.hasColours ? `\u001b[2m${text}\u001b[22m` : text);
   const section = (title: string, lines: readonly string[]) => [
     '',
     bold(title),
     ...lines.map((line) => `${indent}${line}`),
   ];
-  const sale = firstSale(facts, new Date(style.at).getUTCFullYear());
+  const sale = firstSale(facts, new Date(style.nowMs).getUTCFullYear());
   return [
     '',
     bold('Switchyard is ready. This demo has a simulated acquirer, and no real money moves.'),
-    ...(style.verbose ? allDetails(facts, paths, style.at, section) : []),
+    ...(style.isVerbose ? allDetails(facts, paths, style.nowMs, section) : []),
     ...section('Portal (user, password, one-time password)', [
       facts.portalUrl,
-      ...columns(signInLines(facts, style.at)),
+      ...columns(signInLines(facts, style.nowMs)),
     ]),
     `${indent}A one-time password is valid for 30 seconds. Copy the otpSecret of the user from demo.json to an`,
     `${indent}authenticator app for later ones.`,
@@ -223,7 +223,7 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
     ]),
     '',
     bold('Ctrl+C stops the platform.'),
-    ...(style.verbose
+    ...(style.isVerbose
       ? []
       : [
           'npm start -- --verbose prints all addresses, applications, merchants and devices; so does demo.json.',

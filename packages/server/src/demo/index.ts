@@ -196,9 +196,13 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
           acquirerPort: simulator.port,
           ...defined({ qrProvider }),
         };
-        const colour = output.isTTY === true && output.hasColors?.() === true;
+        const hasColours = output.isTTY === true && output.hasColors?.() === true;
         output.write(
-          renderBanner(facts, paths, { colour, at: clock.now(), verbose: deps.verbose ?? false }),
+          renderBanner(facts, paths, {
+            hasColours,
+            nowMs: clock.now(),
+            isVerbose: deps.verbose ?? false,
+          }),
         );
       },
       stop: () => stopSimulators(simulators),

@@ -25,7 +25,7 @@ type Ports = {
   readonly log: Log;
 };
 
-type Connection = Pick<PortalTerminalView, 'connection' | 'refusal'>;
+type Connection = Pick<PortalTerminalView, 'connection' | 'errorCode'>;
 
 /** A person reads the result, and needs time to take out a card. */
 const times = { stepMs: 2000, cardWaitMs: 90_000 };
@@ -40,7 +40,7 @@ const connections = {
 } as const satisfies Record<ReturnType<CloudChannel['state']>, PortalTerminalView['connection']>;
 
 /** The terminal repeats a refused attempt too, but only a person can remove the reason. */
-function isRefusal(code: string | undefined): boolean {
+function isPermanentError(code: string | undefined): boolean {
   return code !== undefined && isErrorCode(code) && !errorCodes[code].retryable;
 }
 
@@ -90,8 +90,8 @@ export function createTerminalStarter(ports: Ports): StartSimulatedTerminal {
           if (code !== undefined)
             log.warn({ tsn, state, code }, 'a simulated terminal had a fault');
           if (cloud !== started) return;
-          connection = isRefusal(code)
-            ? { connection: 'Refused', ...defined({ refusal: code }) }
+          connection = isPermanentError(code)
+            ? { connection: 'Refused', ...defined({ errorCode: code }) }
             : { connection: connections[state] };
           onChange();
         },

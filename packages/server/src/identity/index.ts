@@ -50,12 +50,12 @@ import {
   recordNothing,
 } from './infrastructure/audit-port.ts';
 import { createChangeCounter } from './infrastructure/change-counter.ts';
-import { createOidcEntityStore } from './infrastructure/oidc-entity-sql.ts';
 import {
-  createRateLimits,
+  createOAuthEndpointLimits,
   defaultTokenLimits,
   type TokenLimits,
-} from './infrastructure/rate-limits.ts';
+} from './infrastructure/oauth-endpoint-limits.ts';
+import { createOidcEntityStore } from './infrastructure/oidc-entity-sql.ts';
 import {
   createLoginPageFrame,
   createLoginPages,
@@ -108,8 +108,8 @@ export type {
   Terminal,
 } from './devices/types.ts';
 export type { AuditChange, AuditContext, RecordChange } from './infrastructure/audit-port.ts';
+export type { TokenLimits } from './infrastructure/oauth-endpoint-limits.ts';
 export { requireOwnUserDomain, userDomainIdSchema } from './infrastructure/own-user-domain.ts';
-export type { TokenLimits } from './infrastructure/rate-limits.ts';
 export type { ClientVerifier, VerifiedClient } from './oauth/client-verifier.ts';
 export type { PortalAuthorization, PortalSignIn, PortalTokens } from './oauth/portal-sign-in.ts';
 export type { SigningKeySummary } from './realms-and-keys/key-rotation.ts';
@@ -310,7 +310,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     terminalClaims,
   });
 
-  const limits = createRateLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
+  const limits = createOAuthEndpointLimits(deps.tokenLimits ?? defaultTokenLimits, ids.secret());
   const origins = createRegisteredOrigins({ database, clock });
   const frame = createLoginPageFrame(settings);
   const pageRenderer = frame.providerPages;

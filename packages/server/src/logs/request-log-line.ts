@@ -41,8 +41,8 @@ function pointerText(pointer: string): string {
 
 /** @example const line = requestLogLine(entry, isoTime(clock.now())); */
 export function requestLogLine(entry: ResponseLogEntry, at: string): RequestLogLine {
-  const { caller, refusal, route, params } = entry;
-  const errors = refusal?.errors?.slice(0, maxErrors);
+  const { caller, problemError, route, params } = entry;
+  const errors = problemError?.errors?.slice(0, maxErrors);
   return {
     organization_id: caller.organizationId,
     at,
@@ -51,7 +51,7 @@ export function requestLogLine(entry: ResponseLogEntry, at: string): RequestLogL
     path: pathOf(route, params),
     operation_id: entry.operationId,
     status: entry.status,
-    code: refusal?.code ?? null,
+    code: problemError?.code ?? null,
     errors: errors?.map(({ pointer, code }) => ({ pointer: pointerText(pointer), code })) ?? null,
     duration_ms: entry.durationMs,
     client_id: caller.clientId,

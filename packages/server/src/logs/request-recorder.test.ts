@@ -24,7 +24,7 @@ function answered(organizationId: string, facts: Partial<ResponseLogEntry> = {})
     params: { id: 'a' },
     operationId: 'getX',
     status: 200,
-    refusal: undefined,
+    problemError: undefined,
     durationMs: 3,
     ...facts,
   };

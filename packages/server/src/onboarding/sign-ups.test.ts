@@ -108,30 +108,30 @@ test('the emails have the same texts in each language, without untranslated Engl
 
 test('the number of pending sign-ups is limited, and the response does not show it', async () => {
   await database.query('DELETE FROM sign_ups');
-  const scene = open(3);
-  for (const name of ['a', 'b', 'c', 'd', 'e']) await scene.take(`${name}@bank.example`);
+  const setup = open(3);
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await setup.take(`${name}@bank.example`);
   assert.deepEqual(await stored(), ['a@bank.example', 'b@bank.example', 'c@bank.example']);
   assert.deepEqual(
-    [scene.confirmed.length, scene.orders.length],
+    [setup.confirmed.length, setup.orders.length],
     [3, 3],
     'no email for an ignored sign-up',
   );
-  assert.equal(scene.warnings.length, 2);
+  assert.equal(setup.warnings.length, 2);
 
   // A decision makes room for the next sign-up.
-  const [first] = scene.confirmed;
+  const [first] = setup.confirmed;
   await database.transaction((trx) =>
-    scene.store.updateStatus(trx, String(first), 'Rejected', scene.time.now),
+    setup.store.updateStatus(trx, String(first), 'Rejected', setup.time.now),
   );
-  await scene.take('f@bank.example');
+  await setup.take('f@bank.example');
   assert.equal((await stored()).at(-1), 'f@bank.example');
 });
 
 test('the limit of one address logs no warning', async () => {
   await database.query('DELETE FROM sign_ups');
-  const scene = open();
-  for (let times = 0; times < 4; times += 1) await scene.take('often@bank.example');
-  assert.deepEqual([(await stored()).length, scene.warnings.length], [3, 0]);
+  const setup = open();
+  for (let times = 0; times < 4; times += 1) await setup.take('often@bank.example');
+  assert.deepEqual([(await stored()).length, setup.warnings.length], [3, 0]);
 });
 
 test('a sign-up that is not committed yet counts for the limit of its recipient', async () => {
@@ -193,35 +193,35 @@ test('an address sends 60 sign-ups an hour by the API', async (t) => {
 
 test('pending and rejected sign-ups are deleted after 90 days, approved ones stay', async () => {
   await database.query('DELETE FROM sign_ups');
-  const scene = open();
+  const setup = open();
   const names = ['waits', 'rejected', 'approving', 'approved'];
-  for (const name of names) await scene.take(`${name}@bank.example`);
-  const [waits, rejected, approving, approved] = scene.orders;
+  for (const name of names) await setup.take(`${name}@bank.example`);
+  const [waits, rejected, approving, approved] = setup.orders;
   assert.ok(waits && rejected && approving && approved);
-  assert.equal(waits.dueAt, scene.time.now + 90 * dayMs);
+  assert.equal(waits.dueAt, setup.time.now + 90 * dayMs);
   const move = (order: NewJob, status: 'Rejected' | 'Approving' | 'Approved') =>
     database.transaction((trx) =>
-      scene.store.updateStatus(trx, order.organizationId, status, scene.time.now),
+      setup.store.updateStatus(trx, order.organizationId, status, setup.time.now),
     );
-  scene.time.now += 30 * dayMs;
+  setup.time.now += 30 * dayMs;
   await move(rejected, 'Rejected');
   await move(approving, 'Approving');
   await move(approved, 'Approved');
 
-  scene.time.now += 60 * dayMs - 1;
-  assert.deepEqual(await scene.look(waits), { retryAt: scene.time.now + 1, countAttempt: false });
-  scene.time.now += 1;
-  assert.equal(await scene.look(waits), undefined);
+  setup.time.now += 60 * dayMs - 1;
+  assert.deepEqual(await setup.look(waits), { retryAt: setup.time.now + 1, countAttempt: false });
+  setup.time.now += 1;
+  assert.equal(await setup.look(waits), undefined);
   // The 90 days start with the decision.
-  const later = { retryAt: scene.time.now + 30 * dayMs, countAttempt: false };
-  assert.deepEqual(await scene.look(rejected), later);
+  const later = { retryAt: setup.time.now + 30 * dayMs, countAttempt: false };
+  assert.deepEqual(await setup.look(rejected), later);
   assert.deepEqual(await stored(), [
     'approved@bank.example',
     'approving@bank.example',
     'rejected@bank.example',
   ]);
 
-  scene.time.now += 1000 * dayMs;
-  for (const order of scene.orders) assert.equal(await scene.look(order), undefined);
+  setup.time.now += 1000 * dayMs;
+  for (const order of setup.orders) assert.equal(await setup.look(order), undefined);
   assert.deepEqual(await stored(), ['approved@bank.example', 'approving@bank.example']);
 });

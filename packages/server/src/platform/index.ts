@@ -2,6 +2,10 @@
 
 export { createFileCache } from './caching/file-cache.ts';
 export { lruCacheOptions } from './caching/lru-cache-options.ts';
+export {
+  type ConcurrencyCounter,
+  createConcurrencyCounter,
+} from './concurrency/concurrency-counter.ts';
 export { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/concurrency-limit.ts';
 export { createKeyedQueue, createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
 export {
@@ -10,7 +14,6 @@ export {
 } from './concurrency/memory-releasing-map.ts';
 export { createPoller, type Poller } from './concurrency/poller.ts';
 export { createRateCounter, type RateStatus } from './concurrency/rate-counter.ts';
-export { createRunningCounts, type RunningCounts } from './concurrency/running-counts.ts';
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
 export {

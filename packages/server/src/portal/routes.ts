@@ -82,15 +82,15 @@ function isNavigation({ headers }: FastifyRequest): boolean {
 }
 
 function sendErrorPage(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = toProblemError(error);
-  if (refusal === undefined) {
+  const problemError = toProblemError(error);
+  if (problemError === undefined) {
     request.log.error({ err: error }, 'unexpected error');
     sendMessagePage(request, reply, 'broken');
     return;
   }
-  request.refusal = refusal;
-  const retryAfter = retryAfterHeader(refusal);
-  const isBusy = [429, 503].includes(errorCodes[refusal.code].status);
+  request.problemError = problemError;
+  const retryAfter = retryAfterHeader(problemError);
+  const isBusy = [429, 503].includes(errorCodes[problemError.code].status);
   sendMessagePage(request, reply, isBusy ? 'busy' : 'stale', defined({ retryAfter }));
 }
 

@@ -82,7 +82,7 @@ type EntityRoutes<View> = {
   readonly filters: TProperties;
   readonly resource: Omit<ResourceOperations<View>, 'createIfNew'>;
   /** The operations that require a caller of the organisation itself. */
-  readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
+  readonly organizationOnly?: readonly ('create' | 'update' | 'delete' | 'read')[];
   readonly createErrors?: readonly ErrorCode[];
   /** The merchants, if the path names the merchant of the entity. */
   readonly merchants?: ResourceOperations<Merchant>;
@@ -128,14 +128,14 @@ function registerEntityRoutes<View extends object>(
       errors: createErrors,
       run: resource.create,
     },
-    replace: {
+    update: {
       description:
         'Replaces the whole entity: omitted fields get their defaults. Send the ETag as If-Match to detect concurrent changes.',
       body: entity.replacement,
       errors: createErrors,
       run: resource.replace,
     },
-    remove: {
+    delete: {
       description:
         'Answers 409 has_dependants while other entities depend on it. Earlier payments still refer to a deleted entity.',
       errors: ['has_dependants'],
@@ -170,7 +170,7 @@ function registerOrganizationAndMerchantRoutes(
     view: Organization,
     filters: filters.organizations,
     resource: organizations,
-    organizationOnly: ['create', 'replace', 'remove'],
+    organizationOnly: ['create', 'update', 'delete'],
     createErrors: ['already_exists'],
   });
   registerEntityRoutes(app, {
@@ -184,7 +184,7 @@ function registerOrganizationAndMerchantRoutes(
     view: Merchant,
     filters: filters.merchants,
     resource: merchants,
-    organizationOnly: ['create', 'remove'],
+    organizationOnly: ['create', 'delete'],
   });
   registerEntityRoutes(app, {
     path: `${base}/stores`,
@@ -313,7 +313,7 @@ function registerAcquirerRoutes(app: FastifyInstance, resources: ProvisioningRes
     view: AcquirerLink,
     filters: filters.acquirerLinks,
     resource: resources.acquirerLinks,
-    organizationOnly: ['read', 'create', 'replace', 'remove'],
+    organizationOnly: ['read', 'create', 'update', 'delete'],
     createErrors: ['already_exists'],
   });
   registerEntityRoutes(app, {
@@ -327,7 +327,7 @@ function registerAcquirerRoutes(app: FastifyInstance, resources: ProvisioningRes
     view: AcquirerContract,
     filters: filters.acquirerContracts,
     resource: resources.acquirerContracts,
-    organizationOnly: ['create', 'replace', 'remove'],
+    organizationOnly: ['create', 'update', 'delete'],
     createErrors: ['merchant_not_found', 'currency_unknown'],
     merchants: resources.merchants,
   });

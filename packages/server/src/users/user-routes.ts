@@ -79,7 +79,7 @@ export function registerUserRoutes(app: FastifyInstance, users: UserManagement):
       errors: ['merchant_not_found', 'entity_mismatch', 'already_exists'],
       run: users.create,
     },
-    replace: {
+    update: {
       description:
         'Accepts the fields of the creation; `username`, `entityId` and `scope` are read-only. A new ' +
         'email address takes effect when the user follows the link that is sent to it. If `email` or `groups` ' +

@@ -89,14 +89,14 @@ function registerEndpointRoutes(app: FastifyInstance, { endpoints }: WebhookOper
         return { view: { ...view, secret }, version };
       },
     },
-    replace: {
+    update: {
       description:
         'When a disabled endpoint is enabled, the server sends the deliveries that were already planned. Events that occurred while it was disabled need a replay. Send the ETag as If-Match to detect concurrent changes.',
       body: WebhookEndpointReplacement,
       errors: ['endpoint_state', 'merchant_not_found'],
       run: endpoints.replace,
     },
-    remove: { description: 'Also deletes its deliveries, sent or not.', run: endpoints.remove },
+    delete: { description: 'Also deletes its deliveries, sent or not.', run: endpoints.remove },
   });
 }
 

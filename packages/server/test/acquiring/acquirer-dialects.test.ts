@@ -292,7 +292,7 @@ describe('keys that the host sends', () => {
       await host.stop();
       await rm(ledgerDir, { recursive: true, force: true });
     });
-    // The scene waits for the MAC key, because the link can send nothing before it arrives.
+    // createTestOrganization waits for the MAC key, because the link can send nothing before it arrives.
     const dialect = table.name;
     const setup = await createTestOrganization(
       {},

@@ -7,8 +7,8 @@ import { systemIds } from '../../src/platform/index.ts';
 import { createAcquirerLinkApprovals } from '../../src/provisioning/acquirers/acquirer-link-approvals.ts';
 import {
   type Answer,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
 } from '../support/provisioning/test-devices.ts';
 import { testAudit } from '../support/test-audit.ts';
 
@@ -34,7 +34,7 @@ const refusalOf = ({ status, body: { code, errors } }: Answer) => [
 ];
 
 describe('acquirer links in production', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   let operator: Party;
   let tenant: Party;
 
@@ -42,9 +42,9 @@ describe('acquirer links in production', () => {
     const organizationId = systemIds.uuid();
     const userDomainId = `realm-${organizationId}`;
     const organization = { name };
-    await scene.provisioning.organizations.create({ organizationId }, organization, organizationId);
-    await scene.identity.createUserDomain({ userDomainId, organizationId });
-    const { clientId, clientSecret } = await scene.identity.createApplication({
+    await setup.provisioning.organizations.create({ organizationId }, organization, organizationId);
+    await setup.identity.createUserDomain({ userDomainId, organizationId });
+    const { clientId, clientSecret } = await setup.identity.createApplication({
       organizationId,
       userDomainId,
       name: 'Operations',
@@ -58,12 +58,12 @@ describe('acquirer links in production', () => {
       client_id: clientId,
       client_secret: String(clientSecret),
     };
-    const answer = await scene.api(`/oauth2/v1/${userDomainId}/token`, { form });
+    const answer = await setup.api(`/oauth2/v1/${userDomainId}/token`, { form });
     return { organizationId, token: answer.body.access_token };
   }
 
   before(async () => {
-    scene = await openDevices({
+    setup = await openDevices({
       environment: 'production',
       lookup: async (host) => [
         { address: host === privateName ? '10.0.0.1' : '8.8.8.8', family: 4 },
@@ -72,26 +72,26 @@ describe('acquirer links in production', () => {
     operator = await makeParty('Platform', ['PlatformOperator', 'AcquirerAdministrator']);
     tenant = await makeParty('Acquirer', ['AcquirerAdministrator']);
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const create = (members: object = {}, token = tenant.token) =>
-    scene.api(links, { token, json: body(members) });
+    setup.api(links, { token, json: body(members) });
   const replace = (acquirerLinkId: string, members: object) =>
-    scene.api(`${links}/${acquirerLinkId}`, {
+    setup.api(`${links}/${acquirerLinkId}`, {
       token: tenant.token,
       method: 'PUT',
       json: body(members),
     });
   const read = async (acquirerLinkId: string) =>
-    (await scene.api(`${links}/${acquirerLinkId}`, { token: tenant.token })).body;
+    (await setup.api(`${links}/${acquirerLinkId}`, { token: tenant.token })).body;
   const approve = (acquirerLinkId: string, json: object, token = operator.token) =>
-    scene.api(`${approvals}/${acquirerLinkId}/approve`, { token, json });
+    setup.api(`${approvals}/${acquirerLinkId}/approve`, { token, json });
   const isOpened = async (acquirerLinkId: string) =>
-    (await scene.provisioning.listLinksToOpen([acquirerLinkId])).some(
+    (await setup.provisioning.listLinksToOpen([acquirerLinkId])).some(
       ({ linkId }) => linkId === acquirerLinkId,
     );
   const listPending = async (token: string): Promise<string[]> => {
-    const answer = await scene.api(`${approvals}?limit=200`, { token });
+    const answer = await setup.api(`${approvals}?limit=200`, { token });
     assert.equal(answer.status, 200);
     return answer.body.items.map((item: { acquirerLinkId: string }) => item.acquirerLinkId);
   };
@@ -128,7 +128,7 @@ describe('acquirer links in production', () => {
     assert.ok(!(await listPending(operator.token)).includes(acquirerLinkId));
     const again = await approve(acquirerLinkId, { host: 'acquirer.example', port: 8583 });
     assert.equal(again.status, 200);
-    const records = await scene.database.query<{ organization_id: string }>(
+    const records = await setup.database.query<{ organization_id: string }>(
       `SELECT organization_id FROM audit_records
        WHERE entity_id = $1 AND action = 'acquirerLink.approved'`,
       [acquirerLinkId],
@@ -142,7 +142,7 @@ describe('acquirer links in production', () => {
   test('a tenant can neither list pending links nor approve its own link', async () => {
     const acquirerLinkId = await made({ name: 'own' });
     const address = { host: 'acquirer.example', port: 8583 };
-    const listed = await scene.api(approvals, { token: tenant.token });
+    const listed = await setup.api(approvals, { token: tenant.token });
     assert.deepEqual(refusalOf(listed), [403, 'permission_denied', undefined]);
     const refused = await approve(acquirerLinkId, address, tenant.token);
     assert.deepEqual(refusalOf(refused), [403, 'permission_denied', undefined]);
@@ -211,7 +211,7 @@ describe('acquirer links in production', () => {
 
   test('onb.approve approves no link of an organisation that the platform does not own', async () => {
     const acquirerLinkId = await made({ name: 'with the permission' });
-    const { database, clock, identity } = scene;
+    const { database, clock, identity } = setup;
     const records = createAcquirerLinkApprovals({
       database,
       clock,

@@ -36,7 +36,7 @@ describe('routing rules of a merchant', () => {
   const read = async (merchant: TestMerchant, id: string) =>
     (await setup.client.call('GET', `${base}/${id}`, { token: merchant.token })).body;
 
-  /** Adds a contract to a shop. */
+  /** Adds a contract to a merchant. */
   async function contractOn(
     merchant: TestMerchant,
     linkId: string,
@@ -60,8 +60,11 @@ describe('routing rules of a merchant', () => {
   const merchantOf = (body: { receipt: { merchant: { acquirerMerchantId: string } } }) =>
     body.receipt.merchant.acquirerMerchantId;
 
-  /** A shop at the host with a second contract at a separate acquirer, which is available. */
-  async function shopWithBank(name: string, terms: Record<string, unknown> = { routing: [{}] }) {
+  /** Creates a merchant at the host with a second contract at a separate acquirer, which is available. */
+  async function createMerchantWithBank(
+    name: string,
+    terms: Record<string, unknown> = { routing: [{}] },
+  ) {
     const bank = await attachHttpAcquirer(setup, name);
     const merchant = await setup.createMerchant();
     const contract = await contractOn(merchant, bank.linkId, terms);
@@ -71,12 +74,12 @@ describe('routing rules of a merchant', () => {
       const links = body.links as { name: string; available: boolean }[];
       return links.find((link) => link.name === name)?.available === true ? true : undefined;
     }, `${name} to be ready`);
-    return { bank, shop: merchant, contract };
+    return { bank, merchant, contract };
   }
 
   // Spec: PROV-55
   test('rules by scheme, currency and amount select the acquirer', async () => {
-    const { shop: merchant, contract } = await shopWithBank('rules', {
+    const { merchant, contract } = await createMerchantWithBank('rules', {
       routing: [
         { schemes: ['Amex'] },
         { currencies: ['USD'] },
@@ -128,7 +131,7 @@ describe('routing rules of a merchant', () => {
 
   test('routing skips a contract that does not accept the capture mode of the sale', async () => {
     const terms = { captureModes: ['Deferred'], routing: [{}] };
-    const { shop: merchant, contract } = await shopWithBank('modes', terms);
+    const { merchant, contract } = await createMerchantWithBank('modes', terms);
     const immediate = await sell(merchant, { captureMode: 'Immediate' });
     assert.notEqual(merchantOf(immediate.body), contract.acquirerMerchantId);
     const deferred = await sell(merchant, { captureMode: 'Deferred' });
@@ -136,7 +139,7 @@ describe('routing rules of a merchant', () => {
   });
 
   test('an unavailable link is skipped before a row is stored for it', async () => {
-    const { bank, shop: merchant } = await shopWithBank('passed');
+    const { bank, merchant } = await createMerchantWithBank('passed');
     await bank.stop();
     // The first sale detects the failure; after it the link is unavailable.
     const first = await sell(merchant);
@@ -153,66 +156,66 @@ describe('routing rules of a merchant', () => {
 
   // Spec: PROV-56
   test('if no message was sent, the next acquirer gets the sale and all later operations', async () => {
-    const { bank, shop, contract } = await shopWithBank('failing');
-    assert.equal(merchantOf((await sell(shop)).body), contract.acquirerMerchantId);
+    const { bank, merchant, contract } = await createMerchantWithBank('failing');
+    assert.equal(merchantOf((await sell(merchant)).body), contract.acquirerMerchantId);
     await bank.stop();
-    const { body, text } = await sell(shop, { amount: 4000, captureMode: 'Deferred' });
+    const { body, text } = await sell(merchant, { amount: 4000, captureMode: 'Deferred' });
     assert.equal(body.state, 'Authorized', text);
-    assert.equal(merchantOf(body), shop.merchantNumber);
+    assert.equal(merchantOf(body), merchant.merchantNumber);
     const id = body.transactionId;
-    const types = ((await read(shop, id)).events as { type: string }[]).map(({ type }) => type);
+    const types = ((await read(merchant, id)).events as { type: string }[]).map(({ type }) => type);
     assert.deepEqual(types, [
       'transaction.received',
       'transaction.rerouted',
       'transaction.authorized',
     ]);
-    assert.equal((await operate(shop, `/${id}/capture`, { amount: 3000 })).status, 200);
+    assert.equal((await operate(merchant, `/${id}/capture`, { amount: 3000 })).status, 200);
     assert.equal(
-      (await operate(shop, `/${id}/cancel`, { cancelReason: 'Functional' })).status,
+      (await operate(merchant, `/${id}/cancel`, { cancelReason: 'Functional' })).status,
       200,
     );
-    const refund = await operate(shop, `/${id}/refund`, { amount: 1000 });
+    const refund = await operate(merchant, `/${id}/refund`, { amount: 1000 });
     assert.equal(refund.body.state, 'PartiallyRefunded', refund.text);
     const totals = setup.host
       .ledger()
-      .totals.find(({ merchant }) => merchant === shop.merchantNumber);
+      .totals.find((total) => total.merchant === merchant.merchantNumber);
     assert.deepEqual(
       { captured: totals?.captured, refunded: totals?.refunded, open: totals?.openHolds },
       { captured: 3000, refunded: 1000, open: 0 },
     );
     const book = (await readLedgers(setup)).find(({ transactionId }) => transactionId === id);
-    assert.equal(book?.contractId, shop.contractId);
+    assert.equal(book?.contractId, merchant.contractId);
   });
 
   // Spec: PROV-56
   test('if the acquirer may have received the sale, no other acquirer gets it', async () => {
-    const { bank, shop } = await shopWithBank('silent');
+    const { bank, merchant } = await createMerchantWithBank('silent');
     // This goes first, because a missing response makes the link check the acquirer.
     bank.server.setReady(false);
-    const refused = await sell(shop);
+    const refused = await sell(merchant);
     assertProblem(refused, { code: 'not_sent' });
     assert.equal(refused.body.transaction.state, 'Failed');
     bank.server.setReady(true);
-    const { body } = await sell(shop, { amount: 9091 });
+    const { body } = await sell(merchant, { amount: 9091 });
     assert.equal(body.state, 'Reversing');
     const totals = setup.host
       .ledger()
-      .totals.find(({ merchant }) => merchant === shop.merchantNumber);
+      .totals.find((total) => total.merchant === merchant.merchantNumber);
     assert.equal(totals, undefined);
   });
 
   test('a sale without a response of the second acquirer is reversed there and nowhere else', async () => {
-    const { bank, shop } = await shopWithBank('second');
-    await sell(shop);
+    const { bank, merchant } = await createMerchantWithBank('second');
+    await sell(merchant);
     const before = bank.server.ledger().entries;
     await bank.stop();
-    const { body, text } = await sell(shop, { amount: 9091 });
+    const { body, text } = await sell(merchant, { amount: 9091 });
     assert.equal(body.state, 'Reversing', text);
-    const reversed = async () => (await read(shop, body.transactionId)).state === 'Reversed';
+    const reversed = async () => (await read(merchant, body.transactionId)).state === 'Reversed';
     await until(reversed, 'the reversal to be taken');
     const totals = setup.host
       .ledger()
-      .totals.find(({ merchant }) => merchant === shop.merchantNumber);
+      .totals.find((total) => total.merchant === merchant.merchantNumber);
     assert.deepEqual(
       { captured: totals?.captured, reversed: totals?.reversed, reversals: totals?.reversals },
       { captured: 0, reversed: 9091, reversals: 1 },
@@ -221,7 +224,7 @@ describe('routing rules of a merchant', () => {
   });
 
   test('a replay of a rerouted sale has the same response', async () => {
-    const { bank, shop: merchant } = await shopWithBank('replayed');
+    const { bank, merchant } = await createMerchantWithBank('replayed');
     await sell(merchant);
     await bank.stop();
     const request = keyedSale();

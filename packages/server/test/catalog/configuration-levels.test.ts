@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  type ConfigurationScene,
   declaration,
-  openConfigurationScene,
+  openConfiguration,
+  type TestConfiguration,
 } from '../support/provisioning/test-service-configuration.ts';
 
-let scene: ConfigurationScene;
+let setup: TestConfiguration;
 before(async () => {
-  scene = await openConfigurationScene();
+  setup = await openConfiguration();
 });
-after(() => scene.close());
+after(() => setup.close());
 
 type Source = { pointer: string; level: string };
 const levelAt = (sources: Source[], pointer: string) =>
@@ -20,29 +20,29 @@ const levelAt = (sources: Source[], pointer: string) =>
 
 // Spec: SVC-3
 test('each level sets its own values, and inherits the others from above', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const [organization, merchant, store, device] = scene
-    .levelsOf(shop)
-    .map(([level, id]) => scene.path(level, id, serviceId));
-  const untouched = await scene.call('org', 'GET', String(device));
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const [organizationPath, merchantPath, storePath, devicePath] = setup
+    .levelsOf(merchant)
+    .map(([level, id]) => setup.path(level, id, serviceId));
+  const untouched = await setup.call('org', 'GET', String(devicePath));
   assert.equal(untouched.headers['etag'], '"0"');
   assert.deepEqual(untouched.body['effective'].values, declaration.defaults);
   assert.deepEqual(untouched.body['values'], {});
   assert.equal(untouched.body['isSet'], false);
 
   const levelInputs: [string | undefined, object][] = [
-    [organization, { floorLimit: 2500, receipt: { header: 'Bank' } }],
-    [merchant, { receipt: { copies: 2 }, languages: ['fr', 'en'] }],
-    [store, { footer: 'À bientôt' }],
-    [device, { receipt: { header: 'Till' } }],
+    [organizationPath, { floorLimit: 2500, receipt: { header: 'Bank' } }],
+    [merchantPath, { receipt: { copies: 2 }, languages: ['fr', 'en'] }],
+    [storePath, { footer: 'À bientôt' }],
+    [devicePath, { receipt: { header: 'Till' } }],
   ];
   for (const [path, values] of levelInputs) {
-    const answer = await scene.submit('org', String(path), values);
+    const answer = await setup.submit('org', String(path), values);
     assert.deepEqual([answer.status, answer.headers['etag']], [200, '"1"']);
     assert.deepEqual(answer.body['values'], values);
   }
-  const { body } = await scene.call('org', 'GET', String(device));
+  const { body } = await setup.call('org', 'GET', String(devicePath));
   const { values, sources } = body['effective'];
   assert.deepEqual(values, {
     floorLimit: 2500,
@@ -73,12 +73,12 @@ test('each level sets its own values, and inherits the others from above', async
     ],
   );
   assert.deepEqual([body['missing'], body['invalid']], [[], []]);
-  assert.deepEqual((await scene.delivered(shop, serviceId)).values, values);
+  assert.deepEqual((await setup.delivered(merchant, serviceId)).values, values);
 
   // A level inherits a value that it no longer sets.
-  await scene.submit('org', String(merchant), { languages: [] });
-  assert.equal((await scene.call('org', 'DELETE', String(store))).status, 204);
-  const later = (await scene.call('org', 'GET', String(device))).body['effective'];
+  await setup.submit('org', String(merchantPath), { languages: [] });
+  assert.equal((await setup.call('org', 'DELETE', String(storePath))).status, 204);
+  const later = (await setup.call('org', 'GET', String(devicePath))).body['effective'];
   assert.deepEqual(later.values, {
     floorLimit: 2500,
     receipt: { header: 'Till', copies: 1 },
@@ -86,7 +86,7 @@ test('each level sets its own values, and inherits the others from above', async
     footer: 'Thank you',
   });
   assert.equal(levelAt(later.sources, '/receipt/copies'), 'Service');
-  assert.deepEqual((await scene.delivered(shop, serviceId)).values, later.values);
+  assert.deepEqual((await setup.delivered(merchant, serviceId)).values, later.values);
 });
 
 const members = fc.constantFrom('a', 'b', 'c', 'constructor', 'x/y');
@@ -112,19 +112,22 @@ function merged(upper: unknown, lower: unknown): unknown {
 
 // Spec: PROV-42
 test('a device gets the merged values of its four levels, as a model predicts', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const paths = scene.levelsOf(shop).map(([level, id]) => scene.path(level, id, serviceId));
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const paths = setup.levelsOf(merchant).map(([level, id]) => setup.path(level, id, serviceId));
   await fc.assert(
     fc.asyncProperty(fc.tuple(open, open, open, open), async (levels) => {
       for (const [at, values] of levels.entries()) {
-        const answer = await scene.submit('org', String(paths[at]), { open: values });
+        const answer = await setup.submit('org', String(paths[at]), { open: values });
         assert.equal(answer.status, 200, JSON.stringify(answer.body));
       }
       const expectedValues = levels.reduce((upper, lower) => merged(upper, lower) as object, {});
-      const { body } = await scene.call('org', 'GET', String(paths.at(-1)));
+      const { body } = await setup.call('org', 'GET', String(paths.at(-1)));
       assert.deepEqual(body['effective'].values.open, expectedValues);
-      assert.deepEqual((await scene.delivered(shop, serviceId)).values?.['open'], expectedValues);
+      assert.deepEqual(
+        (await setup.delivered(merchant, serviceId)).values?.['open'],
+        expectedValues,
+      );
     }),
     { numRuns: 12 },
   );
@@ -132,15 +135,15 @@ test('a device gets the merged values of its four levels, as a model predicts', 
 
 // Spec: PROV-45
 test('every change is a version, which can be read and brought back', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const path = scene.path('stores', shop.storeId, serviceId);
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const path = setup.path('stores', merchant.storeId, serviceId);
   for (const footer of ['one', 'two', 'two', 'three']) {
-    await scene.done('org', 'POST', path, { values: { footer } });
+    await setup.done('org', 'POST', path, { values: { footer } });
   }
-  await scene.done('org', 'DELETE', path);
-  await scene.done('org', 'DELETE', path);
-  const { items, nextCursor } = await scene.done('org', 'GET', `${path}/versions?limit=3`);
+  await setup.done('org', 'DELETE', path);
+  await setup.done('org', 'DELETE', path);
+  const { items, nextCursor } = await setup.done('org', 'GET', `${path}/versions?limit=3`);
   const listedVersions = items.map(
     (item: { version: number; isSet: boolean; isCurrent: boolean }) => [
       item.version,
@@ -153,72 +156,78 @@ test('every change is a version, which can be read and brought back', async () =
     [3, true, false],
     [2, true, false],
   ]);
-  const rest = await scene.done('org', 'GET', `${path}/versions?limit=3&cursor=${nextCursor}`);
+  const rest = await setup.done('org', 'GET', `${path}/versions?limit=3&cursor=${nextCursor}`);
   assert.deepEqual([rest['items'].length, rest['nextCursor']], [1, null]);
   assert.equal(rest['items'][0].author.clientId, 'org');
-  const first = await scene.done('org', 'GET', `${path}/versions/1`);
+  const first = await setup.done('org', 'GET', `${path}/versions/1`);
   assert.deepEqual(first['values'], { footer: 'one' });
   for (const unknown of ['5', '999999999']) {
-    assert.equal((await scene.call('org', 'GET', `${path}/versions/${unknown}`)).status, 404);
-    const restored = await scene.call('org', 'POST', `${path}/versions/${unknown}/restore`);
+    assert.equal((await setup.call('org', 'GET', `${path}/versions/${unknown}`)).status, 404);
+    const restored = await setup.call('org', 'POST', `${path}/versions/${unknown}/restore`);
     assert.equal(restored.status, 404);
   }
-  assert.equal((await scene.call('org', 'GET', `${path}/versions/0`)).status, 422);
-  const restored = await scene.done('org', 'POST', `${path}/versions/2/restore`);
+  assert.equal((await setup.call('org', 'GET', `${path}/versions/0`)).status, 422);
+  const restored = await setup.done('org', 'POST', `${path}/versions/2/restore`);
   assert.deepEqual([restored['version'], restored['values']], [5, { footer: 'two' }]);
-  const newest = await scene.done('org', 'GET', `${path}/versions/5`);
+  const newest = await setup.done('org', 'GET', `${path}/versions/5`);
   assert.deepEqual([newest['restoredFrom'], newest['isCurrent']], [2, true]);
   // A second restore of the same version changes nothing.
-  const again = await scene.done('org', 'POST', `${path}/versions/2/restore`);
+  const again = await setup.done('org', 'POST', `${path}/versions/2/restore`);
   assert.equal(again['version'], 5);
-  const other = scene.path('logical-devices', shop.deviceId, serviceId);
-  assert.equal((await scene.call('org', 'POST', `${other}/versions/2/restore`)).status, 404);
+  const other = setup.path('logical-devices', merchant.deviceId, serviceId);
+  assert.equal((await setup.call('org', 'POST', `${other}/versions/2/restore`)).status, 404);
 });
 
 // Spec: PROV-45
 test('of several parallel changes of one version, one succeeds and the others get status 412', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const path = scene.path('merchants', shop.merchantId, serviceId);
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const path = setup.path('merchants', merchant.merchantId, serviceId);
   for (const tag of ['"0"', '"1"']) {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, at) =>
-        scene.submit('org', path, { footer: `${tag} ${at}` }, tag),
+        setup.submit('org', path, { footer: `${tag} ${at}` }, tag),
       ),
     );
     const statuses = answers.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [200, ...Array(5).fill(412)], tag);
   }
-  const { body, headers } = await scene.call('org', 'GET', path);
+  const { body, headers } = await setup.call('org', 'GET', path);
   assert.deepEqual([body['version'], headers['etag']], [2, '"2"']);
-  assert.equal((await scene.call('org', 'DELETE', path, undefined, '"1"')).status, 412);
+  assert.equal((await setup.call('org', 'DELETE', path, undefined, '"1"')).status, 412);
   const restore = `${path}/versions/1/restore`;
-  assert.equal((await scene.call('org', 'POST', restore, undefined, '"1"')).status, 412);
-  assert.equal((await scene.call('org', 'DELETE', path, undefined, '"2"')).status, 204);
-  assert.equal((await scene.call('org', 'GET', path)).body['version'], 3);
+  assert.equal((await setup.call('org', 'POST', restore, undefined, '"1"')).status, 412);
+  assert.equal((await setup.call('org', 'DELETE', path, undefined, '"2"')).status, 204);
+  assert.equal((await setup.call('org', 'GET', path)).body['version'], 3);
 });
 
 test('a device gets the values of active services, and a new version after each change of values', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const deliveredVersions = new Set([(await scene.delivered(shop, serviceId)).version]);
-  for (const [level, id] of scene.levelsOf(shop)) {
-    const path = scene.path(level, id, serviceId);
-    await scene.done('org', 'POST', path, { values: { footer: level } });
-    const now = await scene.delivered(shop, serviceId);
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const deliveredVersions = new Set([(await setup.delivered(merchant, serviceId)).version]);
+  for (const [level, id] of setup.levelsOf(merchant)) {
+    const path = setup.path(level, id, serviceId);
+    await setup.done('org', 'POST', path, { values: { footer: level } });
+    const now = await setup.delivered(merchant, serviceId);
     assert.equal(now.values?.['footer'], level);
     deliveredVersions.add(now.version);
-    await scene.done('org', 'POST', path, { values: { footer: level } });
-    assert.equal((await scene.delivered(shop, serviceId)).version, now.version);
+    await setup.done('org', 'POST', path, { values: { footer: level } });
+    assert.equal((await setup.delivered(merchant, serviceId)).version, now.version);
   }
   assert.equal(deliveredVersions.size, 5);
-  const { configuration } = scene.catalog;
-  const { organizationId } = scene;
+  const { configuration } = setup.catalog;
+  const { organizationId } = setup;
   assert.deepEqual(await configuration.readDeviceConfiguration(organizationId, randomUUID()), []);
-  assert.deepEqual(await configuration.readDeviceConfiguration(randomUUID(), shop.deviceId), []);
-  const level = { serviceId, level: 'LogicalDevice', entityId: shop.deviceId };
-  await scene.done('org', 'POST', '/deactivations', level);
-  const configurations = await configuration.readDeviceConfiguration(organizationId, shop.deviceId);
+  assert.deepEqual(
+    await configuration.readDeviceConfiguration(randomUUID(), merchant.deviceId),
+    [],
+  );
+  const level = { serviceId, level: 'LogicalDevice', entityId: merchant.deviceId };
+  await setup.done('org', 'POST', '/deactivations', level);
+  const configurations = await configuration.readDeviceConfiguration(
+    organizationId,
+    merchant.deviceId,
+  );
   assert.equal(
     configurations.some((each) => each.serviceId === serviceId),
     false,
@@ -227,40 +236,40 @@ test('a device gets the values of active services, and a new version after each 
 
 // Spec: PROV-43
 test('an organisation inherits from those above it', async () => {
-  const top = await scene.newShop();
-  const serviceId = await scene.configured();
-  const above = scene.path('organizations', scene.organizationId, serviceId);
-  await scene.done('org', 'POST', above, {
+  const top = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const above = setup.path('organizations', setup.organizationId, serviceId);
+  await setup.done('org', 'POST', above, {
     values: { footer: 'From above', account: { apiKey: 'key-of-all' } },
   });
-  const below = await scene.catalog.configuration.readDeviceConfiguration(
-    scene.organizationId,
+  const below = await setup.catalog.configuration.readDeviceConfiguration(
+    setup.organizationId,
     top.deviceId,
   );
   assert.ok(below.length > 0);
-  await scene.database.query(
+  await setup.database.query(
     'UPDATE organizations SET parent_organization_id = $1 WHERE organization_id = $2',
-    [scene.organizationId, scene.otherId],
+    [setup.organizationId, setup.otherId],
   );
   const offer = { name: 'Offer', serviceIds: [serviceId] };
-  const { packageId } = await scene.done('other', 'POST', '/packages', offer);
-  await scene.done('other', 'POST', '/subscriptions', { packageId });
-  const otherPath = scene.path('organizations', scene.otherId, serviceId);
-  const { body } = await scene.call('other', 'GET', otherPath);
+  const { packageId } = await setup.done('other', 'POST', '/packages', offer);
+  await setup.done('other', 'POST', '/subscriptions', { packageId });
+  const otherPath = setup.path('organizations', setup.otherId, serviceId);
+  const { body } = await setup.call('other', 'GET', otherPath);
   const [source] = body['effective'].sources.filter((each: Source) => each.pointer === '/footer');
   assert.deepEqual(source, {
     pointer: '/footer',
     level: 'Organization',
-    entityId: scene.organizationId,
+    entityId: setup.organizationId,
   });
   assert.deepEqual(body['effective'].secrets, [
-    { pointer: '/account/apiKey', level: 'Organization', entityId: scene.organizationId },
+    { pointer: '/account/apiKey', level: 'Organization', entityId: setup.organizationId },
   ]);
-  const set = await scene.submit('other', otherPath, { footer: 'Own' });
+  const set = await setup.submit('other', otherPath, { footer: 'Own' });
   assert.equal(set.body['effective'].values.footer, 'Own');
   assert.deepEqual(
     set.body['levels'].map(({ entityId }: { entityId: string }) => entityId),
-    [scene.organizationId, scene.otherId],
+    [setup.organizationId, setup.otherId],
   );
-  assert.equal((await scene.call('other', 'GET', above)).status, 404);
+  assert.equal((await setup.call('other', 'GET', above)).status, 404);
 });

@@ -1,39 +1,39 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  type ConfigurationScene,
-  openConfigurationScene,
+  openConfiguration,
+  type TestConfiguration,
 } from '../support/provisioning/test-service-configuration.ts';
 
-let scene: ConfigurationScene;
+let setup: TestConfiguration;
 before(async () => {
-  scene = await openConfigurationScene();
+  setup = await openConfiguration();
 });
-after(() => scene.close());
+after(() => setup.close());
 
 const secret = 'sk-live-7f3a9c';
 
 // Spec: PROV-48
 test('a secret is stored encrypted, is never shown, and is delivered to the device', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const path = scene.path('merchants', shop.merchantId, serviceId);
-  const device = scene.path('logical-devices', shop.deviceId, serviceId);
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const path = setup.path('merchants', merchant.merchantId, serviceId);
+  const device = setup.path('logical-devices', merchant.deviceId, serviceId);
   const values = { account: { number: '7', apiKey: secret }, hosts: { a: { token: secret } } };
   const texts = [
-    JSON.stringify(await scene.submit('org', path, values)),
-    JSON.stringify(await scene.call('org', 'GET', path)),
-    JSON.stringify(await scene.call(shop.token, 'GET', device)),
-    JSON.stringify(await scene.call('org', 'GET', `${path}/versions/1`)),
-    JSON.stringify(await scene.call('org', 'GET', '/audit/v1/records?limit=200')),
-    JSON.stringify(await scene.database.query('SELECT * FROM service_configurations')),
-    JSON.stringify(await scene.database.query('SELECT * FROM service_configuration_versions')),
+    JSON.stringify(await setup.submit('org', path, values)),
+    JSON.stringify(await setup.call('org', 'GET', path)),
+    JSON.stringify(await setup.call(merchant.token, 'GET', device)),
+    JSON.stringify(await setup.call('org', 'GET', `${path}/versions/1`)),
+    JSON.stringify(await setup.call('org', 'GET', '/audit/v1/records?limit=200')),
+    JSON.stringify(await setup.database.query('SELECT * FROM service_configurations')),
+    JSON.stringify(await setup.database.query('SELECT * FROM service_configuration_versions')),
   ];
   for (const text of texts) assert.doesNotMatch(text, new RegExp(secret));
-  const { body } = await scene.call('org', 'GET', path);
+  const { body } = await setup.call('org', 'GET', path);
   assert.deepEqual(body['values'], { account: { number: '7' }, hosts: { a: {} } });
   assert.deepEqual(body['secrets'], ['/account/apiKey', '/hosts/a/token']);
-  const below = (await scene.call('org', 'GET', device)).body['effective'];
+  const below = (await setup.call('org', 'GET', device)).body['effective'];
   assert.deepEqual(
     below.secrets.map(({ pointer, level }: { pointer: string; level: string }) => [pointer, level]),
     [
@@ -41,19 +41,19 @@ test('a secret is stored encrypted, is never shown, and is delivered to the devi
       ['/hosts/a/token', 'Merchant'],
     ],
   );
-  const got = await scene.delivered(shop, serviceId);
+  const got = await setup.delivered(merchant, serviceId);
   assert.deepEqual(got.values?.['account'], values.account);
 });
 
 test('a secret that is left out stays, is replaced alone, and goes with null or its object', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const path = scene.path('stores', shop.storeId, serviceId);
-  const send = (values: object) => scene.done('org', 'POST', path, { values });
-  const accountOf = async () => (await scene.delivered(shop, serviceId)).values?.['account'];
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const path = setup.path('stores', merchant.storeId, serviceId);
+  const send = (values: object) => setup.done('org', 'POST', path, { values });
+  const accountOf = async () => (await setup.delivered(merchant, serviceId)).values?.['account'];
   await send({ account: { number: '1', apiKey: secret } });
   // The values as the API returned them, with one change.
-  const { values } = await scene.done('org', 'GET', path);
+  const { values } = await setup.done('org', 'GET', path);
   const updatedConfiguration = await send({
     ...values,
     account: { ...values.account, number: '2' },
@@ -64,15 +64,15 @@ test('a secret that is left out stays, is replaced alone, and goes with null or 
   );
   assert.deepEqual(await accountOf(), { number: '2', apiKey: secret });
   // A new secret makes a new version, although the visible values stay the same.
-  const before = await scene.delivered(shop, serviceId);
+  const before = await setup.delivered(merchant, serviceId);
   const renewed = await send({ account: { number: '2', apiKey: 'another' } });
   assert.equal(renewed['version'], 3);
-  assert.notEqual((await scene.delivered(shop, serviceId)).version, before.version);
+  assert.notEqual((await setup.delivered(merchant, serviceId)).version, before.version);
   assert.deepEqual(await accountOf(), { number: '2', apiKey: 'another' });
   const cleared = await send({ account: { number: '2', apiKey: null } });
   assert.deepEqual([cleared['version'], cleared['secrets']], [4, []]);
   assert.deepEqual(await accountOf(), { number: '2' });
-  const restored = await scene.done('org', 'POST', `${path}/versions/2/restore`);
+  const restored = await setup.done('org', 'POST', `${path}/versions/2/restore`);
   assert.deepEqual(restored['secrets'], ['/account/apiKey']);
   assert.deepEqual(await accountOf(), { number: '2', apiKey: secret });
   const clearedConfiguration = await send({ footer: 'x' });
@@ -81,16 +81,16 @@ test('a secret that is left out stays, is replaced alone, and goes with null or 
 });
 
 test('the audit records the author and values of each change, and names a changed secret without its value', async () => {
-  const shop = await scene.newShop();
-  const serviceId = await scene.configured();
-  const path = scene.path('stores', shop.storeId, serviceId);
-  await scene.done(shop.token, 'POST', path, { values: { footer: 'one' } });
-  await scene.done('org', 'POST', path, {
+  const merchant = await setup.createMerchant();
+  const serviceId = await setup.configured();
+  const path = setup.path('stores', merchant.storeId, serviceId);
+  await setup.done(merchant.token, 'POST', path, { values: { footer: 'one' } });
+  await setup.done('org', 'POST', path, {
     values: { footer: 'two', account: { apiKey: secret } },
   });
-  await scene.done('org', 'POST', `${path}/versions/1/restore`);
-  await scene.done('org', 'DELETE', path);
-  const { items } = await scene.done('org', 'GET', '/audit/v1/records?limit=200');
+  await setup.done('org', 'POST', `${path}/versions/1/restore`);
+  await setup.done('org', 'DELETE', path);
+  const { items } = await setup.done('org', 'GET', '/audit/v1/records?limit=200');
   type ListedRecord = {
     entity: { id: string; merchantId: string };
     action: string;
@@ -99,7 +99,7 @@ test('the audit records the author and values of each change, and names a change
   type Record = ListedRecord & { before?: object; actor: { clientId: string } };
   const records: Record[] = items.filter(
     ({ entity, action }: ListedRecord) =>
-      entity.id === shop.storeId && action.startsWith('configuration.'),
+      entity.id === merchant.storeId && action.startsWith('configuration.'),
   );
   assert.equal(records.length, 4);
   const actions = records.map(({ action }) => action).sort();
@@ -110,8 +110,8 @@ test('the audit records the author and values of each change, and names a change
     'configuration.updated',
   ]);
   const made = records.find(({ before }) => before === undefined);
-  assert.deepEqual(made?.actor.clientId, shop.token);
-  assert.equal(made?.entity.merchantId, shop.merchantId);
+  assert.deepEqual(made?.actor.clientId, merchant.token);
+  assert.equal(made?.entity.merchantId, merchant.merchantId);
   assert.deepEqual(made?.after, {
     serviceId,
     level: 'Store',

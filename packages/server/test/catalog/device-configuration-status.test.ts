@@ -4,18 +4,18 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import {
   devicePath,
-  type FleetScene,
   openFleet,
   type Terminal,
+  type TestFleet,
 } from '../support/provisioning/test-device-configuration.ts';
 
-let scene: FleetScene;
+let setup: TestFleet;
 let serviceId: string;
 before(async () => {
-  scene = await openFleet();
-  serviceId = await scene.service();
+  setup = await openFleet();
+  serviceId = await setup.service();
 });
-after(() => scene.close());
+after(() => setup.close());
 
 const acknowledgements = `${devicePath}/acknowledgements`;
 const deliveryOf = ({ logicalDeviceId }: Pick<Terminal, 'logicalDeviceId'>) =>
@@ -59,12 +59,12 @@ test('a change at the parent organisation makes devices Pending and reaches them
 
 // Spec: PROV-51
 test('the delivery list filters devices by status, service and store, and refuses requests of devices', async () => {
-  const one = await scene.terminal();
-  const two = await scene.terminal(one.merchantId);
-  const silent = await scene.terminal(one.merchantId);
+  const one = await setup.terminal();
+  const two = await setup.terminal(one.merchantId);
+  const silent = await setup.terminal(one.merchantId);
   const list = async (query: string) => {
     const path = `/configuration/v1/delivery?merchantId=${one.merchantId}${query}`;
-    const { status, body } = await scene.api(path, { token: scene.token });
+    const { status, body } = await setup.api(path, { token: setup.token });
     assert.equal(status, 200, JSON.stringify(body));
     const items: { logicalDeviceId: string; status: string }[] = body.items;
     return {
@@ -78,13 +78,13 @@ test('the delivery list filters devices by status, service and store, and refuse
   }
   const [a, b, c] = [one.logicalDeviceId, two.logicalDeviceId, silent.logicalDeviceId];
   assert.deepEqual((await list('')).found, { [a]: 'Applied', [b]: 'Applied', [c]: 'Pending' });
-  scene.clock.advance(1);
-  await scene.configure('stores', two.storeId, serviceId, { footer: 'Changed' });
+  setup.clock.advance(1);
+  await setup.configure('stores', two.storeId, serviceId, { footer: 'Changed' });
   assert.deepEqual((await list('&status=Pending')).found, { [b]: 'Pending', [c]: 'Pending' });
   assert.deepEqual((await list(`&status=Pending&serviceId=${serviceId}`)).found, {
     [b]: 'Pending',
   });
-  scene.clock.advance(1);
+  setup.clock.advance(1);
   const { version } = (await readConfiguration(two)).body;
   await two.ask('POST', acknowledgements, { json: { version, applied: false, reason: 'no room' } });
   assert.deepEqual((await list('&status=Failed')).found, { [b]: 'Failed' });
@@ -99,7 +99,7 @@ test('the delivery list filters devices by status, service and store, and refuse
   } while (cursor !== '');
   assert.deepEqual(pages, [a, b, c].sort());
   assert.equal(
-    (await scene.api('/configuration/v1/delivery?status=Late', { token: scene.token })).status,
+    (await setup.api('/configuration/v1/delivery?status=Late', { token: setup.token })).status,
     422,
   );
   assert.equal((await one.ask('GET', '/configuration/v1/delivery')).status, 403);
@@ -107,15 +107,15 @@ test('the delivery list filters devices by status, service and store, and refuse
 });
 
 test('a page checks a part of a large fleet, and all pages together list every device', async () => {
-  const { storeId, merchantId } = await scene.terminal();
+  const { storeId, merchantId } = await setup.terminal();
   const count = 10_001;
-  await scene.database.query(
+  await setup.database.query(
     `INSERT INTO logical_devices
      SELECT (jsonb_populate_record(l, jsonb_build_object(
        'logical_device_id', gen_random_uuid(), 'external_id', NULL))).*
      FROM logical_devices l, generate_series(2, $3)
      WHERE organization_id = $1 AND store_id = $2`,
-    [scene.organizationId, storeId, count],
+    [setup.organizationId, storeId, count],
   );
   const sizes: number[] = [];
   const deviceIds = new Set<string>();
@@ -123,8 +123,8 @@ test('a page checks a part of a large fleet, and all pages together list every d
     let cursor = '';
     do {
       const query = `?merchantId=${merchantId}&status=${status}&limit=200${cursor}`;
-      const { body } = await scene.api(`/configuration/v1/delivery${query}`, {
-        token: scene.token,
+      const { body } = await setup.api(`/configuration/v1/delivery${query}`, {
+        token: setup.token,
       });
       if (status === 'Applied') sizes.push(body.items.length);
       for (const { logicalDeviceId } of body.items) deviceIds.add(logicalDeviceId);
@@ -136,20 +136,20 @@ test('a page checks a part of a large fleet, and all pages together list every d
 });
 
 test('a device of another organisation is not found', async () => {
-  const terminal = await scene.terminal();
-  const otherScene = await openFleet();
+  const terminal = await setup.terminal();
+  const otherSetup = await openFleet();
   try {
-    const foreign = await otherScene.api(deliveryOf(terminal), { token: otherScene.token });
+    const foreign = await otherSetup.api(deliveryOf(terminal), { token: otherSetup.token });
     assert.deepEqual([foreign.status, foreign.body.code], [404, 'device_not_found']);
-    const { body } = await otherScene.api('/configuration/v1/delivery', {
-      token: otherScene.token,
+    const { body } = await otherSetup.api('/configuration/v1/delivery', {
+      token: otherSetup.token,
     });
     assert.deepEqual(body.items, []);
   } finally {
-    await otherScene.close();
+    await otherSetup.close();
   }
   for (const id of [randomUUID(), 'x', '%00']) {
     const path = deliveryOf({ logicalDeviceId: id });
-    assert.equal((await scene.api(path, { token: scene.token })).status, 404, id);
+    assert.equal((await setup.api(path, { token: setup.token })).status, 404, id);
   }
 });

@@ -4,19 +4,19 @@ import { after, before, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import {
   devicePath,
-  type FleetScene,
   openFleet,
   receipts,
   type Terminal,
+  type TestFleet,
 } from '../support/provisioning/test-device-configuration.ts';
 
-let scene: FleetScene;
+let setup: TestFleet;
 let serviceId: string;
 before(async () => {
-  scene = await openFleet();
-  serviceId = await scene.service();
+  setup = await openFleet();
+  serviceId = await setup.service();
 });
-after(() => scene.close());
+after(() => setup.close());
 
 const acknowledgements = `${devicePath}/acknowledgements`;
 const deliveryOf = ({ logicalDeviceId }: Pick<Terminal, 'logicalDeviceId'>) =>
@@ -35,7 +35,7 @@ const valuesOf = async (terminal: Terminal) => (await readConfiguration(terminal
 
 // Spec: PROV-50
 test('a device reads its own configuration, inherited from level to level, and signed', async () => {
-  const terminal = await scene.terminal();
+  const terminal = await setup.terminal();
   const first = await readConfiguration(terminal);
   assert.equal(first.status, 200);
   assert.equal(first.headers['cache-control'], 'no-store');
@@ -43,26 +43,26 @@ test('a device reads its own configuration, inherited from level to level, and s
   assert.deepEqual(first.service.values, { footer: 'Thank you', limits: { floor: 0 } });
 
   const { merchantId, storeId, logicalDeviceId } = terminal;
-  await scene.configure('merchants', merchantId, serviceId, {
+  await setup.configure('merchants', merchantId, serviceId, {
     footer: 'Merci',
     limits: { floor: 10 },
   });
-  await scene.configure('stores', storeId, serviceId, { limits: { floor: 20 } });
+  await setup.configure('stores', storeId, serviceId, { limits: { floor: 20 } });
   assert.deepEqual(await valuesOf(terminal), { footer: 'Merci', limits: { floor: 20 } });
-  await scene.configure('logical-devices', logicalDeviceId, serviceId, { footer: 'Here' });
+  await setup.configure('logical-devices', logicalDeviceId, serviceId, { footer: 'Here' });
   const last = await readConfiguration(terminal);
   assert.deepEqual(last.service.values, { footer: 'Here', limits: { floor: 20 } });
 
   const { version, name, values } = last.service;
   const content = { logicalDeviceId, serviceId, name, version, values };
-  assert.deepEqual(await scene.verified(last.service), content);
+  assert.deepEqual(await setup.verified(last.service), content);
   const forged = Buffer.from(JSON.stringify({ ...content, values: {} })).toString('base64url');
-  await assert.rejects(scene.verified({ ...last.service, payload: forged }));
+  await assert.rejects(setup.verified({ ...last.service, payload: forged }));
 });
 
 // Spec: PROV-50
 test('a device with the current version receives 304, and equal values result in the same version', async () => {
-  const terminal = await scene.terminal();
+  const terminal = await setup.terminal();
   const { tag } = await readConfiguration(terminal);
   for (const header of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
     const answer = await readConfiguration(terminal, header);
@@ -71,42 +71,42 @@ test('a device with the current version receives 304, and equal values result in
   assert.equal((await readConfiguration(terminal, '"other"')).status, 200);
   // The value equals the inherited value: the level has a new version, but the device configuration
   // does not change.
-  await scene.configure('stores', terminal.storeId, serviceId, { footer: 'Thank you' });
+  await setup.configure('stores', terminal.storeId, serviceId, { footer: 'Thank you' });
   assert.equal((await readConfiguration(terminal, tag)).status, 304);
-  await scene.configure('stores', terminal.storeId, serviceId, { footer: 'Danke' });
+  await setup.configure('stores', terminal.storeId, serviceId, { footer: 'Danke' });
   const other = await readConfiguration(terminal, tag);
   assert.equal(other.status, 200);
-  await scene.configure('stores', terminal.storeId, serviceId, {});
+  await setup.configure('stores', terminal.storeId, serviceId, {});
   assert.deepEqual((await readConfiguration(terminal, other.tag)).tag, tag);
 });
 
 // Spec: PROV-50
 test('a store configuration changes the version only for the devices of that store', async () => {
-  const one = await scene.terminal();
-  const beside = await scene.terminal(one.merchantId);
+  const one = await setup.terminal();
+  const beside = await setup.terminal(one.merchantId);
   const tags = [(await readConfiguration(one)).tag, (await readConfiguration(beside)).tag];
-  await scene.configure('stores', one.storeId, serviceId, { footer: 'Only here' });
+  await setup.configure('stores', one.storeId, serviceId, { footer: 'Only here' });
   assert.notEqual((await readConfiguration(one)).tag, tags[0]);
   assert.equal((await readConfiguration(beside, tags[1])).status, 304);
 });
 
 test('a token of a user at a device reads the same; others have no device', async () => {
-  const terminal = await scene.terminal();
-  const token = await scene.customToken(terminal);
-  const answer = await scene.api(devicePath, { token });
+  const terminal = await setup.terminal();
+  const token = await setup.customToken(terminal);
+  const answer = await setup.api(devicePath, { token });
   assert.equal(answer.status, 200);
   assert.equal(answer.headers['etag'], (await readConfiguration(terminal)).tag);
 
-  const office = await scene.api(devicePath, { token: scene.token });
+  const office = await setup.api(devicePath, { token: setup.token });
   assert.deepEqual([office.status, office.body.code], [404, 'device_not_found']);
-  assert.equal((await scene.api(devicePath)).status, 401);
+  assert.equal((await setup.api(devicePath)).status, 401);
 });
 
 test('a device that is disabled at any level receives 404, and after it is enabled its version is unchanged', async () => {
-  const terminal = await scene.terminal();
+  const terminal = await setup.terminal();
   const { tag } = await readConfiguration(terminal);
-  const scope = { organizationId: scene.organizationId };
-  const { stores, merchants, logicalDevices } = scene.provisioning;
+  const scope = { organizationId: setup.organizationId };
+  const { stores, merchants, logicalDevices } = setup.provisioning;
   const change = async (status: 'Enabled' | 'Disabled') => ({ status });
   for (const [resource, id] of [
     [stores, terminal.storeId],
@@ -124,18 +124,18 @@ test('a device that is disabled at any level receives 404, and after it is enabl
 });
 
 test('a certificate that was revoked ends the reading', async () => {
-  const terminal = await scene.terminal();
+  const terminal = await setup.terminal();
   const { physicalDeviceId, certificate } = terminal;
-  const scope = { organizationId: scene.organizationId };
-  const { certificates } = scene.identity.devices;
+  const scope = { organizationId: setup.organizationId };
+  const { certificates } = setup.identity.devices;
   await certificates.revoke(scope, physicalDeviceId, certificate.thumbprint, 'Superseded');
   assert.equal((await terminal.ask('GET', devicePath)).status, 401);
 });
 
 // Spec: PROV-51
 test('a device reports whether it applied a version, and the administrator sees the result', async () => {
-  const terminal = await scene.terminal();
-  const never = await scene.api(deliveryOf(terminal), { token: scene.token });
+  const terminal = await setup.terminal();
+  const never = await setup.api(deliveryOf(terminal), { token: setup.token });
   assert.deepEqual([never.status, never.body.status], [200, 'Pending']);
   assert.equal(never.body.requestedAt, undefined);
 
@@ -148,14 +148,14 @@ test('a device reports whether it applied a version, and the administrator sees 
     reason: 'kernel 3 refused the keys',
   });
   assert.deepEqual([failed.status, failed.body.applied], [200, false]);
-  const after = (await scene.api(deliveryOf(terminal), { token: scene.token })).body;
+  const after = (await setup.api(deliveryOf(terminal), { token: setup.token })).body;
   assert.deepEqual([after.status, after.sentVersion], ['Failed', version]);
   assert.equal(after.failure.reason, 'kernel 3 refused the keys');
 
   for (let time = 0; time < 2; time += 1) {
     assert.equal((await acknowledge({ version, applied: true })).status, 200);
   }
-  const applied = (await scene.api(deliveryOf(terminal), { token: scene.token })).body;
+  const applied = (await setup.api(deliveryOf(terminal), { token: setup.token })).body;
   assert.deepEqual([applied.status, applied.appliedVersion], ['Applied', version]);
   assert.equal(applied.failure, undefined);
   const service = applied.services.find(
@@ -163,8 +163,8 @@ test('a device reports whether it applied a version, and the administrator sees 
   );
   assert.equal(service.status, 'Applied');
 
-  await scene.configure('stores', terminal.storeId, serviceId, { footer: 'New' });
-  const behind = (await scene.api(deliveryOf(terminal), { token: scene.token })).body;
+  await setup.configure('stores', terminal.storeId, serviceId, { footer: 'New' });
+  const behind = (await setup.api(deliveryOf(terminal), { token: setup.token })).body;
   assert.deepEqual([behind.status, behind.appliedVersion], ['Pending', version]);
   assert.notEqual(behind.version, version);
   // The device may still acknowledge the last version that it received.
@@ -172,8 +172,8 @@ test('a device reports whether it applied a version, and the administrator sees 
 });
 
 test('acknowledgements that make no sense are refused and leave no trace', async () => {
-  const terminal = await scene.terminal();
-  const other = await scene.terminal();
+  const terminal = await setup.terminal();
+  const other = await setup.terminal();
   const { version } = (await readConfiguration(terminal)).body;
   const foreign = (await readConfiguration(other)).body.version;
   const cases: [unknown, number, string][] = [
@@ -194,21 +194,21 @@ test('acknowledgements that make no sense are refused and leave no trace', async
     assert.equal(answer.status, status, JSON.stringify([json, answer.body]));
     if (pointer !== '') assert.equal(answer.body.errors[0].pointer, pointer);
   }
-  const { body } = await scene.api(deliveryOf(terminal), { token: scene.token });
+  const { body } = await setup.api(deliveryOf(terminal), { token: setup.token });
   assert.deepEqual(
     [body.status, body.appliedVersion, body.failure],
     ['Pending', undefined, undefined],
   );
-  const office = { token: scene.token, json: { version, applied: true } };
-  assert.equal((await scene.api(acknowledgements, office)).status, 404);
+  const office = { token: setup.token, json: { version, applied: true } };
+  assert.equal((await setup.api(acknowledgements, office)).status, 404);
 });
 
 test('a card number in a reason goes no further', async () => {
-  const terminal = await scene.terminal();
+  const terminal = await setup.terminal();
   const { version } = (await readConfiguration(terminal)).body;
   const json = { version, applied: false, reason: 'stopped at card 4111 1111 1111 1111' };
   const answer = await terminal.ask('POST', acknowledgements, { json });
-  const { body } = await scene.api(deliveryOf(terminal), { token: scene.token });
+  const { body } = await setup.api(deliveryOf(terminal), { token: setup.token });
   for (const text of [answer.body.reason, body.failure.reason]) {
     assert.match(text, /^stopped at card /);
     assert.doesNotMatch(text, /1111/);
@@ -216,12 +216,12 @@ test('a card number in a reason goes no further', async () => {
 });
 
 test('documents of an older master key can still be checked', async () => {
-  const service = (await readConfiguration(await scene.terminal())).service;
+  const service = (await readConfiguration(await setup.terminal())).service;
   const later = await openFleet();
   try {
     assert.equal((await later.verified(service))['serviceId'], serviceId);
     const { body } = await later.api('/configuration/v1/keys');
-    const { body: before } = await scene.api('/configuration/v1/keys');
+    const { body: before } = await setup.api('/configuration/v1/keys');
     assert.notEqual(body.keys[0].kid, before.keys[0].kid);
   } finally {
     await later.close();
@@ -267,12 +267,12 @@ test('a release that does not fit the stored values holds its service, and the o
 });
 
 test('asking again writes nothing, but for a note of the time now and then', async () => {
-  const terminal = await scene.terminal();
+  const terminal = await setup.terminal();
   const note = async () => {
-    const rows = await scene.database.query<{ xmin: string; asked_at: Date; told_at: Date }>(
-      `SELECT xmin::text, asked_at, told_at FROM device_configurations
+    const rows = await setup.database.query<{ xmin: string; requested_at: Date; sent_at: Date }>(
+      `SELECT xmin::text, requested_at, sent_at FROM device_configurations
        WHERE organization_id = $1 AND logical_device_id = $2`,
-      [scene.organizationId, terminal.logicalDeviceId],
+      [setup.organizationId, terminal.logicalDeviceId],
     );
     return rows[0];
   };
@@ -281,9 +281,9 @@ test('asking again writes nothing, but for a note of the time now and then', asy
   for (let time = 0; time < 20; time += 1)
     assert.equal((await readConfiguration(terminal, tag)).status, 304);
   assert.deepEqual(await note(), first);
-  scene.clock.advance(11 * 60_000);
+  setup.clock.advance(11 * 60_000);
   await readConfiguration(terminal, tag);
   const later = await note();
-  assert.equal(Number(later?.asked_at) - Number(first?.asked_at), 11 * 60_000);
-  assert.deepEqual(later?.told_at, first?.told_at);
+  assert.equal(Number(later?.requested_at) - Number(first?.requested_at), 11 * 60_000);
+  assert.deepEqual(later?.sent_at, first?.sent_at);
 });

@@ -2,15 +2,14 @@
 // The dashboard of a provider for its services, and the places where an organisation uses a
 // service.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { openQr, type QrScene } from '../qr/test-qr-merchant.ts';
+import { openQr, type TestQr } from '../qr/test-qr-merchant.ts';
 import { type Json, nameOf } from '../qr/test-qr-provider.ts';
 import {
   answering,
-  type CatalogueScene,
-  openCatalogue,
+  openCatalog,
   openProvider,
+  type TestCatalog,
 } from '../support/provisioning/test-catalog.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
@@ -23,57 +22,57 @@ type ListedUse = {
 };
 
 describe('the provider of a service', () => {
-  let scene: CatalogueScene;
+  let setup: TestCatalog;
   let provider: Awaited<ReturnType<typeof openProvider>>;
   before(async () => {
-    scene = await openCatalogue();
+    setup = await openCatalog();
     provider = await openProvider();
   });
   after(async () => {
     await provider.close();
-    await scene.close();
+    await setup.close();
   });
 
   const activate = (serviceId: string, level: string, entityId: string, more: object = {}) =>
-    scene.done('org', 'POST', '/activations', { serviceId, level, entityId, ...more });
+    setup.done('org', 'POST', '/activations', { serviceId, level, entityId, ...more });
 
   // Spec: PROV-39
   test('sees the activations of its service by level, and other callers do not', async () => {
-    const { serviceId } = await scene.subscribed();
-    const shop = await scene.createShop(`place-${randomUUID()}`);
+    const { serviceId } = await setup.subscribed();
+    const merchant = await setup.createMerchant();
     const path = `/services/${serviceId}/activations`;
-    assert.deepEqual((await scene.done('provider', 'GET', path))['items'], []);
-    const { activationId } = await activate(serviceId, 'Organization', scene.organizationId);
-    await activate(serviceId, 'Merchant', shop.merchantId);
-    const { items } = await scene.done('provider', 'GET', path);
+    assert.deepEqual((await setup.done('provider', 'GET', path))['items'], []);
+    const { activationId } = await activate(serviceId, 'Organization', setup.organizationId);
+    await activate(serviceId, 'Merchant', merchant.merchantId);
+    const { items } = await setup.done('provider', 'GET', path);
     assert.equal(items.length, 1);
     assert.equal(items[0].activationId, activationId);
-    assert.equal(items[0].organizationId, scene.organizationId);
+    assert.equal(items[0].organizationId, setup.organizationId);
     assert.equal(items[0].organizationName, 'Acquirer');
     assert.equal(items[0].status, 'Active');
-    const merchants = await scene.done('provider', 'GET', `${path}?level=Merchant`);
+    const merchants = await setup.done('provider', 'GET', `${path}?level=Merchant`);
     assert.deepEqual(
       merchants['items'].map(({ entityId, merchantId }: Json) => [entityId, merchantId]),
-      [[shop.merchantId, shop.merchantId]],
+      [[merchant.merchantId, merchant.merchantId]],
     );
-    const refused = await scene.done('provider', 'GET', `${path}?status=Refused`);
+    const refused = await setup.done('provider', 'GET', `${path}?status=Refused`);
     assert.deepEqual(refused['items'], []);
     for (const otherToken of ['org', 'other']) {
       for (const resource of ['activations', 'calls']) {
-        const answer = await scene.call(otherToken, 'GET', `/services/${serviceId}/${resource}`);
+        const answer = await setup.call(otherToken, 'GET', `/services/${serviceId}/${resource}`);
         assert.equal(answer.body['code'], 'service_not_found', `${otherToken} ${resource}`);
       }
     }
-    const merchant = await scene.call(shop.token, 'GET', path);
-    assert.equal(merchant.body['code'], 'permission_denied');
-    assert.equal((await scene.call('provider', 'GET', '/services/x/calls')).status, 404);
+    const asMerchant = await setup.call(merchant.token, 'GET', path);
+    assert.equal(asMerchant.body['code'], 'permission_denied');
+    assert.equal((await setup.call('provider', 'GET', '/services/x/calls')).status, 404);
   });
 
   test('sees page after page, each use once', async () => {
-    const { serviceId } = await scene.subscribed();
+    const { serviceId } = await setup.subscribed();
     const made: string[] = [];
     for (let count = 0; count < 5; count += 1) {
-      const { merchantId } = await scene.createShop(`place-${randomUUID()}`);
+      const { merchantId } = await setup.createMerchant();
       await activate(serviceId, 'Merchant', merchantId);
       made.unshift(merchantId);
     }
@@ -81,7 +80,7 @@ describe('the provider of a service', () => {
     let cursor = '';
     do {
       const path = `/services/${serviceId}/activations?level=Merchant&limit=2${cursor}`;
-      const { items, nextCursor } = await scene.done('provider', 'GET', path);
+      const { items, nextCursor } = await setup.done('provider', 'GET', path);
       listedIds.push(...items.map(({ entityId }: Json) => entityId));
       cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
     } while (cursor !== '');
@@ -89,35 +88,35 @@ describe('the provider of a service', () => {
   });
 
   test('answers a pending activation through the API, and cannot change that answer', async () => {
-    const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
+    const { serviceId } = await setup.subscribed({ spiUrl: provider.url });
     provider.script = answering(202);
-    await activate(serviceId, 'Organization', scene.organizationId);
-    await scene.work();
+    await activate(serviceId, 'Organization', setup.organizationId);
+    await setup.work();
     const path = `/services/${serviceId}/activations?status=Pending`;
-    const { items } = await scene.done('provider', 'GET', path);
+    const { items } = await setup.done('provider', 'GET', path);
     const [{ organizationId, activationId, handshakeId }] = items;
     const answer = `/organizations/${organizationId}/activations/${activationId}/answer`;
     const body = { handshakeId, status: 'Accepted' };
-    assert.equal((await scene.done('provider', 'POST', answer, body))['status'], 'Active');
-    assert.equal((await scene.done('provider', 'POST', answer, body))['status'], 'Active');
-    const other = await scene.call('provider', 'POST', answer, { handshakeId, status: 'Refused' });
+    assert.equal((await setup.done('provider', 'POST', answer, body))['status'], 'Active');
+    assert.equal((await setup.done('provider', 'POST', answer, body))['status'], 'Active');
+    const other = await setup.call('provider', 'POST', answer, { handshakeId, status: 'Refused' });
     assert.equal(other.body['code'], 'activation_state');
     provider.script = answering(200, { status: 'Accepted' });
   });
 
   // Spec: PROV-39
   test('sees how many calls its server answered, how many failed, and the last fault', async () => {
-    const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
+    const { serviceId } = await setup.subscribed({ spiUrl: provider.url });
     const path = `/services/${serviceId}/calls`;
-    const quiet = await scene.done('provider', 'GET', path);
+    const quiet = await setup.done('provider', 'GET', path);
     assert.deepEqual([quiet['status'], quiet['calls'], quiet['hours']], ['Quiet', [], []]);
     provider.script = answering(500);
-    await activate(serviceId, 'Organization', scene.organizationId);
-    await scene.work();
+    await activate(serviceId, 'Organization', setup.organizationId);
+    await setup.work();
     provider.script = answering(200, { status: 'Accepted' });
-    await scene.work();
-    await scene.catalog.providerCallCounter.stop();
-    const { status, calls, hours } = await scene.done('provider', 'GET', path);
+    await setup.work();
+    await setup.catalog.providerCallCounter.stop();
+    const { status, calls, hours } = await setup.done('provider', 'GET', path);
     assert.equal(status, 'Degraded');
     const [{ lastFault, ...asked }] = calls;
     assert.deepEqual([asked.call, asked.answered, asked.failed], ['activation', 1, 1]);
@@ -127,12 +126,12 @@ describe('the provider of a service', () => {
       sums.reduce((sum: number, each: number) => sum + each, 0),
       2,
     );
-    const target = { serviceId, level: 'Organization', entityId: scene.organizationId };
+    const target = { serviceId, level: 'Organization', entityId: setup.organizationId };
     provider.script = answering(200, {});
-    await scene.done('org', 'POST', '/deactivations', target);
-    await scene.work();
-    await scene.catalog.providerCallCounter.stop();
-    const { calls: later } = await scene.done('provider', 'GET', path);
+    await setup.done('org', 'POST', '/deactivations', target);
+    await setup.work();
+    await setup.catalog.providerCallCounter.stop();
+    const { calls: later } = await setup.done('provider', 'GET', path);
     assert.deepEqual(
       later.map(({ call, answered, failed }: Json) => [call, answered, failed]),
       [
@@ -142,27 +141,27 @@ describe('the provider of a service', () => {
       'a notice needs no word of consent',
     );
     provider.script = answering(200, { status: 'Accepted' });
-    const bad = await scene.call('provider', 'GET', `${path}?hours=0`);
+    const bad = await setup.call('provider', 'GET', `${path}?hours=0`);
     assert.equal(bad.body['code'], 'field_invalid');
   });
 
   // Spec: PROV-39
   test('of two processes that count, no call is lost', async () => {
-    const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
-    const other = await openCatalogue();
+    const { serviceId } = await setup.subscribed({ spiUrl: provider.url });
+    const other = await openCatalog();
     const note = { serviceId, call: 'create', isAnswered: true, ms: 5 };
     for (let count = 0; count < 20; count += 1) {
-      scene.catalog.providerCallCounter.record(note);
+      setup.catalog.providerCallCounter.record(note);
       other.catalog.providerCallCounter.record({
         ...note,
         call: count % 2 === 0 ? 'create' : 'status',
       });
     }
     await Promise.all([
-      scene.catalog.providerCallCounter.stop(),
+      setup.catalog.providerCallCounter.stop(),
       other.catalog.providerCallCounter.stop(),
     ]);
-    const { calls } = await scene.done('provider', 'GET', `/services/${serviceId}/calls`);
+    const { calls } = await setup.done('provider', 'GET', `/services/${serviceId}/calls`);
     assert.deepEqual(
       calls.map(({ call, answered }: Json) => [call, answered]),
       [
@@ -175,14 +174,14 @@ describe('the provider of a service', () => {
 });
 
 describe('where a service is in use', () => {
-  let scene: CatalogueScene;
+  let setup: TestCatalog;
   before(async () => {
-    scene = await openCatalogue();
+    setup = await openCatalog();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const listUses = async (serviceId: string, query = '', token = 'org') => {
-    const { above, items } = await scene.done(
+    const { above, items } = await setup.done(
       token,
       'GET',
       `/services/${serviceId}/places${query}`,
@@ -195,76 +194,76 @@ describe('where a service is in use', () => {
 
   // Spec: PROV-40
   test('is shown from the organisation down to the devices, and agrees with the state of each device', async () => {
-    const { serviceId } = await scene.subscribed();
-    const shop = await scene.createShop(`place-${randomUUID()}`);
+    const { serviceId } = await setup.subscribed();
+    const merchant = await setup.createMerchant();
     const before = await listUses(serviceId);
     assert.deepEqual(before.above, [['Organization', false]]);
     assert.deepEqual(
-      [before.items.get(shop.merchantId)?.active, before.items.get(shop.merchantId)?.usable],
+      [
+        before.items.get(merchant.merchantId)?.active,
+        before.items.get(merchant.merchantId)?.usable,
+      ],
       [false, false],
     );
-    const target = { serviceId, level: 'Organization', entityId: scene.organizationId };
-    await scene.done('org', 'POST', '/activations', target);
-    const late = await scene.device(shop.storeId);
-    const deviceTarget = { serviceId, level: 'LogicalDevice', entityId: shop.deviceId };
-    const devices = `?storeId=${shop.storeId}`;
-    const merchant = (await listUses(serviceId)).items.get(shop.merchantId);
+    const target = { serviceId, level: 'Organization', entityId: setup.organizationId };
+    await setup.done('org', 'POST', '/activations', target);
+    const late = await setup.device(merchant.storeId);
+    const deviceTarget = { serviceId, level: 'LogicalDevice', entityId: merchant.deviceId };
+    const devices = `?storeId=${merchant.storeId}`;
+    const merchantUse = (await listUses(serviceId)).items.get(merchant.merchantId);
     assert.deepEqual(
-      [merchant?.active, merchant?.usable, merchant?.name],
-      [true, true, shop.token],
+      [merchantUse?.active, merchantUse?.usable, merchantUse?.name],
+      [true, true, merchant.token],
     );
     assert.equal((await listUses(serviceId, devices)).items.get(late)?.usable, false, 'made later');
-    assert.equal((await listUses(serviceId, devices)).items.get(shop.deviceId)?.usable, true);
-    await scene.done('org', 'POST', '/deactivations', deviceTarget);
+    assert.equal((await listUses(serviceId, devices)).items.get(merchant.deviceId)?.usable, true);
+    await setup.done('org', 'POST', '/deactivations', deviceTarget);
     const after = await listUses(serviceId, devices);
     assert.deepEqual(after.above, [
       ['Organization', true],
       ['Merchant', true],
       ['Store', true],
     ]);
-    const device = after.items.get(shop.deviceId);
+    const device = after.items.get(merchant.deviceId);
     assert.deepEqual([device?.active, device?.usable, device?.status], [false, false, 'Inactive']);
-    await scene.done('org', 'POST', '/activations', deviceTarget);
-    await scene.done('org', 'POST', '/deactivations', {
+    await setup.done('org', 'POST', '/activations', deviceTarget);
+    await setup.done('org', 'POST', '/deactivations', {
       ...target,
       level: 'Merchant',
-      entityId: shop.merchantId,
+      entityId: merchant.merchantId,
     });
-    const blocked = (await listUses(serviceId, devices)).items.get(shop.deviceId);
+    const blocked = (await listUses(serviceId, devices)).items.get(merchant.deviceId);
     assert.deepEqual([blocked?.active, blocked?.usable], [true, false], 'on, but off above');
-    for (const id of [shop.deviceId, late]) {
-      const isUsable = await scene.catalog.isActive(scene.organizationId, id, serviceId);
+    for (const id of [merchant.deviceId, late]) {
+      const isUsable = await setup.catalog.isActive(setup.organizationId, id, serviceId);
       assert.equal((await listUses(serviceId, devices)).items.get(id)?.usable, isUsable);
     }
   });
 
   test('is shown to a merchant for its own stores only, and not to another organisation', async () => {
-    const { serviceId } = await scene.subscribed();
-    const [shop, other] = [
-      await scene.createShop(randomUUID()),
-      await scene.createShop(randomUUID()),
-    ];
-    const ownUses = await listUses(serviceId, '', shop.token);
-    assert.deepEqual([...ownUses.items.keys()], [shop.merchantId]);
-    const stores = await listUses(serviceId, `?merchantId=${shop.merchantId}`, shop.token);
-    assert.deepEqual([...stores.items.keys()], [shop.storeId]);
+    const { serviceId } = await setup.subscribed();
+    const [merchant, other] = [await setup.createMerchant(), await setup.createMerchant()];
+    const ownUses = await listUses(serviceId, '', merchant.token);
+    assert.deepEqual([...ownUses.items.keys()], [merchant.merchantId]);
+    const stores = await listUses(serviceId, `?merchantId=${merchant.merchantId}`, merchant.token);
+    assert.deepEqual([...stores.items.keys()], [merchant.storeId]);
     for (const [token, query, code] of [
-      [shop.token, `?merchantId=${other.merchantId}`, 'merchant_not_found'],
-      [shop.token, `?storeId=${other.storeId}`, 'store_not_found'],
-      ['other', `?merchantId=${shop.merchantId}`, 'merchant_not_found'],
+      [merchant.token, `?merchantId=${other.merchantId}`, 'merchant_not_found'],
+      [merchant.token, `?storeId=${other.storeId}`, 'store_not_found'],
+      ['other', `?merchantId=${merchant.merchantId}`, 'merchant_not_found'],
       ['org', '?cursor=x', 'cursor_invalid'],
     ] as const) {
-      const answer = await scene.call(token, 'GET', `/services/${serviceId}/places${query}`);
+      const answer = await setup.call(token, 'GET', `/services/${serviceId}/places${query}`);
       assert.equal(answer.body['code'], code, `${token} ${query}`);
     }
-    const { serviceId: draft } = await scene.done('provider', 'POST', '/services', {
+    const { serviceId: draft } = await setup.done('provider', 'POST', '/services', {
       name: 'Draft',
       domain: 'Payments',
     });
-    const hidden = await scene.call('org', 'GET', `/services/${draft}/places`);
+    const hidden = await setup.call('org', 'GET', `/services/${draft}/places`);
     assert.equal(hidden.body['code'], 'service_not_found');
-    const device = await scene.call(
-      scene.deviceToken(shop),
+    const device = await setup.call(
+      setup.deviceToken(merchant),
       'GET',
       `/services/${serviceId}/places`,
     );
@@ -272,15 +271,15 @@ describe('where a service is in use', () => {
   });
 
   test('page after page, each place once', async () => {
-    const { serviceId } = await scene.subscribed();
-    const shop = await scene.createShop(randomUUID());
-    const made = [shop.deviceId];
-    for (let count = 0; count < 4; count += 1) made.push(await scene.device(shop.storeId));
+    const { serviceId } = await setup.subscribed();
+    const merchant = await setup.createMerchant();
+    const made = [merchant.deviceId];
+    for (let count = 0; count < 4; count += 1) made.push(await setup.device(merchant.storeId));
     const listedIds: string[] = [];
     let cursor = '';
     do {
-      const path = `/services/${serviceId}/places?storeId=${shop.storeId}&limit=2${cursor}`;
-      const { items, nextCursor } = await scene.done('org', 'GET', path);
+      const path = `/services/${serviceId}/places?storeId=${merchant.storeId}&limit=2${cursor}`;
+      const { items, nextCursor } = await setup.done('org', 'GET', path);
       listedIds.push(...items.map(({ entityId }: Json) => entityId));
       cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
     } while (cursor !== '');
@@ -289,7 +288,7 @@ describe('where a service is in use', () => {
 });
 
 describe('the provider of QR payments', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   before(async () => {
     qr = await openQr();
   });
@@ -315,7 +314,7 @@ describe('the provider of QR payments', () => {
       token: qr.organization.acquirerToken,
     });
     assert.deepEqual(none.items, []);
-    const denied = await qr.organization.client.call('GET', path, { token: qr.shop.token });
+    const denied = await qr.organization.client.call('GET', path, { token: qr.merchant.token });
     assert.equal(denied.status, 403);
     const first = await qr.organization.client.call('GET', `${path}?limit=1`, {
       token: qr.providerToken,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { type CatalogueScene, openCatalogue } from '../support/provisioning/test-catalog.ts';
+import { openCatalog, type TestCatalog } from '../support/provisioning/test-catalog.ts';
 
-let scene: CatalogueScene;
+let setup: TestCatalog;
 before(async () => {
-  scene = await openCatalogue();
+  setup = await openCatalog();
 });
-after(() => scene.close());
+after(() => setup.close());
 
 const assertRefused = (answer: { status: number; body: Record<string, unknown> }, code: string) =>
   assert.equal(answer.body['code'], code, JSON.stringify(answer.body));
@@ -30,7 +30,7 @@ const declaration = {
 
 // Spec: SVC-6
 test('a draft is its provider’s alone; published, every organisation sees it, but for the address', async () => {
-  const made = await scene.call('provider', 'POST', '/services', declaration);
+  const made = await setup.call('provider', 'POST', '/services', declaration);
   assert.equal(made.status, 201);
   const { serviceId, signingSecret, ...view } = made.body;
   assert.match(signingSecret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -38,8 +38,8 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
     [view['status'], view['release'], view['unpublishedChanges'], view['spiUrl']],
     ['Draft', 0, true, declaration.spiUrl],
   );
-  assertRefused(await scene.call('org', 'GET', `/services/${serviceId}`), 'service_not_found');
-  const { serviceId: same } = await scene.done(
+  assertRefused(await setup.call('org', 'GET', `/services/${serviceId}`), 'service_not_found');
+  const { serviceId: same } = await setup.done(
     'provider',
     'POST',
     `/services/${serviceId}/publish`,
@@ -47,24 +47,24 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
   assert.equal(same, serviceId);
   const { spiUrl: _spiUrl, ...shown } = declaration;
   for (const token of ['org', 'other']) {
-    const readService = await scene.done(token, 'GET', `/services/${serviceId}`);
+    const readService = await setup.done(token, 'GET', `/services/${serviceId}`);
     const { createdAt, updatedAt, ...facts } = readService;
     assert.ok(createdAt <= updatedAt);
-    const expected = { serviceId, organizationId: scene.providerId, status: 'Published' };
+    const expected = { serviceId, organizationId: setup.providerId, status: 'Published' };
     assert.deepEqual(facts, { ...shown, ...expected, providerName: 'Acquirer', release: 1 });
   }
-  const list = await scene.done('other', 'GET', `/services?providerId=${scene.providerId}`);
+  const list = await setup.done('other', 'GET', `/services?providerId=${setup.providerId}`);
   const listed = list['items'].find((item: { serviceId: string }) => item.serviceId === serviceId);
   assert.deepEqual([listed.name, listed.logo, listed.spiUrl], ['QR', undefined, undefined]);
 });
 
 // Spec: PROV-34
 test('other organisations see a change after its publication, and earlier releases remain readable', async () => {
-  const { serviceId } = await scene.service({ methods: ['one'] });
+  const { serviceId } = await setup.service({ methods: ['one'] });
   const path = `/services/${serviceId}`;
-  const currentService = await scene.call('provider', 'GET', path);
+  const currentService = await setup.call('provider', 'GET', path);
   const change = { ...currentService.body, methods: ['two'], name: 'QR 2' };
-  const replaced = await scene.call(
+  const replaced = await setup.call(
     'provider',
     'PUT',
     path,
@@ -72,7 +72,7 @@ test('other organisations see a change after its publication, and earlier releas
     String(currentService.headers['etag']),
   );
   assert.deepEqual([replaced.status, replaced.body['unpublishedChanges']], [200, true]);
-  const stale = await scene.call(
+  const stale = await setup.call(
     'provider',
     'PUT',
     path,
@@ -80,16 +80,16 @@ test('other organisations see a change after its publication, and earlier releas
     String(currentService.headers['etag']),
   );
   assertRefused(stale, 'precondition_failed');
-  assert.deepEqual((await scene.done('org', 'GET', path))['methods'], ['one']);
-  const published = await scene.done('provider', 'POST', `${path}/publish`);
+  assert.deepEqual((await setup.done('org', 'GET', path))['methods'], ['one']);
+  const published = await setup.done('provider', 'POST', `${path}/publish`);
   assert.deepEqual([published['release'], published['unpublishedChanges']], [2, false]);
-  const again = await scene.done('provider', 'POST', `${path}/publish`);
+  const again = await setup.done('provider', 'POST', `${path}/publish`);
   assert.equal(again['release'], 2);
-  assert.deepEqual((await scene.done('org', 'GET', path))['methods'], ['two']);
-  const first = await scene.done('org', 'GET', `${path}/releases?limit=1`);
+  assert.deepEqual((await setup.done('org', 'GET', path))['methods'], ['two']);
+  const first = await setup.done('org', 'GET', `${path}/releases?limit=1`);
   assert.deepEqual([first['items'][0].release, first['items'][0].methods], [2, ['two']]);
   const cursor = encodeURIComponent(first['nextCursor']);
-  const second = await scene.done('org', 'GET', `${path}/releases?limit=1&cursor=${cursor}`);
+  const second = await setup.done('org', 'GET', `${path}/releases?limit=1&cursor=${cursor}`);
   assert.deepEqual([second['items'][0].release, second['nextCursor']], [1, null]);
 });
 
@@ -101,7 +101,7 @@ test('the server stores and updates a schema that is as deep as a request body m
   const example = JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
   const list = { type: 'array', items: { type: 'integer' }, examples: [example] };
   const parameterSchema = { ...declaration.parameterSchema, properties: { list } };
-  const made = await scene.call('provider', 'POST', '/services', {
+  const made = await setup.call('provider', 'POST', '/services', {
     ...declaration,
     parameterSchema,
   });
@@ -109,42 +109,42 @@ test('the server stores and updates a schema that is as deep as a request body m
   const path = `/services/${made.body['serviceId']}`;
   const changed = { ...declaration, name: 'QR 2', parameterSchema };
   const etag = String(made.headers['etag']);
-  assert.equal((await scene.call('provider', 'PUT', path, changed, etag)).status, 200);
-  assert.deepEqual((await scene.done('provider', 'GET', path))['parameterSchema'], parameterSchema);
+  assert.equal((await setup.call('provider', 'PUT', path, changed, etag)).status, 200);
+  assert.deepEqual((await setup.done('provider', 'GET', path))['parameterSchema'], parameterSchema);
 });
 
 test('only the provider can change, publish, retire or delete its service', async () => {
-  const { serviceId } = await scene.service();
+  const { serviceId } = await setup.service();
   const path = `/services/${serviceId}`;
-  const ownView = await scene.done('provider', 'GET', path);
+  const ownView = await setup.done('provider', 'GET', path);
   for (const token of ['org', 'other']) {
-    assertRefused(await scene.call(token, 'PUT', path, ownView), 'service_not_found');
+    assertRefused(await setup.call(token, 'PUT', path, ownView), 'service_not_found');
     for (const step of ['publish', 'retire', 'secret']) {
-      assertRefused(await scene.call(token, 'POST', `${path}/${step}`), 'service_not_found');
+      assertRefused(await setup.call(token, 'POST', `${path}/${step}`), 'service_not_found');
     }
-    assertRefused(await scene.call(token, 'DELETE', path), 'service_not_found');
+    assertRefused(await setup.call(token, 'DELETE', path), 'service_not_found');
   }
-  assertRefused(await scene.call('nobody', 'POST', '/services', declaration), 'permission_denied');
-  const { token } = await scene.createShop(`declaring-${randomUUID()}`);
-  assertRefused(await scene.call(token, 'POST', '/services', declaration), 'permission_denied');
+  assertRefused(await setup.call('nobody', 'POST', '/services', declaration), 'permission_denied');
+  const { token } = await setup.createMerchant(`declaring-${randomUUID()}`);
+  assertRefused(await setup.call(token, 'POST', '/services', declaration), 'permission_denied');
   for (const unknown of [randomUUID(), 'x']) {
-    assertRefused(await scene.call('org', 'GET', `/services/${unknown}`), 'service_not_found');
+    assertRefused(await setup.call('org', 'GET', `/services/${unknown}`), 'service_not_found');
   }
 });
 
 test('only a draft can be deleted, and a retired service cannot be published again', async () => {
-  const draft = await scene.done('provider', 'POST', '/services', { name: 'A', domain: 'B' });
+  const draft = await setup.done('provider', 'POST', '/services', { name: 'A', domain: 'B' });
   const path = `/services/${draft['serviceId']}`;
-  assertRefused(await scene.call('provider', 'POST', `${path}/retire`), 'service_state');
-  assert.equal((await scene.call('provider', 'DELETE', path)).status, 204);
-  assertRefused(await scene.call('provider', 'GET', path), 'service_not_found');
-  const { serviceId } = await scene.service();
+  assertRefused(await setup.call('provider', 'POST', `${path}/retire`), 'service_state');
+  assert.equal((await setup.call('provider', 'DELETE', path)).status, 204);
+  assertRefused(await setup.call('provider', 'GET', path), 'service_not_found');
+  const { serviceId } = await setup.service();
   const published = `/services/${serviceId}`;
-  assertRefused(await scene.call('provider', 'DELETE', published), 'service_state');
-  assert.equal((await scene.done('provider', 'POST', `${published}/retire`))['status'], 'Retired');
-  assertRefused(await scene.call('provider', 'POST', `${published}/publish`), 'service_state');
+  assertRefused(await setup.call('provider', 'DELETE', published), 'service_state');
+  assert.equal((await setup.done('provider', 'POST', `${published}/retire`))['status'], 'Retired');
+  assertRefused(await setup.call('provider', 'POST', `${published}/publish`), 'service_state');
   const offer = { name: 'Offer', serviceIds: [serviceId] };
-  assertRefused(await scene.call('org', 'POST', '/packages', offer), 'service_not_found');
+  assertRefused(await setup.call('org', 'POST', '/packages', offer), 'service_not_found');
 });
 
 test('a logo of each accepted type is declared', async () => {
@@ -154,7 +154,7 @@ test('a logo of each accepted type is declared', async () => {
     ['image/webp', 'UklGRiQAAABXRUJQVlA4IA=='],
   ] as const) {
     const body = { ...declaration, logo: { mediaType, data } };
-    const answer = await scene.call('provider', 'POST', '/services', body);
+    const answer = await setup.call('provider', 'POST', '/services', body);
     assert.equal(answer.status, 201, mediaType);
   }
 });
@@ -180,27 +180,27 @@ test('a declaration with a bad member is refused at its pointer', async () => {
     ['logo', { mediaType: 'image/webp', data: 'UklGRgAAAABXQVZF' }, '/logo/data'],
     ['release', 7, '/release'],
   ] as const) {
-    const answer = await scene.call('provider', 'POST', '/services', {
+    const answer = await setup.call('provider', 'POST', '/services', {
       ...declaration,
       [member]: value,
     });
     assert.deepEqual([answer.status, answer.body['errors']?.[0]?.pointer], [422, pointer]);
   }
-  const { serviceId } = await scene.service();
+  const { serviceId } = await setup.service();
   const changed = { ...declaration, status: 'Retired' };
-  const answer = await scene.call('provider', 'PUT', `/services/${serviceId}`, changed);
+  const answer = await setup.call('provider', 'PUT', `/services/${serviceId}`, changed);
   assertRefused(answer, 'field_read_only');
 });
 
 test('packages contain only published services, and only their organisation can access them', async () => {
-  const { serviceId } = await scene.service();
+  const { serviceId } = await setup.service();
   const offer = { name: 'Offer', serviceIds: [serviceId] };
-  const made = await scene.call('org', 'POST', '/packages', offer);
+  const made = await setup.call('org', 'POST', '/packages', offer);
   assert.equal(made.status, 201);
   const path = `/packages/${made.body['packageId']}`;
-  const draft = await scene.done('org', 'POST', '/services', { name: 'A', domain: 'B' });
+  const draft = await setup.done('org', 'POST', '/services', { name: 'A', domain: 'B' });
   for (const other of [draft['serviceId'], randomUUID()]) {
-    const answer = await scene.call('org', 'PUT', path, { ...offer, serviceIds: [other] });
+    const answer = await setup.call('org', 'PUT', path, { ...offer, serviceIds: [other] });
     assertRefused(answer, 'service_not_found');
   }
   for (const [token, method, body] of [
@@ -208,50 +208,50 @@ test('packages contain only published services, and only their organisation can 
     ['other', 'PUT', offer],
     ['other', 'DELETE'],
   ] as const) {
-    assertRefused(await scene.call(token, method, path, body), 'resource_not_found');
+    assertRefused(await setup.call(token, method, path, body), 'resource_not_found');
   }
   const tag = String(made.headers['etag']);
-  const renamed = await scene.call('org', 'PUT', path, { ...made.body, name: 'New' }, tag);
+  const renamed = await setup.call('org', 'PUT', path, { ...made.body, name: 'New' }, tag);
   assert.deepEqual([renamed.status, renamed.body['name']], [200, 'New']);
-  assertRefused(await scene.call('org', 'DELETE', path, undefined, tag), 'precondition_failed');
+  assertRefused(await setup.call('org', 'DELETE', path, undefined, tag), 'precondition_failed');
   const { packageId } = made.body;
-  await scene.done('org', 'POST', '/subscriptions', { packageId });
-  assertRefused(await scene.call('org', 'DELETE', path), 'has_dependants');
+  await setup.done('org', 'POST', '/subscriptions', { packageId });
+  assertRefused(await setup.call('org', 'DELETE', path), 'has_dependants');
 });
 
 // Spec: SVC-2 PROV-36
 test('an organisation subscribes once, and nothing below it does', async () => {
-  const { serviceId } = await scene.service();
+  const { serviceId } = await setup.service();
   const offer = { name: 'Offer', serviceIds: [serviceId] };
-  const { packageId } = await scene.done('org', 'POST', '/packages', offer);
-  const shop = await scene.createShop(`subscribing-${randomUUID()}`);
-  const lower = await scene.call(shop.token, 'POST', '/subscriptions', { packageId });
+  const { packageId } = await setup.done('org', 'POST', '/packages', offer);
+  const merchant = await setup.createMerchant(`subscribing-${randomUUID()}`);
+  const lower = await setup.call(merchant.token, 'POST', '/subscriptions', { packageId });
   assertRefused(lower, 'permission_denied');
-  const subscriptionInput = { packageId, merchantId: shop.merchantId };
+  const subscriptionInput = { packageId, merchantId: merchant.merchantId };
   assertRefused(
-    await scene.call('org', 'POST', '/subscriptions', subscriptionInput),
+    await setup.call('org', 'POST', '/subscriptions', subscriptionInput),
     'field_unknown',
   );
   assertRefused(
-    await scene.call('other', 'POST', '/subscriptions', { packageId }),
+    await setup.call('other', 'POST', '/subscriptions', { packageId }),
     'resource_not_found',
   );
   const responses = await Promise.all(
-    Array.from({ length: 5 }, () => scene.call('org', 'POST', '/subscriptions', { packageId })),
+    Array.from({ length: 5 }, () => setup.call('org', 'POST', '/subscriptions', { packageId })),
   );
   assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
   const { subscriptionId } = responses.find(({ status }) => status === 201)?.body ?? {};
   const path = `/subscriptions/${subscriptionId}`;
-  assert.equal((await scene.done('org', 'GET', path))['packageId'], packageId);
-  assertRefused(await scene.call('other', 'GET', path), 'resource_not_found');
-  assertRefused(await scene.call('other', 'DELETE', path), 'resource_not_found');
-  assert.equal((await scene.call('org', 'DELETE', path)).status, 204);
+  assert.equal((await setup.done('org', 'GET', path))['packageId'], packageId);
+  assertRefused(await setup.call('other', 'GET', path), 'resource_not_found');
+  assertRefused(await setup.call('other', 'DELETE', path), 'resource_not_found');
+  assert.equal((await setup.call('org', 'DELETE', path)).status, 204);
 });
 
 test('the audit records every change of a service without its secrets', async () => {
-  const { serviceId, signingSecret } = await scene.service();
-  await scene.done('provider', 'POST', `/services/${serviceId}/secret`);
-  const { items } = await scene.done('provider', 'GET', '/audit/v1/records?limit=200');
+  const { serviceId, signingSecret } = await setup.service();
+  await setup.done('provider', 'POST', `/services/${serviceId}/secret`);
+  const { items } = await setup.done('provider', 'GET', '/audit/v1/records?limit=200');
   const serviceRecords = items.filter(
     (item: { entity: { id: string } }) => item.entity.id === serviceId,
   );

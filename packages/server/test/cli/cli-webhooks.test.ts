@@ -120,7 +120,7 @@ describe('webhooks on the command line', () => {
     assert.equal(begun.endpointId, id);
     assert.ok(begun.toPosition >= begun.afterPosition);
     const created = () => to.received.filter(({ body }) => body.includes('"merchant.created"'));
-    await eventually('the merchants of the scene are told', () => created().length >= 2);
+    await eventually('an event for each merchant of the organisation', () => created().length >= 2);
     const faulty = await line.run(['webhooks', 'replay', id, '--from', 'yesterday']);
     assert.equal(faulty.code, 6);
   });

@@ -3,26 +3,31 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { decodeJwt } from 'jose';
-import { type Client, type ConnectorScene, openConnector, refusal } from './test-connector.ts';
+import {
+  type Client,
+  handshakeErrorOf,
+  openConnector,
+  type TestConnector,
+} from './test-connector.ts';
 
 describe('the connector', () => {
-  let scene: ConnectorScene;
+  let setup: TestConnector;
   let till: Client;
   let token: string;
 
   before(async () => {
-    scene = await openConnector();
-    till = await scene.application();
-    token = await scene.tokenOf(till);
+    setup = await openConnector();
+    till = await setup.application();
+    token = await setup.tokenOf(till);
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const credentials = () => ({ client_id: till.clientId, client_secret: till.clientSecret });
 
   // Spec: CC-2 CC-5 CC-7 VER-6 NEXO-9
   it('registers a device, closes the connection, and returns a connection URL and a token', async () => {
-    const terminal = await scene.terminal();
-    const { line, answer } = await scene.register({ tsn: terminal.tsn, ...credentials() });
+    const terminal = await setup.terminal();
+    const { line, answer } = await setup.register({ tsn: terminal.tsn, ...credentials() });
     const { code, reason } = await line.closed();
     assert.deepEqual([code, reason], [1000, 'registered']);
     const { connectionUrl, token: jwt, ...rest } = answer;
@@ -53,10 +58,10 @@ describe('the connector', () => {
 
   // Spec: SVC-26 SVC-27 CC-10
   it('carries text as text and binary as binary, both ways and in order', async () => {
-    const terminal = await scene.terminal();
-    const device = await scene.connect(terminal, till);
-    const pos = await scene.pos(token);
-    const { line } = await scene.session(pos, { tsn: terminal.serialNumber, posId: 'p1' });
+    const terminal = await setup.terminal();
+    const device = await setup.connect(terminal, till);
+    const pos = await setup.pos(token);
+    const { line } = await setup.session(pos, { tsn: terminal.serialNumber, posId: 'p1' });
     for (let n = 0; n < 50; n += 1) line.send(n % 2 === 0 ? `text ${n}` : Buffer.from([n, 255]));
     for (let n = 0; n < 50; n += 1) {
       const { data, isBinary } = await device.raw();
@@ -72,22 +77,22 @@ describe('the connector', () => {
 
   // Spec: CC-11
   it('reports the status of a device, and notifies the point of sale of changes during a claim', async () => {
-    const terminal = await scene.terminal();
-    const pos = await scene.pos(token);
+    const terminal = await setup.terminal();
+    const pos = await setup.pos(token);
     const status = { type: 'status', requestId: 's', tsn: terminal.tsn };
-    assert.deepEqual(await scene.ask(pos, status), {
+    assert.deepEqual(await setup.ask(pos, status), {
       type: 'deviceStatus',
       requestId: 's',
       tsn: terminal.tsn,
       online: false,
       claimed: false,
     });
-    const device = await scene.connect(terminal, till);
-    const { online, lastSeenAt } = await scene.ask(pos, status);
+    const device = await setup.connect(terminal, till);
+    const { online, lastSeenAt } = await setup.ask(pos, status);
     assert.equal(online, true);
     assert.match(lastSeenAt, /^\d{4}-.*Z$/);
-    await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
-    assert.equal((await scene.ask(pos, status))['claimed'], true);
+    await setup.session(pos, { tsn: terminal.tsn, posId: 'p1' });
+    assert.equal((await setup.ask(pos, status))['claimed'], true);
     device.close(1000);
     for (;;) {
       const message = await pos.next();
@@ -96,29 +101,29 @@ describe('the connector', () => {
   });
 
   it('releases a device, closes its session, and allows a new claim', async () => {
-    const terminal = await scene.terminal();
-    await scene.connect(terminal, till);
-    const pos = await scene.pos(token);
-    const { line, claimed } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
+    const terminal = await setup.terminal();
+    await setup.connect(terminal, till);
+    const pos = await setup.pos(token);
+    const { line, claimed } = await setup.session(pos, { tsn: terminal.tsn, posId: 'p1' });
     const { sessionId } = claimed;
-    const released = await scene.ask(pos, { type: 'release', requestId: 'r', sessionId });
+    const released = await setup.ask(pos, { type: 'release', requestId: 'r', sessionId });
     assert.deepEqual(released, { type: 'released', requestId: 'r', sessionId });
     const { code, reason } = await line.closed();
     assert.equal(code, closeCodes.released);
     assert.match(reason, /^released:/);
-    const again = await scene.ask(pos, { type: 'release', requestId: 'x', sessionId });
+    const again = await setup.ask(pos, { type: 'release', requestId: 'x', sessionId });
     assert.equal(again['error'].code, 'session_unknown');
-    await scene.session(pos, { tsn: terminal.tsn, posId: 'another' });
+    await setup.session(pos, { tsn: terminal.tsn, posId: 'another' });
   });
 
   // Spec: CC-9
   it('lets one of two points of sale win', async () => {
-    const terminal = await scene.terminal();
-    await scene.connect(terminal, till);
-    const points = await Promise.all([scene.pos(token), scene.pos(token)]);
+    const terminal = await setup.terminal();
+    await setup.connect(terminal, till);
+    const points = await Promise.all([setup.pos(token), setup.pos(token)]);
     const replies = await Promise.all(
       points.map((pos, n) =>
-        scene.ask(pos, { type: 'claim', requestId: 'c', tsn: terminal.tsn, posId: `p${n}` }),
+        setup.ask(pos, { type: 'claim', requestId: 'c', tsn: terminal.tsn, posId: `p${n}` }),
       ),
     );
     assert.deepEqual(replies.map(({ type }) => type).sort(), ['claimed', 'error']);
@@ -128,14 +133,16 @@ describe('the connector', () => {
   });
 
   it('answers plain HTTP there with 426', async () => {
-    const { status, headers, body } = await scene.api(connectorPaths.posListener, { token });
+    const { status, headers, body } = await setup.api(connectorPaths.posListener, { token });
     assert.equal(status, 426);
     assert.equal(headers['upgrade'], 'websocket');
     assert.equal(body.code, 'upgrade_required');
   });
 
   it('refuses a handshake without a token as HTTP', async () => {
-    const { status, headers, body } = await refusal(scene.open(connectorPaths.posListener));
+    const { status, headers, body } = await handshakeErrorOf(
+      setup.open(connectorPaths.posListener),
+    );
     assert.equal(status, 401);
     assert.match(String(headers['www-authenticate']), /^Bearer /);
     assert.equal(body['code'], 'token_missing');

@@ -14,13 +14,13 @@ import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-data
 import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { until } from '../support/wait-for-result.ts';
-import { type Client, type ConnectorScene, type Line, openConnector } from './test-connector.ts';
-import { type RetailScene, retailScene } from './test-retail-api.ts';
+import { type Client, type Line, openConnector, type TestConnector } from './test-connector.ts';
+import { openRetailApi, type TestRetailApi } from './test-retail-api.ts';
 
 const second = 1000;
 
 describe('connected and disconnected devices', () => {
-  let scene: ConnectorScene;
+  let setup: TestConnector;
   let till: Client;
   let database: Database;
   before(async () => {
@@ -29,17 +29,17 @@ describe('connected and disconnected devices', () => {
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url: await testDatabaseCopyUrl(), log });
     const times = { idleMs: 100 * 3_600_000, eventPollMs: 3_600_000 };
-    scene = await openConnector({ times, database });
-    till = await scene.application();
+    setup = await openConnector({ times, database });
+    till = await setup.application();
   });
   after(async () => {
-    await scene.close();
+    await setup.close();
     await database.close();
   });
 
   const fleet = () =>
-    createDeviceList({ database, clock: scene.clock, backplane: scene.connector.backplane });
-  const scope = () => ({ organizationId: scene.organizationId });
+    createDeviceList({ database, clock: setup.clock, backplane: setup.connector.backplane });
+  const scope = () => ({ organizationId: setup.organizationId });
   const readConnection = async ({
     physicalDeviceId,
   }: TestTerminal): Promise<ConnectedDevice['connection']> => {
@@ -54,33 +54,33 @@ describe('connected and disconnected devices', () => {
 
   describe('in lists', () => {
     it('show their status, its start time, their node and whether a session is open', async () => {
-      const terminal = await scene.terminal();
+      const terminal = await setup.terminal();
       assert.deepEqual(await readConnection(terminal), { status: 'Offline' });
-      const device = await scene.connect(terminal, till);
-      const came = new Date(scene.clock.now()).toISOString();
+      const device = await setup.connect(terminal, till);
+      const came = new Date(setup.clock.now()).toISOString();
       const connection = await readConnection(terminal);
       assert.deepEqual(
         [connection.status, connection.since, connection.inSession],
         ['Online', came, false],
       );
       assert.ok(connection.node);
-      const pos = await scene.pos(await scene.tokenOf(till));
-      const { line } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p' });
+      const pos = await setup.pos(await setup.tokenOf(till));
+      const { line } = await setup.session(pos, { tsn: terminal.tsn, posId: 'p' });
       assert.equal((await readConnection(terminal)).inSession, true);
       for (const one of [line, pos]) one.close();
-      scene.clock.advance(5 * second);
+      setup.clock.advance(5 * second);
       await closeAndWait(device, terminal);
       const offlineConnection = await readConnection(terminal);
-      assert.equal(offlineConnection.since, new Date(scene.clock.now()).toISOString());
+      assert.equal(offlineConnection.since, new Date(setup.clock.now()).toISOString());
       assert.deepEqual(Object.keys(offlineConnection).sort(), ['lastSeenAt', 'since', 'status']);
     });
 
     it('are returned page by page, filtered by status and store, and only within their organisation', async () => {
       const all = fleet();
-      const connectedTerminal = await scene.terminal();
+      const connectedTerminal = await setup.terminal();
       const { merchantId } = connectedTerminal;
-      const offlineTerminal = await scene.terminal({ merchantId });
-      const device = await scene.connect(connectedTerminal, till);
+      const offlineTerminal = await setup.terminal({ merchantId });
+      const device = await setup.connect(connectedTerminal, till);
       const idsOf = async (filter: object, who: object = scope()) => {
         const ids: string[] = [];
         let after: string | undefined;
@@ -112,7 +112,7 @@ describe('connected and disconnected devices', () => {
 
     it('are found by attention state, by name and by the time of the last change', async () => {
       const all = fleet();
-      const [till1, till2] = [await scene.terminal(), await scene.terminal()];
+      const [till1, till2] = [await setup.terminal(), await setup.terminal()];
       const { merchantId } = till1;
       const ids = async (filter: object, terminal: TestTerminal = till1) => {
         const list = await all.list(
@@ -143,15 +143,15 @@ describe('connected and disconnected devices', () => {
       assert.deepEqual(await ids({ q: name.slice(0, 3).toUpperCase() }), [till1.physicalDeviceId]);
       assert.deepEqual(await ids({ q: '%' }), [], 'no sign stands for others');
 
-      const before = new Date(scene.clock.now() - second).toISOString();
-      const line = await scene.connect(till1, till);
+      const before = new Date(setup.clock.now() - second).toISOString();
+      const line = await setup.connect(till1, till);
       assert.deepEqual(await ids({ changedSince: before }), [till1.physicalDeviceId]);
       assert.deepEqual(await ids({ changedSince: before }, till2), []);
       const ever = '0000-01-01T00:00:00Z';
       assert.deepEqual(await ids({ changedSince: ever }), [till1.physicalDeviceId]);
-      const came = new Date(scene.clock.now()).toISOString();
+      const came = new Date(setup.clock.now()).toISOString();
       assert.deepEqual(await ids({ changedSince: came }), []);
-      scene.clock.advance(151 * second);
+      setup.clock.advance(151 * second);
       assert.deepEqual(
         await ids({ changedSince: came }),
         [till1.physicalDeviceId],
@@ -164,26 +164,26 @@ describe('connected and disconnected devices', () => {
           `INSERT INTO device_certificates (organization_id, thumbprint, physical_device_id,
              serial_number, certificate_serial, certificate, not_before, not_after, created_at)
            VALUES ($1, $2, $3, $4, '01', '', now(), to_timestamp($5 / 1000.0), now())`,
-          [scene.organizationId, `${ends}`, till1.physicalDeviceId, till1.serialNumber, ends],
+          [setup.organizationId, `${ends}`, till1.physicalDeviceId, till1.serialNumber, ends],
         );
       const day = 86_400 * second;
-      const soon = scene.clock.now() + 20 * day;
+      const soon = setup.clock.now() + 20 * day;
       await certificate(soon);
       const near = await all.find(scope(), till1.physicalDeviceId);
       assert.equal(Date.parse(near?.certificateExpiresAt ?? ''), soon);
       assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [till1.physicalDeviceId]);
       assert.equal((await counted()).certificateEnding, 1);
-      await certificate(scene.clock.now() + 300 * day);
+      await certificate(setup.clock.now() + 300 * day);
       assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [], 'there is a newer one');
 
       assert.equal(near?.enabled, true);
-      const { view: store } = await scene.provisioning.stores.get(scope(), till1.storeId);
-      await scene.provisioning.stores.replace(scope(), till1.storeId, {
+      const { view: store } = await setup.provisioning.stores.get(scope(), till1.storeId);
+      await setup.provisioning.stores.replace(scope(), till1.storeId, {
         ...store,
         status: 'Disabled',
       });
       assert.deepEqual(await ids({ attention: 'Disabled' }), [till1.physicalDeviceId]);
-      await scene.provisioning.logicalDevices.linkPhysicalDevices(
+      await setup.provisioning.logicalDevices.linkPhysicalDevices(
         scope(),
         till1.logicalDeviceId,
         [],
@@ -196,10 +196,10 @@ describe('connected and disconnected devices', () => {
     });
 
     it('are offline where the lease of a dead node has run out', async () => {
-      const terminal = await scene.terminal();
-      const device = await scene.connect(terminal, till);
-      const until = scene.clock.now() + 150 * second;
-      scene.clock.advance(151 * second);
+      const terminal = await setup.terminal();
+      const device = await setup.connect(terminal, till);
+      const until = setup.clock.now() + 150 * second;
+      setup.clock.advance(151 * second);
       const offlineConnection = await readConnection(terminal);
       assert.deepEqual(
         [offlineConnection.status, offlineConnection.since],
@@ -221,9 +221,9 @@ describe('connected and disconnected devices', () => {
     async function publishAndReadEvents({
       physicalDeviceId,
     }: TestTerminal): Promise<PresenceEvent[]> {
-      const values = [scene.organizationId, physicalDeviceId];
+      const values = [setup.organizationId, physicalDeviceId];
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-      const teller = createPresencePublisher({ database, clock: scene.clock, log, times });
+      const teller = createPresencePublisher({ database, clock: setup.clock, log, times });
       teller.start();
       await teller.stop();
       const rows = await database.query<PresenceEvent>(
@@ -242,43 +242,43 @@ describe('connected and disconnected devices', () => {
       }, 'a presence event');
 
     it('are published once, after the state has lasted ten seconds', async () => {
-      const terminal = await scene.terminal();
-      const device = await scene.connect(terminal, till);
+      const terminal = await setup.terminal();
+      const device = await setup.connect(terminal, till);
       assert.deepEqual(await publishAndReadEvents(terminal), []);
-      scene.clock.advance(10 * second);
+      setup.clock.advance(10 * second);
       assert.deepEqual(await heard(terminal), [{ kind: 'device.online', sequence: 1 }]);
       assert.deepEqual(await publishAndReadEvents(terminal), []);
-      scene.clock.advance(60 * second);
+      setup.clock.advance(60 * second);
       await closeAndWait(device, terminal);
       assert.deepEqual(await publishAndReadEvents(terminal), []);
-      scene.clock.advance(10 * second);
+      setup.clock.advance(10 * second);
       assert.deepEqual(await heard(terminal), [{ kind: 'device.offline', sequence: 2 }]);
-      scene.clock.advance(120 * second);
+      setup.clock.advance(120 * second);
       assert.deepEqual(await publishAndReadEvents(terminal), []);
     });
 
     // Spec: NEXO-6
     it('are not published for short disconnections, and at most once a minute for repeated disconnections', async () => {
-      const terminal = await scene.terminal();
-      let device = await scene.connect(terminal, till);
-      scene.clock.advance(10 * second);
+      const terminal = await setup.terminal();
+      let device = await setup.connect(terminal, till);
+      setup.clock.advance(10 * second);
       assert.equal((await heard(terminal)).length, 1);
       const all: PresenceEvent[] = [];
       for (let iteration = 0; iteration < 10; iteration += 1) {
         await closeAndWait(device, terminal);
-        scene.clock.advance(3 * second);
+        setup.clock.advance(3 * second);
         all.push(...(await publishAndReadEvents(terminal)));
-        device = await scene.connect(terminal, till);
-        scene.clock.advance(3 * second);
+        device = await setup.connect(terminal, till);
+        setup.clock.advance(3 * second);
         all.push(...(await publishAndReadEvents(terminal)));
       }
       assert.equal(all.length, 0, 'breaks of three seconds in a minute');
       for (let iteration = 0; iteration < 3; iteration += 1) {
         await closeAndWait(device, terminal);
-        scene.clock.advance(11 * second);
+        setup.clock.advance(11 * second);
         all.push(...(await publishAndReadEvents(terminal)));
-        device = await scene.connect(terminal, till);
-        scene.clock.advance(11 * second);
+        device = await setup.connect(terminal, till);
+        setup.clock.advance(11 * second);
         all.push(...(await publishAndReadEvents(terminal)));
       }
       assert.ok(all.length <= 2, JSON.stringify(all));
@@ -286,22 +286,22 @@ describe('connected and disconnected devices', () => {
     });
 
     it('are published as offline after their node has failed', async () => {
-      const terminal = await scene.terminal();
-      const device = await scene.connect(terminal, till);
-      scene.clock.advance(10 * second);
+      const terminal = await setup.terminal();
+      const device = await setup.connect(terminal, till);
+      setup.clock.advance(10 * second);
       assert.equal((await heard(terminal)).length, 1);
-      scene.clock.advance(151 * second);
+      setup.clock.advance(151 * second);
       assert.deepEqual(await heard(terminal), [{ kind: 'device.offline', sequence: 2 }]);
       device.close();
     });
 
     // Spec: NEXO-20
     it('are published as offline one minute after a database failure, unless their node renews the lease', async () => {
-      const [staying, dead] = [await scene.terminal(), await scene.terminal()];
-      const lines = [await scene.connect(staying, till), await scene.connect(dead, till)];
-      scene.clock.advance(10 * second);
+      const [staying, dead] = [await setup.terminal(), await setup.terminal()];
+      const lines = [await setup.connect(staying, till), await setup.connect(dead, till)];
+      setup.clock.advance(10 * second);
       for (const terminal of [staying, dead]) assert.equal((await heard(terminal)).length, 1);
-      scene.clock.advance(200 * second);
+      setup.clock.advance(200 * second);
       let queryCount = 0;
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
       const failingDatabase: typeof database = {
@@ -316,14 +316,14 @@ describe('connected and disconnected devices', () => {
       const fast = { ...times, eventPollMs: 1 };
       const teller = createPresencePublisher({
         database: failingDatabase,
-        clock: scene.clock,
+        clock: setup.clock,
         log,
         times: fast,
       });
       const readEventKinds = async ({ physicalDeviceId }: TestTerminal) => {
         const rows = await database.query<PresenceEvent>(
           'SELECT kind FROM outbox WHERE organization_id = $1 AND subject_id = $2',
-          [scene.organizationId, physicalDeviceId],
+          [setup.organizationId, physicalDeviceId],
         );
         return rows.map(({ kind }) => kind);
       };
@@ -334,15 +334,15 @@ describe('connected and disconnected devices', () => {
       teller.start();
       try {
         await further(3);
-        scene.clock.advance(59 * second);
+        setup.clock.advance(59 * second);
         await further(2);
         assert.deepEqual([await readEventKinds(staying), await readEventKinds(dead)], [[], []]);
         // The node of this device renews the row within its minute.
         await database.query(
           `UPDATE device_presence SET online_until = $2 WHERE physical_device_id = $1`,
-          [staying.physicalDeviceId, new Date(scene.clock.now() + 150 * second).toISOString()],
+          [staying.physicalDeviceId, new Date(setup.clock.now() + 150 * second).toISOString()],
         );
-        scene.clock.advance(second);
+        setup.clock.advance(second);
         await further(2);
         assert.deepEqual(
           [await readEventKinds(staying), await readEventKinds(dead)],
@@ -355,9 +355,9 @@ describe('connected and disconnected devices', () => {
     });
 
     it('contain the identifiers of the device, its store and its merchant', async () => {
-      const terminal = await scene.terminal();
-      const device = await scene.connect(terminal, till);
-      const { organizationId } = scene;
+      const terminal = await setup.terminal();
+      const device = await setup.connect(terminal, till);
+      const { organizationId } = setup;
       const { physicalDeviceId: subjectId, logicalDeviceId: deviceId, storeId, tsn } = terminal;
       const outboxId = subjectId;
       const row = { organizationId, outboxId, subjectId, kind: 'device.online', sequence: 1 };
@@ -373,9 +373,9 @@ describe('connected and disconnected devices', () => {
 });
 
 describe('connected devices at the HTTP interface', () => {
-  let at: RetailScene;
+  let at: TestRetailApi;
   before(async () => {
-    at = await retailScene();
+    at = await openRetailApi();
   });
   after(() => at.close());
 

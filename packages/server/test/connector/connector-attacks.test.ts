@@ -10,11 +10,11 @@ import { eventually } from '../support/wait-for-condition.ts';
 import { createForeignTerminal } from './second-organization.ts';
 import {
   type Client,
-  type ConnectorScene,
+  handshakeErrorOf,
   type Json,
   type Line,
   openConnector,
-  refusal,
+  type TestConnector,
 } from './test-connector.ts';
 
 const hour = 3_600_000;
@@ -28,28 +28,28 @@ function frame(first: number, payload: Buffer = Buffer.of()): Buffer {
 }
 
 describe('peers of the connector that mean no good', () => {
-  let scene: ConnectorScene;
+  let setup: TestConnector;
   let till: Client;
   before(async () => {
-    scene = await openConnector({ times: { idleMs: 100 * hour } });
-    till = await scene.application();
+    setup = await openConnector({ times: { idleMs: 100 * hour } });
+    till = await setup.application();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   type Ready = { terminal: TestTerminal; device: Line; pos: Line; line: Line; claimed: Json };
   async function ready(): Promise<Ready> {
-    const terminal = await scene.terminal();
-    const device = await scene.connect(terminal, till);
-    const pos = await scene.pos(await scene.tokenOf(till));
+    const terminal = await setup.terminal();
+    const device = await setup.connect(terminal, till);
+    const pos = await setup.pos(await setup.tokenOf(till));
     return {
       terminal,
       device,
       pos,
-      ...(await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' })),
+      ...(await setup.session(pos, { tsn: terminal.tsn, posId: 'p1' })),
     };
   }
   async function metric(text: string): Promise<number> {
-    const all = await scene.metrics.registry.metrics();
+    const all = await setup.metrics.registry.metrics();
     const metricLine = all.split('\n').find((row) => row.startsWith(text));
     return Number(metricLine?.split(' ').at(-1) ?? 0);
   }
@@ -75,7 +75,7 @@ describe('peers of the connector that mean no good', () => {
     it('a flood of pings closes the connection, also at the listener for unregistered devices', async () => {
       const pings = Buffer.concat(Array.from({ length: 1500 }, () => frame(0x89)));
       const { line, device } = await ready();
-      const unknown = await scene.open(connectorPaths.deviceListener);
+      const unknown = await setup.open(connectorPaths.deviceListener);
       for (const flooding of [line, unknown]) {
         rawOf(flooding).write(pings);
         assert.equal((await flooding.closed()).code, closeCodes.rateLimited);
@@ -137,15 +137,15 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('the server closes a connection that sends its registration one byte at a time, after ten seconds', async () => {
-      const unknown = await scene.open(connectorPaths.deviceListener);
+      const unknown = await setup.open(connectorPaths.deviceListener);
       const raw = rawOf(unknown);
       const whole = frame(0x81, Buffer.from('{"tsn":"AXIUM_DX8000-10000001"}'));
       for (const byte of whole.subarray(0, 8)) raw.write(Buffer.of(byte));
       // Pings between the fragments of a message do not extend the time limit.
-      const fragments = await scene.open(connectorPaths.deviceListener);
+      const fragments = await setup.open(connectorPaths.deviceListener);
       rawOf(fragments).write(Buffer.concat([frame(0x01, Buffer.from('{')), frame(0x89)]));
       await once(fragments.socket, 'pong');
-      scene.clock.advance(10_000);
+      setup.clock.advance(10_000);
       for (const slow of [unknown, fragments]) {
         assert.equal((await slow.closed()).code, closeCodes.timeout);
       }
@@ -154,7 +154,7 @@ describe('peers of the connector that mean no good', () => {
     it('random bytes end a connection and nothing else', async () => {
       const { line, device } = await ready();
       for (let n = 0; n < 20; n += 1) {
-        const unknown = await scene.open(connectorPaths.deviceListener);
+        const unknown = await setup.open(connectorPaths.deviceListener);
         // The first byte is invalid in every client frame.
         rawOf(unknown).write(Buffer.concat([Buffer.of(0xff), randomBytes(200)]));
         assert.ok([1002, 1006, 1007, 1009].includes((await unknown.closed()).code));
@@ -185,18 +185,18 @@ describe('peers of the connector that mean no good', () => {
         acceptedBytes > 0 && acceptedBytes < 16_000_000,
         `${acceptedBytes} bytes were taken`,
       );
-      scene.clock.advance(10_000);
+      setup.clock.advance(10_000);
       assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
       rawOf(device).resume();
       assert.equal((await device.closed()).code, closeCodes.slowConsumer);
-      const status = await scene.ask(pos, { type: 'status', requestId: 's', tsn: terminal.tsn });
+      const status = await setup.ask(pos, { type: 'status', requestId: 's', tsn: terminal.tsn });
       assert.equal(status['online'], false);
     });
   });
 
   describe('by their words', () => {
     it('thousands of claims of terminals that do not exist are cut off early', async () => {
-      const pos = await scene.pos(await scene.tokenOf(till));
+      const pos = await setup.pos(await setup.tokenOf(till));
       for (let n = 0; n < 5000; n += 1) {
         const tsn = `AXIUM_DX8000-${10_000_000 + n}`;
         pos.send({ type: 'claim', requestId: String(n), tsn, posId: 'p' });
@@ -206,50 +206,50 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('an address of a session is worth nothing to another tenant, nor afterwards to its own', async () => {
-      const otherScene = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+      const otherSetup = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
       try {
-        const client = await otherScene.application();
-        const token = await otherScene.tokenOf(client);
-        const foreignTerminal = await createForeignTerminal(otherScene);
-        const terminal = await otherScene.terminal();
-        const device = await otherScene.connect(terminal, client);
-        const pos = await otherScene.pos(token);
-        const claimed = await otherScene.ask(pos, {
+        const client = await otherSetup.application();
+        const token = await otherSetup.tokenOf(client);
+        const foreignTerminal = await createForeignTerminal(otherSetup);
+        const terminal = await otherSetup.terminal();
+        const device = await otherSetup.connect(terminal, client);
+        const pos = await otherSetup.pos(token);
+        const claimed = await otherSetup.ask(pos, {
           type: 'claim',
           requestId: 'c',
           tsn: terminal.tsn,
           posId: 'p',
         });
         const path = new URL(claimed['sessionUrl']).pathname;
-        const theirToken = await otherScene.tokenOf(
+        const theirToken = await otherSetup.tokenOf(
           foreignTerminal.client,
           foreignTerminal.userDomainId,
         );
-        const other = await refusal(otherScene.open(path, { token: theirToken }));
+        const other = await handshakeErrorOf(otherSetup.open(path, { token: theirToken }));
         assert.deepEqual([other.status, other.body['code']], [410, 'session_gone']);
-        const line = await otherScene.open(path, { token });
+        const line = await otherSetup.open(path, { token });
         line.send('mine');
         assert.equal((await device.raw()).data.toString(), 'mine');
-        assert.equal((await refusal(otherScene.open(path, { token }))).status, 410);
+        assert.equal((await handshakeErrorOf(otherSetup.open(path, { token }))).status, 410);
       } finally {
-        await otherScene.close();
+        await otherSetup.close();
       }
     });
 
     // Spec: LIST-5
     it('requests for unknown session addresses do not keep a point of sale from its claimed session', async (t) => {
       const unauthenticated = { windowSeconds: 3600, limit: 2 };
-      const scene = await openConnector({ rateLimits: { unauthenticated } });
-      t.after(() => scene.close());
-      const till = await scene.application();
-      const { tsn } = await scene.terminal();
-      await scene.connect({ tsn }, till);
-      const pos = await scene.pos(await scene.tokenOf(till));
+      const setup = await openConnector({ rateLimits: { unauthenticated } });
+      t.after(() => setup.close());
+      const till = await setup.application();
+      const { tsn } = await setup.terminal();
+      await setup.connect({ tsn }, till);
+      const pos = await setup.pos(await setup.tokenOf(till));
       const openUnknownSession = () =>
-        refusal(scene.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
+        handshakeErrorOf(setup.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
       for (const status of [410, 410, 429])
         assert.equal((await openUnknownSession()).status, status);
-      const { line } = await scene.session(pos, { tsn, posId: 'p1' });
+      const { line } = await setup.session(pos, { tsn, posId: 'p1' });
       assert.equal(line.socket.readyState, line.socket.OPEN);
     });
 
@@ -260,7 +260,9 @@ describe('peers of the connector that mean no good', () => {
       const terminal = await full.terminal();
       const idle = [1, 2, 3].map(() => full.open(connectorPaths.deviceListener));
       const lines = await Promise.all(idle);
-      const { status, headers, body } = await refusal(full.open(connectorPaths.deviceListener));
+      const { status, headers, body } = await handshakeErrorOf(
+        full.open(connectorPaths.deviceListener),
+      );
       assert.deepEqual([status, body['code'], headers['retry-after']], [429, 'rate_limited', '5']);
       const pos = await full.pos(await full.tokenOf(client));
       assert.equal(pos.socket.readyState, pos.socket.OPEN, 'a client with a token connects');
@@ -276,20 +278,20 @@ describe('peers of the connector that mean no good', () => {
 
   describe('at the listener of devices', () => {
     it('a device connects only with its own certificate, credentials and token', async () => {
-      const terminal = await scene.terminal();
-      const { cert, key } = await scene.certify(terminal.physicalDeviceId);
-      const another = await scene.certify((await scene.terminal()).physicalDeviceId);
-      const port = scene.devicePort;
+      const terminal = await setup.terminal();
+      const { cert, key } = await setup.certify(terminal.physicalDeviceId);
+      const another = await setup.certify((await setup.terminal()).physicalDeviceId);
+      const port = setup.devicePort;
       const credentials = { client_id: till.clientId, client_secret: till.clientSecret };
       const wrong = { ...credentials, client_secret: 'wrong' };
-      const plain = await scene.register({ tsn: terminal.tsn }, { cert, key, port });
+      const plain = await setup.register({ tsn: terminal.tsn }, { cert, key, port });
       assert.equal(plain.answer['type'], 'registered', JSON.stringify(plain.answer));
-      const refusedRegistration = await scene.register(
+      const refusedRegistration = await setup.register(
         { tsn: terminal.tsn, ...wrong },
         { cert, key, port },
       );
       assert.equal(refusedRegistration.answer['error'].code, 'unauthorized');
-      const { answer } = await scene.register(
+      const { answer } = await setup.register(
         { tsn: terminal.tsn, ...credentials },
         { cert, key, port },
       );
@@ -298,18 +300,18 @@ describe('peers of the connector that mean no good', () => {
       assert.equal(url.origin, 'wss://localhost:9021', 'the listener that requires certificates');
       const token = answer['token'];
       for (const clientCertificate of [{}, { cert: another.cert, key: another.key }]) {
-        const { status, body } = await refusal(
-          scene.open(url.pathname, { token, port, ...clientCertificate }),
+        const { status, body } = await handshakeErrorOf(
+          setup.open(url.pathname, { token, port, ...clientCertificate }),
         );
         assert.deepEqual([status, body['code']], [401, 'token_invalid']);
       }
-      const device = await scene.open(url.pathname, { token, port, cert, key });
-      const pos = await scene.pos(await scene.tokenOf(till));
-      const { line } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p' });
+      const device = await setup.open(url.pathname, { token, port, cert, key });
+      const pos = await setup.pos(await setup.tokenOf(till));
+      const { line } = await setup.session(pos, { tsn: terminal.tsn, posId: 'p' });
       await talks({ line, device }, 'over mutual TLS');
-      const posToken = await scene.tokenOf(till);
-      const refusedConnection = await refusal(
-        scene.open(connectorPaths.posListener, { token: posToken, port }),
+      const posToken = await setup.tokenOf(till);
+      const refusedConnection = await handshakeErrorOf(
+        setup.open(connectorPaths.posListener, { token: posToken, port }),
       );
       assert.equal(refusedConnection.status, 404, 'points of sale have no business there');
       device.close();
@@ -323,11 +325,11 @@ describe('peers of the connector that mean no good', () => {
       const { line, device } = await ready();
       for (let hours = 0; hours < 24; hours += 6) {
         await talks({ line, device }, `at ${hours}`);
-        if (hours < 18) scene.clock.advance(6 * hour);
+        if (hours < 18) setup.clock.advance(6 * hour);
       }
-      scene.clock.advance(6 * hour - 1000);
+      setup.clock.advance(6 * hour - 1000);
       await talks({ line, device }, 'a second before');
-      scene.clock.advance(1000);
+      setup.clock.advance(1000);
       assert.equal((await line.closed()).code, closeCodes.sessionExpired);
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
@@ -346,7 +348,7 @@ describe('peers of the connector that mean no good', () => {
         `${connectorPaths.sessions}/${'x'.repeat(43)}`,
         `${connectorPaths.deviceConnections}/${'x'.repeat(36)}`,
       ]) {
-        const { status, headers, body } = await refusal(full.open(path, { token }));
+        const { status, headers, body } = await handshakeErrorOf(full.open(path, { token }));
         assert.deepEqual([status, body['code']], [503, 'shutting_down'], path);
         assert.equal(headers['retry-after'], '1');
       }

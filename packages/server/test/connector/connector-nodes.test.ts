@@ -5,20 +5,20 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pause } from '../../src/platform/index.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { type Node, type NodesScene, openNodesScene } from './connector-nodes.ts';
+import { type Node, openConnectorNodes, type TestConnectorNodes } from './connector-nodes.ts';
 import { codeOf, nodeIn, pathOf, payOn } from './continuous-sessions.ts';
 import type { Json, Line } from './test-connector.ts';
 
 const askAgainMs = 100;
 
 describe('several nodes of the connector', () => {
-  let scene: NodesScene;
+  let setup: TestConnectorNodes;
   let tsns: readonly string[];
   before(async () => {
-    scene = await openNodesScene();
-    tsns = scene.facts.devices.map(({ tsn }) => tsn);
+    setup = await openConnectorNodes();
+    tsns = setup.facts.devices.map(({ tsn }) => tsn);
   });
-  after(() => scene?.close());
+  after(() => setup?.close());
 
   const tsnAt = (at: number): string => {
     const tsn = tsns[at];
@@ -26,8 +26,8 @@ describe('several nodes of the connector', () => {
     return tsn;
   };
   const claim = (pos: Line, tsn: string, facts: Json = {}) =>
-    scene.ask(pos, { type: 'claim', tsn, posId: 'till', ...facts });
-  const nodeOf = (answer: Json) => nodeIn(scene, answer);
+    setup.ask(pos, { type: 'claim', tsn, posId: 'till', ...facts });
+  const nodeOf = (answer: Json) => nodeIn(setup, answer);
 
   async function claimed(pos: Line, tsn: string, facts: Json = {}): Promise<Json> {
     const answer = await claim(pos, tsn, facts);
@@ -46,7 +46,7 @@ describe('several nodes of the connector', () => {
     return got;
   }
   const release = async (pos: Line, { sessionId }: Json) => {
-    assert.equal((await scene.ask(pos, { type: 'release', sessionId }))['type'], 'released');
+    assert.equal((await setup.ask(pos, { type: 'release', sessionId }))['type'], 'released');
   };
   async function talk(device: Line, pos: Line, word: string): Promise<void> {
     pos.send(`ask ${word}`);
@@ -57,18 +57,18 @@ describe('several nodes of the connector', () => {
 
   // Spec: NEXO-3
   it('leads a point of sale to the node that has the device, and no other one gets it', async () => {
-    const [a, b, c] = scene.nodes;
+    const [a, b, c] = setup.nodes;
     const tsn = tsnAt(0);
-    const device = await scene.device(a, tsn);
-    const [posB, posC] = [await scene.pos(b), await scene.pos(c)];
+    const device = await setup.device(a, tsn);
+    const [posB, posC] = [await setup.pos(b), await setup.pos(c)];
     const got = await claimed(posB, tsn);
     assert.equal(nodeOf(got), a);
     assert.equal(codeOf(await claim(posC, tsn, { posId: 'other' })), 'device_claimed');
-    const status = await scene.ask(posC, { type: 'status', tsn });
+    const status = await setup.ask(posC, { type: 'status', tsn });
     assert.deepEqual([status['online'], status['claimed']], [true, true]);
     const session = await a.open(pathOf(got));
     await talk(device, session, 'at its own node');
-    const released = await scene.ask(posB, { type: 'release', sessionId: got['sessionId'] });
+    const released = await setup.ask(posB, { type: 'release', sessionId: got['sessionId'] });
     assert.equal(released['type'], 'released');
     assert.equal((await session.closed()).code, 4000);
     device.close();
@@ -76,17 +76,17 @@ describe('several nodes of the connector', () => {
   });
 
   it('says at once that no node has a device', async () => {
-    const pos = await scene.pos(scene.nodes[1]);
+    const pos = await setup.pos(setup.nodes[1]);
     assert.equal(codeOf(await claim(pos, tsnAt(1))), 'device_offline');
     pos.close();
   });
 
   it('takes the token of a device once, at whichever node', async () => {
-    const [a, b, c] = scene.nodes;
-    const { path, token } = await scene.register(a, tsnAt(1));
+    const [a, b, c] = setup.nodes;
+    const { path, token } = await setup.register(a, tsnAt(1));
     const device = await b.open(path, token);
     for (const node of [a, b, c]) await assert.rejects(node.open(path, token), /HTTP 410/);
-    const pos = await scene.pos(c);
+    const pos = await setup.pos(c);
     const got = await claimedSoon(pos, tsnAt(1));
     assert.equal(nodeOf(got), b, 'where it is connected, and not where it registered');
     await release(pos, got);
@@ -95,10 +95,10 @@ describe('several nodes of the connector', () => {
   });
 
   it('carries the data over NATS where the address was used at another node', async () => {
-    const [a, b, c] = scene.nodes;
+    const [a, b, c] = setup.nodes;
     const tsn = tsnAt(0);
-    const device = await scene.device(a, tsn);
-    const pos = await scene.pos(b);
+    const device = await setup.device(a, tsn);
+    const pos = await setup.pos(b);
     const got = await claimed(pos, tsn);
     const session = await c.open(pathOf(got));
     await talk(device, session, 'over NATS');
@@ -122,13 +122,13 @@ describe('several nodes of the connector', () => {
   });
 
   it('closes a session over NATS when NATS fails, and a node without NATS serves its own devices', async () => {
-    const [a, b, c] = scene.nodes;
+    const [a, b, c] = setup.nodes;
     const tsn = tsnAt(0);
-    const device = await scene.device(a, tsn);
-    const [posA, posB] = [await scene.pos(a), await scene.pos(b)];
+    const device = await setup.device(a, tsn);
+    const [posA, posB] = [await setup.pos(a), await setup.pos(b)];
     const far = await c.open(pathOf(await claimed(posB, tsn)));
     await talk(device, far, 'before');
-    await scene.nats.kill();
+    await setup.nats.kill();
     assert.equal((await far.closed()).code, 4003);
     const refusal = await claim(posB, tsn);
     assert.equal(codeOf(refusal), 'node_unreachable', JSON.stringify(refusal));
@@ -140,7 +140,7 @@ describe('several nodes of the connector', () => {
     const claimAnswer = await claimedSoon(posA, tsn);
     await talk(device, await a.open(pathOf(claimAnswer)), 'without NATS');
     await release(posA, claimAnswer);
-    await scene.nats.start();
+    await setup.nats.start();
     const got = await claimedSoon(posB, tsn);
     assert.equal(nodeOf(got), a);
     await release(posB, got);
@@ -148,17 +148,17 @@ describe('several nodes of the connector', () => {
   });
 
   it('gives a device that moved during a cut to its new node alone', async () => {
-    const [a, b] = scene.nodes;
+    const [a, b] = setup.nodes;
     const tsn = tsnAt(0);
-    const stale = await scene.device(a, tsn);
-    const posA = await scene.pos(a);
+    const stale = await setup.device(a, tsn);
+    const posA = await setup.pos(a);
     await release(posA, await claimedSoon(posA, tsn));
     a.wire.cut();
     await eventually(
       'the cut',
       async () => (await a.ready()).body['dependencies'].nats === 'failed',
     );
-    const device = await scene.device(b, tsn);
+    const device = await setup.device(b, tsn);
     assert.equal(codeOf(await claim(posA, tsn)), 'node_unreachable');
     assert.equal((await stale.closed()).code, 4001);
     a.wire.restore();
@@ -171,15 +171,15 @@ describe('several nodes of the connector', () => {
   });
 
   it('reserves a device that moves to another node for its point of sale, before others that wait', async () => {
-    const [a, b, c] = scene.nodes;
+    const [a, b, c] = setup.nodes;
     const tsn = tsnAt(0);
-    const stale = await scene.device(a, tsn);
-    const [pos, other] = [await scene.pos(c), await scene.pos(b)];
+    const stale = await setup.device(a, tsn);
+    const [pos, other] = [await setup.pos(c), await setup.pos(b)];
     const first = await claimedSoon(pos, tsn);
     const session = await a.open(pathOf(first));
     await talk(stale, session, 'at the old node');
     const waiting = claimed(other, tsn, { posId: 'other', waitSeconds: 30 });
-    const device = await scene.device(b, tsn);
+    const device = await setup.device(b, tsn);
     assert.equal((await stale.closed()).code, 4001);
     assert.equal((await session.closed()).code, 4003);
     assert.equal(codeOf(await claim(pos, tsn, { posId: 'third' })), 'device_claimed');
@@ -187,7 +187,7 @@ describe('several nodes of the connector', () => {
     assert.deepEqual([nodeOf(resumed), resumed['resumed']], [b, true]);
     await talk(device, await b.open(pathOf(resumed)), 'at the new node');
     // A point of sale that does not resume releases the reserved session by its session id.
-    const reconnected = await scene.device(a, tsn);
+    const reconnected = await setup.device(a, tsn);
     await device.closed();
     await release(pos, resumed);
     const next = await waiting;
@@ -198,21 +198,21 @@ describe('several nodes of the connector', () => {
   });
 
   it('closes the sessions of a killed node, and its device connects to another node and to the restarted node', async () => {
-    const [a, b, c] = scene.nodes;
+    const [a, b, c] = setup.nodes;
     const tsn = tsnAt(0);
-    const lost = await scene.device(b, tsn);
-    const pos = await scene.pos(a);
+    const lost = await setup.device(b, tsn);
+    const pos = await setup.pos(a);
     const far = await c.open(pathOf(await claimedSoon(pos, tsn)));
     await talk(lost, far, 'before the kill');
     await b.server.kill();
     assert.equal((await far.closed()).code, 4003);
     assert.equal(codeOf(await claim(pos, tsn)), 'device_offline');
-    const device = await scene.device(c, tsn);
+    const device = await setup.device(c, tsn);
     const got = await claimedSoon(pos, tsn);
     assert.equal(nodeOf(got), c);
     await talk(device, await c.open(pathOf(got)), 'at another node');
     await b.start();
-    const reconnected = await scene.device(b, tsn);
+    const reconnected = await setup.device(b, tsn);
     assert.equal((await device.closed()).code, 4001);
     const last = await claimedSoon(pos, tsn);
     assert.equal(nodeOf(last), b);
@@ -223,23 +223,23 @@ describe('several nodes of the connector', () => {
 
   it('restarts node after node, and the device and the point of sale connect again each time', async () => {
     const tsn = tsnAt(0);
-    for (const [at, node] of scene.nodes.entries()) {
-      const other = scene.nodes[(at + 1) % scene.nodes.length] as Node;
-      const third = scene.nodes[(at + 2) % scene.nodes.length] as Node;
-      const before = await scene.device(node, tsn);
-      const pos = await scene.pos(third);
+    for (const [at, node] of setup.nodes.entries()) {
+      const other = setup.nodes[(at + 1) % setup.nodes.length] as Node;
+      const third = setup.nodes[(at + 2) % setup.nodes.length] as Node;
+      const before = await setup.device(node, tsn);
+      const pos = await setup.pos(third);
       const session = await node.open(pathOf(await claimedSoon(pos, tsn)));
       await talk(before, session, 'before');
       const stopped = node.server.stop();
       assert.equal((await before.closed()).code, 1012);
       assert.ok([1012, 4003].includes((await session.closed()).code));
-      const device = await scene.device(other, tsn);
+      const device = await setup.device(other, tsn);
       const got = await claimedSoon(pos, tsn);
       assert.equal(nodeOf(got), other);
       await talk(device, await other.open(pathOf(got)), 'meanwhile');
       assert.equal(await stopped, 0);
       await node.start();
-      const again = await scene.pos(node);
+      const again = await setup.pos(node);
       await release(pos, got);
       const last = await claimedSoon(again, tsn);
       assert.equal(nodeOf(last), other);
@@ -249,9 +249,9 @@ describe('several nodes of the connector', () => {
   });
 
   it('answers an HTTP request for a terminal at any node, also at one without its connection', async () => {
-    const [a, b] = scene.nodes;
+    const [a, b] = setup.nodes;
     const tsn = tsnAt(0);
-    const device = await scene.device(a, tsn);
+    const device = await setup.device(a, tsn);
     device.socket.on('message', (data) => {
       const { SaleToPOIRequest: asked } = JSON.parse(String(data));
       const MessageHeader = { ...asked.MessageHeader, MessageType: 'Response' };
@@ -273,24 +273,24 @@ describe('several nodes of the connector', () => {
       });
     const path = `/retail/v1/devices/${tsn}/sync?posId=till&waitSeconds=20`;
     for (const [at, node] of [b, a, b].entries()) {
-      const { status, body } = await scene.http(node, path, messageBody(String(at)));
+      const { status, body } = await setup.http(node, path, messageBody(String(at)));
       assert.equal(status, 200, JSON.stringify(body));
       assert.equal(body['SaleToPOIResponse'].DiagnosisResponse.Response.Result, 'Success');
       assert.equal(body['SaleToPOIResponse'].MessageHeader.ServiceID, String(at));
     }
     device.close();
     await device.closed();
-    const response = await scene.http(b, path.replace('20', '0'), messageBody('9'));
+    const response = await setup.http(b, path.replace('20', '0'), messageBody('9'));
     assert.deepEqual([response.status, response.body['code']], [409, 'device_offline']);
   });
 
   // Spec: NEXO-5
   it('loses only the way between two nodes that cannot reach each other', async () => {
-    const [a, b, c] = scene.nodes;
+    const [a, b, c] = setup.nodes;
     const tsn = tsnAt(0);
-    const device = await scene.device(a, tsn);
-    const posB = await scene.pos(b);
-    const posC = await scene.pos(c);
+    const device = await setup.device(a, tsn);
+    const posB = await setup.pos(b);
+    const posC = await setup.pos(c);
     const far = await c.open(pathOf(await claimedSoon(posB, tsn)));
     await talk(device, far, 'over NATS');
     b.wire.cut();
@@ -313,16 +313,16 @@ describe('several nodes of the connector', () => {
   // Spec: NEXO-5
   it('restarts node after node under load: rounds go on, and no answer goes astray', async (t) => {
     let at = 0;
-    const running = payOn(t, scene, {
+    const running = payOn(t, setup, {
       tsn: tsnAt(0),
       start: 0,
       posAt() {
         at += 1;
-        return scene.nodes[at % scene.nodes.length] as Node;
+        return setup.nodes[at % setup.nodes.length] as Node;
       },
     });
     await running.goesOn();
-    for (const node of scene.nodes) {
+    for (const node of setup.nodes) {
       assert.equal(await node.server.stop(), 0);
       await running.goesOn();
       await node.start();
@@ -333,17 +333,17 @@ describe('several nodes of the connector', () => {
 
   // Spec: NEXO-5
   it('continues sessions under load while PostgreSQL is killed and restarted', async (t) => {
-    const [a, b] = scene.nodes;
-    const running = payOn(t, scene, { tsn: tsnAt(0), start: 0, posAt: () => b });
+    const [a, b] = setup.nodes;
+    const running = payOn(t, setup, { tsn: tsnAt(0), start: 0, posAt: () => b });
     await running.goesOn();
-    const device = await scene.device(a, tsnAt(1));
-    const pos = await scene.pos(a);
+    const device = await setup.device(a, tsnAt(1));
+    const pos = await setup.pos(a);
     const session = await a.open(pathOf(await claimedSoon(pos, tsnAt(1))));
     await talk(device, session, 'before');
-    const before = scene.postgres.pid();
+    const before = setup.postgres.pid();
     process.kill(before, 'SIGKILL');
     await talk(device, session, 'while there is no database');
-    await eventually('another PostgreSQL', () => scene.postgres.pid() !== before);
+    await eventually('another PostgreSQL', () => setup.postgres.pid() !== before);
     await running.goesOn();
     await talk(device, session, 'after all');
     await running.end();

@@ -52,10 +52,10 @@ export type Node = {
   ): Promise<{ status: number; body: Json }>;
 };
 
-export type NodesScene = {
+export type TestConnectorNodes = {
   readonly nodes: readonly [Node, Node, Node];
   readonly nats: NatsServer;
-  /** The database of this scene only; a test may kill it, and it restarts itself. */
+  /** The database of these nodes only; a test may kill it, and it restarts itself. */
   readonly postgres: EmbeddedPostgres;
   readonly facts: DemoFacts;
   token(): Promise<string>;
@@ -178,7 +178,7 @@ async function makeNode(options: NodeOptions): Promise<Node> {
   }
 }
 
-export async function openNodesScene(): Promise<NodesScene> {
+export async function openConnectorNodes(): Promise<TestConnectorNodes> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-nodes-'));
   const [natsPort = 0, acquirerPort] = await freePorts(2);
   const nats = createNatsServer(natsPort);
@@ -216,7 +216,7 @@ export async function openNodesScene(): Promise<NodesScene> {
   let token: string | undefined;
   let requestCount = 0;
 
-  const scene: NodesScene = {
+  const setup: TestConnectorNodes = {
     nodes: [a, b, c],
     nats,
     postgres,
@@ -235,10 +235,10 @@ export async function openNodesScene(): Promise<NodesScene> {
       return { path: pathname, token: String(answer['token']) };
     },
     async device(node, tsn) {
-      const { path, token } = await scene.register(node, tsn);
+      const { path, token } = await setup.register(node, tsn);
       return node.open(path, token);
     },
-    pos: async (node) => node.open(connectorPaths.posListener, await scene.token()),
+    pos: async (node) => node.open(connectorPaths.posListener, await setup.token()),
     async ask(pos, message) {
       requestCount += 1;
       const requestId = String(requestCount);
@@ -249,12 +249,12 @@ export async function openNodesScene(): Promise<NodesScene> {
       }
     },
     async http(node, path, body) {
-      const headers = { authorization: `Bearer ${await scene.token()}` };
+      const headers = { authorization: `Bearer ${await setup.token()}` };
       const sent = body === undefined ? {} : { body, type: 'application/json' };
       return node.call(path, headers, sent);
     },
     async close() {
-      for (const { server, wire } of scene.nodes) {
+      for (const { server, wire } of setup.nodes) {
         await server.kill();
         await wire.close();
       }
@@ -264,5 +264,5 @@ export async function openNodesScene(): Promise<NodesScene> {
       assert.deepEqual(comparison.faults, []);
     },
   };
-  return scene;
+  return setup;
 }

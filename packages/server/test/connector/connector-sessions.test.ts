@@ -9,45 +9,45 @@ import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   type Client,
-  type ConnectorScene,
+  handshakeErrorOf,
   type Json,
   type Line,
   openConnector,
-  refusal,
+  type TestConnector,
 } from './test-connector.ts';
 
 type Ready = { terminal: TestTerminal; device: Line; pos: Line; line: Line; claimed: Json };
 
 /** A session that is open at both ends. */
-async function readyAt(scene: ConnectorScene, till: Client): Promise<Ready> {
-  const terminal = await scene.terminal();
-  const device = await scene.connect(terminal, till);
-  const pos = await scene.pos(await scene.tokenOf(till));
+async function readyAt(setup: TestConnector, till: Client): Promise<Ready> {
+  const terminal = await setup.terminal();
+  const device = await setup.connect(terminal, till);
+  const pos = await setup.pos(await setup.tokenOf(till));
   return {
     terminal,
     device,
     pos,
-    ...(await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' })),
+    ...(await setup.session(pos, { tsn: terminal.tsn, posId: 'p1' })),
   };
 }
 
 describe('sessions of the connector', () => {
-  let scene: ConnectorScene;
+  let setup: TestConnector;
   let till: Client;
 
   before(async () => {
-    scene = await openConnector();
-    till = await scene.application();
+    setup = await openConnector();
+    till = await setup.application();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
-  const ready = () => readyAt(scene, till);
+  const ready = () => readyAt(setup, till);
 
   const claim = (pos: Line, { tsn }: TestTerminal, more: Json = {}) =>
-    scene.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
+    setup.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
 
   async function metric(text: string): Promise<number> {
-    const all = await scene.metrics.registry.metrics();
+    const all = await setup.metrics.registry.metrics();
     const metricLine = all.split('\n').find((row) => row.startsWith(text));
     return Number(metricLine?.split(' ').at(-1) ?? 0);
   }
@@ -82,12 +82,12 @@ describe('sessions of the connector', () => {
       });
       for (const text of ['one', 'two']) device.send(text);
       device.send(Buffer.from([3]));
-      await scene.ask(pos, { type: 'status', requestId: 's', tsn: terminal.tsn });
+      await setup.ask(pos, { type: 'status', requestId: 's', tsn: terminal.tsn });
       const { resumeToken } = claimed;
       const resumed = await claim(pos, terminal, { resumeToken });
       assert.equal(resumed['resumed'], true);
       device.send('four');
-      const again = await scene.open(new URL(resumed['sessionUrl']).pathname);
+      const again = await setup.open(new URL(resumed['sessionUrl']).pathname);
       const heard = [];
       for (let n = 0; n < 4; n += 1) heard.push(await again.raw());
       assert.deepEqual(
@@ -112,13 +112,16 @@ describe('sessions of the connector', () => {
       // The network breaks again before the session address was used; a new control connection
       // follows.
       pos.socket.terminate();
-      const other = await scene.pos(await scene.tokenOf(till));
+      const other = await setup.pos(await setup.tokenOf(till));
       const old = await claim(other, terminal, { resumeToken: claimed['resumeToken'] });
       assert.equal(old['error'].code, 'device_claimed', 'the token before is worth nothing');
       const second = await claim(other, terminal, { resumeToken: first['resumeToken'] });
       assert.equal(second['resumed'], true, JSON.stringify(second));
-      assert.equal((await refusal(scene.open(new URL(first['sessionUrl']).pathname))).status, 410);
-      const again = await scene.open(new URL(second['sessionUrl']).pathname);
+      assert.equal(
+        (await handshakeErrorOf(setup.open(new URL(first['sessionUrl']).pathname))).status,
+        410,
+      );
+      const again = await setup.open(new URL(second['sessionUrl']).pathname);
       device.send('three');
       const heard = [];
       for (let n = 0; n < 3; n += 1) heard.push((await again.raw()).data.toString());
@@ -139,12 +142,12 @@ describe('sessions of the connector', () => {
         'eight are dropped',
         async () => (await metric('switchyard_connector_messages_dropped_total')) === before + 8,
       );
-      scene.clock.advance(30_000);
+      setup.clock.advance(30_000);
       await eventually('it is free', async () => {
         const status = { type: 'status', requestId: 's', tsn: terminal.tsn };
-        return (await scene.ask(pos, status))['claimed'] === false;
+        return (await setup.ask(pos, status))['claimed'] === false;
       });
-      const other = await scene.session(pos, { tsn: terminal.tsn, posId: 'p2' });
+      const other = await setup.session(pos, { tsn: terminal.tsn, posId: 'p2' });
       await talks({ line: other.line, device });
       assert.equal(await metric('switchyard_connector_messages_dropped_total'), before + 40);
     });
@@ -165,12 +168,12 @@ describe('sessions of the connector', () => {
       device.socket.terminate();
       assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
       assert.equal((await claim(pos, terminal))['error'].code, 'device_offline');
-      const reconnected = await scene.connect(terminal, till);
+      const reconnected = await setup.connect(terminal, till);
       const other = await claim(pos, terminal, { posId: 'p2' });
       assert.equal(other['error'].code, 'device_claimed');
       const { resumeToken } = claimed;
       const resumed = await claim(pos, terminal, { resumeToken });
-      const again = await scene.open(new URL(resumed['sessionUrl']).pathname);
+      const again = await setup.open(new URL(resumed['sessionUrl']).pathname);
       await talks({ line: again, device: reconnected });
     });
   });
@@ -178,32 +181,32 @@ describe('sessions of the connector', () => {
   describe('claimed by a point of sale that did not receive the response', () => {
     // Spec: NEXO-16
     it('the point of sale can claim the device again when the session address was unused for five seconds', async () => {
-      const terminal = await scene.terminal();
-      const device = await scene.connect(terminal, till);
-      const first = await scene.pos(await scene.tokenOf(till));
+      const terminal = await setup.terminal();
+      const device = await setup.connect(terminal, till);
+      const first = await setup.pos(await setup.tokenOf(till));
       const unheard = await claim(first, terminal);
       assert.equal(unheard['type'], 'claimed');
       // The network breaks before the response arrives, so the point of sale does not know the
       // session.
       first.socket.terminate();
-      const pos = await scene.pos(await scene.tokenOf(till));
-      scene.clock.advance(2_000);
+      const pos = await setup.pos(await setup.tokenOf(till));
+      setup.clock.advance(2_000);
       const early = await claim(pos, terminal);
       assert.deepEqual(
         [early['error']?.code, early['error']?.retryAfterSeconds],
         ['device_claimed', 3],
       );
-      scene.clock.advance(3_000);
+      setup.clock.advance(3_000);
       const other = await claim(pos, terminal, { posId: 'p2' });
       assert.deepEqual(
         [other['error']?.code, other['error']?.retryAfterSeconds],
         ['device_claimed', 55],
       );
-      const { line, claimed } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
+      const { line, claimed } = await setup.session(pos, { tsn: terminal.tsn, posId: 'p1' });
       assert.equal(claimed['resumed'], undefined);
       await talks({ line, device });
       assert.equal(
-        (await refusal(scene.open(new URL(unheard['sessionUrl']).pathname))).status,
+        (await handshakeErrorOf(setup.open(new URL(unheard['sessionUrl']).pathname))).status,
         410,
       );
     });
@@ -216,7 +219,7 @@ describe('sessions of the connector', () => {
       const refused = await claim(pos, terminal, { takeOver: true });
       assert.equal(refused['error'].code, 'takeover_refused');
       assert.equal(refused['error'].retryAfterSeconds, 150);
-      const forced = await scene.session(pos, {
+      const forced = await setup.session(pos, {
         tsn: terminal.tsn,
         posId: 'p1',
         takeOver: true,
@@ -224,18 +227,18 @@ describe('sessions of the connector', () => {
       });
       assert.equal((await line.closed()).code, closeCodes.superseded);
       await talks({ line: forced.line, device });
-      const [record] = await scene.database.query<{ entity_id: string; actor_client_id: string }>(
+      const [record] = await setup.database.query<{ entity_id: string; actor_client_id: string }>(
         `SELECT entity_id, actor_client_id FROM audit_records
          WHERE organization_id = $1 AND action = 'terminalSession.takenOver'`,
-        [scene.organizationId],
+        [setup.organizationId],
       );
       assert.deepEqual(
         [record?.entity_id, record?.actor_client_id],
         [terminal.logicalDeviceId, till.clientId],
       );
-      scene.clock.advance(20_000);
-      scene.clock.advance(130_000);
-      const quiet = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1', takeOver: true });
+      setup.clock.advance(20_000);
+      setup.clock.advance(130_000);
+      const quiet = await setup.session(pos, { tsn: terminal.tsn, posId: 'p1', takeOver: true });
       assert.equal((await forced.line.closed()).code, closeCodes.superseded);
       await talks({ line: quiet.line, device });
     });
@@ -243,7 +246,7 @@ describe('sessions of the connector', () => {
 
   describe('released', () => {
     const release = (pos: Line, claimed: Json, more: Json = {}) =>
-      scene.ask(pos, {
+      setup.ask(pos, {
         type: 'release',
         requestId: 'r',
         sessionId: claimed['sessionId'],
@@ -253,7 +256,7 @@ describe('sessions of the connector', () => {
     // Spec: NEXO-18
     it('a point of sale can repeat the release when the node of the device was unreachable', async () => {
       const { pos, line, claimed } = await ready();
-      const { backplane } = scene.connector;
+      const { backplane } = setup.connector;
       const { request } = backplane;
       backplane.request = () => Promise.reject(new BackplaneError('NATS is away'));
       const answer = await release(pos, claimed).finally(() => {
@@ -273,9 +276,9 @@ describe('sessions of the connector', () => {
       const { pos, line, terminal, claimed } = await ready();
       pos.socket.terminate();
       await pos.closed();
-      const again = await scene.pos(await scene.tokenOf(till));
+      const again = await setup.pos(await setup.tokenOf(till));
       const { tsn } = terminal;
-      const others = await scene.pos(await scene.tokenOf(await scene.application()));
+      const others = await setup.pos(await setup.tokenOf(await setup.application()));
       for (const [who, more] of [
         [again, {}],
         [again, { tsn, posId: 'p2' }],
@@ -294,26 +297,26 @@ describe('sessions of the connector', () => {
 
   // Spec: NEXO-15
   it('end with their token though their control connections are gone, and not with one that was renewed', async () => {
-    const client = await scene.application();
+    const client = await setup.application();
     const { clientId: client_id, clientSecret: client_secret } = client;
     const revoke = async (token: string) => {
-      const path = `/auth/realms/${scene.userDomainId}/protocol/openid-connect/revoke`;
-      const { status } = await scene.api(path, { form: { token, client_id, client_secret } });
+      const path = `/auth/realms/${setup.userDomainId}/protocol/openid-connect/revoke`;
+      const { status } = await setup.api(path, { form: { token, client_id, client_secret } });
       assert.equal(status, 200);
     };
-    const first = await scene.tokenOf(client);
+    const first = await setup.tokenOf(client);
     const open = async (posId: string) => {
-      const { tsn } = await scene.terminal();
-      const device = await scene.connect({ tsn }, till);
-      const pos = await scene.pos(first);
-      return { device, pos, ...(await scene.session(pos, { tsn, posId })) };
+      const { tsn } = await setup.terminal();
+      const device = await setup.connect({ tsn }, till);
+      const pos = await setup.pos(first);
+      return { device, pos, ...(await setup.session(pos, { tsn, posId })) };
     };
     const [gone, renewed] = [await open('p1'), await open('p2')];
     gone.pos.close();
     await gone.pos.closed();
     await talks(gone);
-    const second = await scene.tokenOf(client);
-    const answer = await scene.ask(renewed.pos, { type: 'renewToken', token: second });
+    const second = await setup.tokenOf(client);
+    const answer = await setup.ask(renewed.pos, { type: 'renewToken', token: second });
     assert.equal(answer['type'], 'tokenRenewed');
     await revoke(first);
     assert.equal((await gone.line.closed()).code, closeCodes.unauthorized);
@@ -326,7 +329,7 @@ describe('sessions of the connector', () => {
 
   // Spec: NEXO-15
   it('go on by a renewed token though the word of it was lost once', async (t) => {
-    const { backplane } = scene.connector;
+    const { backplane } = setup.connector;
     const { publish } = backplane;
     let renewals = 0;
     backplane.publish = (topic, message) => {
@@ -336,22 +339,22 @@ describe('sessions of the connector', () => {
     t.after(() => {
       backplane.publish = publish;
     });
-    const client = await scene.application();
-    const first = await scene.tokenOf(client);
-    const terminal = await scene.terminal();
-    const device = await scene.connect(terminal, till);
-    const pos = await scene.pos(first);
-    const { line } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
-    await scene.ask(pos, {
+    const client = await setup.application();
+    const first = await setup.tokenOf(client);
+    const terminal = await setup.terminal();
+    const device = await setup.connect(terminal, till);
+    const pos = await setup.pos(first);
+    const { line } = await setup.session(pos, { tsn: terminal.tsn, posId: 'p1' });
+    await setup.ask(pos, {
       type: 'renewToken',
       requestId: 'n',
-      token: await scene.tokenOf(client),
+      token: await setup.tokenOf(client),
     });
     await eventually('another renewal', async () => renewals > 1);
-    const path = `/auth/realms/${scene.userDomainId}/protocol/openid-connect/revoke`;
+    const path = `/auth/realms/${setup.userDomainId}/protocol/openid-connect/revoke`;
     const { clientId: client_id, clientSecret: client_secret } = client;
     const form = { token: first, client_id, client_secret };
-    assert.equal((await scene.api(path, { form })).status, 200);
+    assert.equal((await setup.api(path, { form })).status, 200);
     const before = renewals;
     await eventually('it is looked at', async () => renewals > before + 3);
     await talks({ line, device });
@@ -360,32 +363,32 @@ describe('sessions of the connector', () => {
   describe('at their end', () => {
     it('session_expired: an hour without data; data puts it off', async () => {
       const { line, device } = await ready();
-      scene.clock.advance(3_500_000);
+      setup.clock.advance(3_500_000);
       await talks({ line, device });
-      scene.clock.advance(3_500_000);
+      setup.clock.advance(3_500_000);
       await talks({ line, device });
-      scene.clock.advance(3_600_000);
+      setup.clock.advance(3_600_000);
       assert.equal((await line.closed()).code, closeCodes.sessionExpired);
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
     it('the connector disconnects a peer that answers no ping, and closes the session on the other side', async () => {
-      const terminal = await scene.terminal();
+      const terminal = await setup.terminal();
       const { tsn } = terminal;
       const { clientId: client_id, clientSecret: client_secret } = till;
-      const { answer } = await scene.register({ tsn, client_id, client_secret });
+      const { answer } = await setup.register({ tsn, client_id, client_secret });
       const path = new URL(answer['connectionUrl']).pathname;
       const silent = { token: answer['token'], autoPong: false };
-      const device = await scene.open(path, silent);
-      const pos = await scene.pos(await scene.tokenOf(till));
-      const { line } = await scene.session(pos, { tsn, posId: 'p1' });
+      const device = await setup.open(path, silent);
+      const pos = await setup.pos(await setup.tokenOf(till));
+      const { line } = await setup.session(pos, { tsn, posId: 'p1' });
       const pinged = () => new Promise((resolve) => device.socket.once('ping', resolve));
       for (let n = 0; n < 2; n += 1) {
         const heard = pinged();
-        scene.clock.advance(25_000);
+        setup.clock.advance(25_000);
         await heard;
       }
-      scene.clock.advance(25_000);
+      setup.clock.advance(25_000);
       assert.equal((await device.closed()).code, 1006);
       assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
     });
@@ -448,7 +451,7 @@ describe('sessions of the connector', () => {
       );
       const sessions = 'switchyard_connector_sessions';
       const open = await metric(sessions);
-      scene.clock.advance(10_000);
+      setup.clock.advance(10_000);
       await eventually('it is given up', async () => (await metric(sessions)) < open);
       raw.resume();
       assert.equal((await line.closed()).code, closeCodes.slowConsumer);
@@ -468,13 +471,13 @@ describe('sessions of the connector', () => {
     });
 
     it('the connector refuses HTTP upgrade requests that are not valid WebSocket handshakes', async () => {
-      const token = await scene.tokenOf(till);
+      const token = await setup.tokenOf(till);
       const sendUpgrade = (lines: readonly string[]) =>
         new Promise<string>((resolve, reject) => {
           const socket = connect({
-            port: scene.apiPort,
+            port: setup.apiPort,
             host: '127.0.0.1',
-            ca: scene.ca,
+            ca: setup.ca,
             checkServerIdentity: () => undefined,
           });
           let heard = '';
@@ -513,7 +516,7 @@ describe('sessions of the connector', () => {
 
     it('the connector writes no session identifier, resume token or client secret to the log', async () => {
       const { claimed } = await ready();
-      const all = scene.logged.join('');
+      const all = setup.logged.join('');
       for (const secret of [claimed['resumeToken'], till.clientSecret, claimed['sessionId']]) {
         assert.ok(!all.includes(secret));
       }
@@ -523,39 +526,39 @@ describe('sessions of the connector', () => {
 
 // Spec: NEXO-15
 it('sessions end with the key of their token though their control connections are gone', async (t) => {
-  const scene = await openConnector();
-  t.after(() => scene.close());
-  const { device, pos, line } = await readyAt(scene, await scene.application());
+  const setup = await openConnector();
+  t.after(() => setup.close());
+  const { device, pos, line } = await readyAt(setup, await setup.application());
   pos.close();
   await pos.closed();
   line.send('?');
   assert.equal((await device.raw()).data.toString(), '?');
-  await scene.identity.signingKeys.replaceAtOnce(scene.userDomainId);
+  await setup.identity.signingKeys.replaceAtOnce(setup.userDomainId);
   assert.equal((await line.closed()).code, closeCodes.unauthorized);
 });
 
 describe('a connector that is full, or stops', () => {
   it('rate_limited: with Retry-After, as HTTP', async (t) => {
-    const scene = await openConnector({ settings: { connectorConnections: 2 } });
-    t.after(() => scene.close());
-    const token = await scene.tokenOf(await scene.application());
-    await scene.pos(token);
-    await scene.pos(token);
-    const { status, headers, body } = await refusal(scene.pos(token));
+    const setup = await openConnector({ settings: { connectorConnections: 2 } });
+    t.after(() => setup.close());
+    const token = await setup.tokenOf(await setup.application());
+    await setup.pos(token);
+    await setup.pos(token);
+    const { status, headers, body } = await handshakeErrorOf(setup.pos(token));
     assert.deepEqual([status, body['code']], [429, 'rate_limited']);
     assert.equal(headers['retry-after'], '5');
   });
 
   it('restarting: the connector closes every connection with code 1012, and the device is offline afterwards', async (t) => {
-    const scene = await openConnector();
-    t.after(() => scene.close());
-    const { terminal, device, pos, line } = await readyAt(scene, await scene.application());
+    const setup = await openConnector();
+    t.after(() => setup.close());
+    const { terminal, device, pos, line } = await readyAt(setup, await setup.application());
     const presence = async () =>
-      (await scene.connector.presence.find(scene.organizationId, [terminal.physicalDeviceId])).get(
+      (await setup.connector.presence.find(setup.organizationId, [terminal.physicalDeviceId])).get(
         terminal.physicalDeviceId,
       );
     assert.equal((await presence())?.isOnline, true);
-    await scene.connector.stop();
+    await setup.connector.stop();
     assert.equal((await device.closed()).code, closeCodes.restarting);
     assert.equal((await pos.closed()).code, closeCodes.restarting);
     assert.equal((await line.closed()).code, closeCodes.restarting);
@@ -563,21 +566,21 @@ describe('a connector that is full, or stops', () => {
   });
 
   it('the connector requires the bearer token again on the session when this is configured', async (t) => {
-    const scene = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
-    t.after(() => scene.close());
-    const till = await scene.application();
-    const token = await scene.tokenOf(till);
-    const terminal = await scene.terminal();
-    await scene.connect(terminal, till);
-    const pos = await scene.pos(token);
-    const claimed = await scene.ask(pos, {
+    const setup = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+    t.after(() => setup.close());
+    const till = await setup.application();
+    const token = await setup.tokenOf(till);
+    const terminal = await setup.terminal();
+    await setup.connect(terminal, till);
+    const pos = await setup.pos(token);
+    const claimed = await setup.ask(pos, {
       type: 'claim',
       requestId: 'c',
       tsn: terminal.tsn,
       posId: 'p1',
     });
     const path = new URL(claimed['sessionUrl']).pathname;
-    assert.equal((await refusal(scene.open(path))).status, 401);
-    await scene.open(path, { token });
+    assert.equal((await handshakeErrorOf(setup.open(path))).status, 401);
+    await setup.open(path, { token });
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { pause } from '../../src/platform/index.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import type { Node, NodesScene } from './connector-nodes.ts';
+import type { Node, TestConnectorNodes } from './connector-nodes.ts';
 import type { Json, Line } from './test-connector.ts';
 
 const askAgainMs = 100;
@@ -12,9 +12,9 @@ const lastRoundMs = 10_000;
 export const codeOf = (answer: Json) => answer['error']?.code;
 export const pathOf = ({ sessionUrl }: Json) => new URL(sessionUrl).pathname;
 
-export function nodeIn(scene: NodesScene, { sessionUrl }: Json): Node {
+export function nodeIn(setup: TestConnectorNodes, { sessionUrl }: Json): Node {
   const { host } = new URL(sessionUrl);
-  const matchingNode = scene.nodes.find((node) => `${node.host}:${node.port}` === host);
+  const matchingNode = setup.nodes.find((node) => `${node.host}:${node.port}` === host);
   assert.ok(matchingNode, sessionUrl);
   return matchingNode;
 }
@@ -30,7 +30,7 @@ type Load = {
  * Runs rounds of claim, messages in both directions, and release. It ends with its test, also after
  * a failure.
  */
-export function payOn(t: TestContext, scene: NodesScene, load: Load) {
+export function payOn(t: TestContext, setup: TestConnectorNodes, load: Load) {
   const rounds: string[] = [];
   const faults: string[] = [];
   let isOver = false;
@@ -38,13 +38,13 @@ export function payOn(t: TestContext, scene: NodesScene, load: Load) {
   let device: Line | undefined;
   let till: Line | undefined;
 
-  const nodeAt = (at: number): Node => scene.nodes[at % scene.nodes.length] as Node;
+  const nodeAt = (at: number): Node => setup.nodes[at % setup.nodes.length] as Node;
 
   /** Reconnects to the next node after each close, as device software does. */
   async function deviceLoop(): Promise<void> {
     while (!isOver) {
       try {
-        const line = await scene.device(nodeAt(deviceAt), load.tsn);
+        const line = await setup.device(nodeAt(deviceAt), load.tsn);
         device = line;
         line.socket.on('message', (data, isBinary) => {
           line.socket.send(Buffer.concat([Buffer.from('answer '), data as Buffer]), {
@@ -64,9 +64,9 @@ export function payOn(t: TestContext, scene: NodesScene, load: Load) {
   async function round(pos: Line, number: number): Promise<void> {
     // A session that was claimed before a break and never used stays reserved for a minute.
     const claimOptions = { tsn: load.tsn, posId: 'till', waitSeconds: 2, takeOver: true };
-    const got = await scene.ask(pos, { type: 'claim', ...claimOptions });
+    const got = await setup.ask(pos, { type: 'claim', ...claimOptions });
     if (got['type'] !== 'claimed') throw new Error(String(codeOf(got)));
-    const session = await nodeIn(scene, got).open(pathOf(got));
+    const session = await nodeIn(setup, got).open(pathOf(got));
     const word = `round ${number}`;
     session.send(word);
     const heard = (await session.raw()).data.toString();
@@ -74,14 +74,14 @@ export function payOn(t: TestContext, scene: NodesScene, load: Load) {
     assert.equal(heard, `answer ${word}`);
     rounds.push(word);
     session.close(1000);
-    await scene.ask(pos, { type: 'release', sessionId: got['sessionId'] });
+    await setup.ask(pos, { type: 'release', sessionId: got['sessionId'] });
   }
 
   async function posLoop(): Promise<void> {
     let number = 0;
     while (!isOver) {
       try {
-        till = await scene.pos(load.posAt());
+        till = await setup.pos(load.posAt());
         const closed = till.closed().then(() => 'closed' as const);
         while (!isOver) {
           number += 1;

@@ -27,7 +27,7 @@ import { merchantBody } from '../support/provisioning/test-provisioning.ts';
 
 const path = '/oauth2-mtls/v1/merchants-credentials';
 
-describe('the listeners of a house', () => {
+describe('the listeners of a server', () => {
   let dataDir: string;
   let ca: string;
   before(async () => {

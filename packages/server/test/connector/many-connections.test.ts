@@ -7,64 +7,64 @@ import { connectorPaths } from '@switchyard/contract';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   type Client,
-  type ConnectorScene,
+  HandshakeError,
   type Json,
   type Line,
   openConnector,
-  Refused,
+  type TestConnector,
 } from './test-connector.ts';
 
 const second = 1000;
 
-async function small(t: TestContext, connectorConnections: number): Promise<ConnectorScene> {
-  const scene = await openConnector({ settings: { connectorConnections } });
-  t.after(() => scene.close());
-  return scene;
+async function small(t: TestContext, connectorConnections: number): Promise<TestConnector> {
+  const setup = await openConnector({ settings: { connectorConnections } });
+  t.after(() => setup.close());
+  return setup;
 }
 
-async function metric(scene: ConnectorScene, name: string): Promise<number> {
-  const all = await scene.metrics.registry.metrics();
+async function metric(setup: TestConnector, name: string): Promise<number> {
+  const all = await setup.metrics.registry.metrics();
   const metricLine = all.split('\n').find((row) => row.startsWith(`${name} `));
   return Number(metricLine?.split(' ').at(-1));
 }
-const claims = (scene: ConnectorScene) => metric(scene, 'switchyard_connector_claims');
-const countUnidentified = (scene: ConnectorScene) =>
-  metric(scene, 'switchyard_connector_connections{kind="registration"}');
+const claims = (setup: TestConnector) => metric(setup, 'switchyard_connector_claims');
+const countUnidentified = (setup: TestConnector) =>
+  metric(setup, 'switchyard_connector_connections{kind="registration"}');
 
 const claimOf = (tsn: string, more: Json = {}) => ({ type: 'claim', tsn, posId: 'p', ...more });
 
 describe('the connector with many connections', () => {
   // Spec: NEXO-12
   it('of registrations takes a quarter of all connections, and a row for each device', async (t) => {
-    const scene = await small(t, 40);
-    const till = await scene.application();
-    const terminals = [await scene.terminal(), await scene.terminal()];
+    const setup = await small(t, 40);
+    const till = await setup.application();
+    const terminals = [await setup.terminal(), await setup.terminal()];
     const opened: Line[] = [];
     let refusals = 0;
     const openings = Array.from({ length: 200 }, async () => {
       try {
-        opened.push(await scene.open(connectorPaths.deviceListener));
+        opened.push(await setup.open(connectorPaths.deviceListener));
       } catch (error) {
-        assert.ok(error instanceof Refused, String(error));
+        assert.ok(error instanceof HandshakeError, String(error));
         assert.deepEqual([error.status, error.body['code']], [429, 'rate_limited']);
         refusals += 1;
       }
-      assert.ok((await countUnidentified(scene)) <= 10);
+      assert.ok((await countUnidentified(setup)) <= 10);
     });
     await Promise.all(openings);
     assert.deepEqual([opened.length, refusals], [10, 190]);
     for (const line of opened) line.close();
-    await eventually('all have gone', async () => (await countUnidentified(scene)) === 0);
+    await eventually('all have gone', async () => (await countUnidentified(setup)) === 0);
     const { clientId: client_id, clientSecret: client_secret } = till;
     for (let round = 0; round < 20; round += 1) {
       const tsn = terminals[round % 2]?.tsn;
-      const { line, answer } = await scene.register({ tsn, client_id, client_secret });
+      const { line, answer } = await setup.register({ tsn, client_id, client_secret });
       assert.equal(answer['type'], 'registered', JSON.stringify(answer));
       await line.closed();
     }
-    const rows = await scene.database.query<{ registrations: number }>(
+    const rows = await setup.database.query<{ registrations: number }>(
       `SELECT registrations FROM device_registrations WHERE organization_id = $1`,
-      [scene.organizationId],
+      [setup.organizationId],
     );
     assert.deepEqual(
       rows.map(({ registrations }) => registrations),
@@ -74,11 +74,11 @@ describe('the connector with many connections', () => {
 
   // Spec: NEXO-12
   it('of claims takes the places that there are, and leaves some to others', async (t) => {
-    const scene = await small(t, 20);
-    const [till, other] = [await scene.application(), await scene.application()];
-    const terminal = await scene.terminal();
-    const tillToken = await scene.tokenOf(till);
-    const tills = await Promise.all([1, 2, 3, 4].map(() => scene.pos(tillToken)));
+    const setup = await small(t, 20);
+    const [till, other] = [await setup.application(), await setup.application()];
+    const terminal = await setup.terminal();
+    const tillToken = await setup.tokenOf(till);
+    const tills = await Promise.all([1, 2, 3, 4].map(() => setup.pos(tillToken)));
     const answers: Json[] = [];
     for (const pos of tills) {
       pos.socket.on('message', (data) => answers.push(JSON.parse(String(data))));
@@ -91,76 +91,76 @@ describe('the connector with many connections', () => {
       assert.deepEqual([type, error.code], ['error', 'rate_limited']);
       assert.deepEqual([error.retryable, error.retryAfterSeconds], [true, 1]);
     }
-    assert.equal(await claims(scene), 20, 'half of all: the rest is for others');
-    const beside = await scene.pos(await scene.tokenOf(other));
-    const answer = await scene.ask(beside, claimOf(terminal.tsn, { requestId: 'b' }));
+    assert.equal(await claims(setup), 20, 'half of all: the rest is for others');
+    const beside = await setup.pos(await setup.tokenOf(other));
+    const answer = await setup.ask(beside, claimOf(terminal.tsn, { requestId: 'b' }));
     assert.equal(answer['error'].code, 'device_offline');
-    scene.clock.advance(30 * second);
-    await eventually('no claim waits', async () => (await claims(scene)) === 0);
+    setup.clock.advance(30 * second);
+    await eventually('no claim waits', async () => (await claims(setup)) === 0);
     await eventually('all claims are answered', () => answers.length === 240);
-    await scene.connect(terminal, other);
+    await setup.connect(terminal, other);
     const [first] = tills;
     assert.ok(first);
     first.send(claimOf(terminal.tsn, { requestId: 'again' }));
     await eventually('a claim', () => answers.some(({ type }) => type === 'claimed'));
-    assert.equal(await claims(scene), 1);
+    assert.equal(await claims(setup), 1);
     for (const pos of tills) pos.close();
-    await eventually('all is given back', async () => (await claims(scene)) === 0);
+    await eventually('all is given back', async () => (await claims(setup)) === 0);
   });
 
   /** Claims one terminal after the other and uses none of the sessions. */
   async function claimOneByOne(
-    scene: ConnectorScene,
+    setup: TestConnector,
     { count, most }: { count: number; most: number },
   ): Promise<void> {
-    const till: Client = await scene.application();
-    const pos = await scene.pos(await scene.tokenOf(till));
+    const till: Client = await setup.application();
+    const pos = await setup.pos(await setup.tokenOf(till));
     for (let n = 0; n < count; n += 1) {
-      const terminal = await scene.terminal();
-      const device = await scene.connect(terminal, till);
-      const claimed = await scene.ask(pos, claimOf(terminal.tsn, { requestId: `c${n}` }));
+      const terminal = await setup.terminal();
+      const device = await setup.connect(terminal, till);
+      const claimed = await setup.ask(pos, claimOf(terminal.tsn, { requestId: `c${n}` }));
       assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
-      assert.ok((await claims(scene)) <= most);
+      assert.ok((await claims(setup)) <= most);
       // The session stays unused, and the terminal disconnects.
-      scene.clock.advance(60 * second);
+      setup.clock.advance(60 * second);
       device.close();
       await eventually('it has ended', async () => {
         const statusRequest = { type: 'status', requestId: `s${n}`, tsn: terminal.tsn };
-        const { online, claimed: isClaimed } = await scene.ask(pos, statusRequest);
+        const { online, claimed: isClaimed } = await setup.ask(pos, statusRequest);
         return online === false && isClaimed === false;
       });
     }
   }
 
   it('of ended sessions stays within the limit, because the connector removes their claims', async (t) => {
-    const scene = await small(t, 10);
-    await claimOneByOne(scene, { count: 15, most: 10 });
-    assert.equal(await claims(scene), 10);
+    const setup = await small(t, 10);
+    await claimOneByOne(setup, { count: 15, most: 10 });
+    assert.equal(await claims(setup), 10);
   });
 
   it('of ended sessions stays within the limit, also if messages about their end are lost', async (t) => {
-    const scene = await small(t, 10);
+    const setup = await small(t, 10);
     // The same effect as a NATS outage.
-    scene.connector.backplane.publish = () => {};
-    await claimOneByOne(scene, { count: 15, most: 10 });
-    assert.ok((await claims(scene)) <= 10);
+    setup.connector.backplane.publish = () => {};
+    await claimOneByOne(setup, { count: 15, most: 10 });
+    assert.ok((await claims(setup)) <= 10);
   });
 
   // Spec: NEXO-12
   it('of open and ended sessions stays within the limit, and the connector removes only ended sessions', async (t) => {
-    const scene = await small(t, 10);
+    const setup = await small(t, 10);
     // The same effect as a NATS outage.
-    scene.connector.backplane.publish = () => {};
-    const till = await scene.application();
-    const token = await scene.tokenOf(till);
-    const [pos, other] = [await scene.pos(token), await scene.pos(token)];
+    setup.connector.backplane.publish = () => {};
+    const till = await setup.application();
+    const token = await setup.tokenOf(till);
+    const [pos, other] = [await setup.pos(token), await setup.pos(token)];
     const connect = async (): Promise<{ tsn: string; device: Line }> => {
-      const { tsn } = await scene.terminal();
-      return { tsn, device: await scene.connect({ tsn }, till) };
+      const { tsn } = await setup.terminal();
+      return { tsn, device: await setup.connect({ tsn }, till) };
     };
     /** Retries, because a claim checks only a few of the other claims. */
     const claimed = async (tsn: string, attempts = 3): Promise<Json> => {
-      const answer = await scene.ask(pos, claimOf(tsn, { requestId: `${tsn} ${attempts}` }));
+      const answer = await setup.ask(pos, claimOf(tsn, { requestId: `${tsn} ${attempts}` }));
       if (answer['type'] === 'claimed') return answer;
       assert.equal(answer['error'].code, 'rate_limited', JSON.stringify(answer));
       assert.ok(attempts > 1, 'no claim is accepted after all retries');
@@ -176,21 +176,21 @@ describe('the connector with many connections', () => {
       const { tsn, device } = await connect();
       const { sessionId } = await claimed(tsn);
       const message = { ...claimOf(tsn), type: 'release', sessionId, requestId: `r${n}` };
-      const released = await scene.ask(other, message);
+      const released = await setup.ask(other, message);
       assert.equal(released['type'], 'released', JSON.stringify(released));
       device.close();
       await device.closed();
     }
-    assert.equal(await claims(scene), 10);
+    assert.equal(await claims(setup), 10);
     for (const tsn of living) {
-      const status = await scene.ask(other, { type: 'status', requestId: tsn, tsn });
+      const status = await setup.ask(other, { type: 'status', requestId: tsn, tsn });
       assert.equal(status['claimed'], true, 'who lives is asked, and goes on');
     }
   });
 
   it('of claims over one connection stays within the limit, because the connector uses the state of the terminals', async (t) => {
-    const scene = await small(t, 200);
-    const { backplane } = scene.connector;
+    const setup = await small(t, 200);
+    const { backplane } = setup.connector;
     const { publish, request } = backplane;
     // The message about the end is lost, but the state of the terminal still arrives.
     backplane.publish = (topic, message) => {
@@ -200,16 +200,16 @@ describe('the connector with many connections', () => {
       assert.notEqual(message['kind'], 'holds', 'nobody has to be asked');
       return request(key, message);
     };
-    const till = await scene.application();
-    const token = await scene.tokenOf(till);
-    const [pos, other] = [await scene.pos(token), await scene.pos(token)];
+    const till = await setup.application();
+    const token = await setup.tokenOf(till);
+    const [pos, other] = [await setup.pos(token), await setup.pos(token)];
     for (let n = 0; n < 66; n += 1) {
-      const { tsn } = await scene.terminal();
-      await scene.connect({ tsn }, till);
-      const claimed = await scene.ask(pos, claimOf(tsn, { requestId: `c${n}` }));
+      const { tsn } = await setup.terminal();
+      await setup.connect({ tsn }, till);
+      const claimed = await setup.ask(pos, claimOf(tsn, { requestId: `c${n}` }));
       assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
       const { sessionId } = claimed;
-      const released = await scene.ask(other, {
+      const released = await setup.ask(other, {
         ...claimOf(tsn),
         type: 'release',
         sessionId,

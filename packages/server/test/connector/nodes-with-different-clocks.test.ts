@@ -13,11 +13,11 @@ import { makeCertificate, type TestTerminal } from '../support/provisioning/test
 import { testAudit } from '../support/test-audit.ts';
 import {
   type Client,
-  type ConnectorScene,
+  handshakeErrorOf,
   type Line,
   openConnector,
-  refusal,
   settings,
+  type TestConnector,
 } from './test-connector.ts';
 
 const minute = 60_000;
@@ -32,7 +32,7 @@ type NodeAt = {
 };
 
 describe('nodes whose clocks are apart', () => {
-  let scene: ConnectorScene;
+  let setup: TestConnector;
   let till: Client;
   let ahead: NodeAt;
   let behind: NodeAt;
@@ -40,8 +40,8 @@ describe('nodes whose clocks are apart', () => {
   const sharedBackplane = createLocalBackplane();
 
   async function nodeAt(name: string, apartMs: number): Promise<NodeAt> {
-    const clock = { now: () => scene.clock.now() + apartMs };
-    const { database, identity, masterKey, provisioning, catalog } = scene;
+    const clock = { now: () => setup.clock.now() + apartMs };
+    const { database, identity, masterKey, provisioning, catalog } = setup;
     const log = createLog({ logLevel: 'silent', instanceName: name });
     const certificate = await makeCertificate('server');
     const { baseUrl } = settings;
@@ -87,16 +87,16 @@ describe('nodes whose clocks are apart', () => {
     const node: NodeAt = {
       async register({ tsn }) {
         const { clientId: client_id, clientSecret: client_secret } = till;
-        const { answer } = await scene.register({ tsn, client_id, client_secret }, listenerOptions);
+        const { answer } = await setup.register({ tsn, client_id, client_secret }, listenerOptions);
         assert.equal(answer['type'], 'registered', JSON.stringify(answer));
         return { path: new URL(answer['connectionUrl']).pathname, token: answer['token'] };
       },
-      open: (path, token) => scene.open(path, { ...listenerOptions, token }),
+      open: (path, token) => setup.open(path, { ...listenerOptions, token }),
       async device(terminal) {
         const { path, token } = await node.register(terminal);
         return node.open(path, token);
       },
-      pos: async () => node.open('/cloud-connector/v1/pos-listener', await scene.tokenOf(till)),
+      pos: async () => node.open('/cloud-connector/v1/pos-listener', await setup.tokenOf(till)),
       async stop() {
         await connector.stop();
         await http.close();
@@ -106,19 +106,19 @@ describe('nodes whose clocks are apart', () => {
   }
 
   before(async () => {
-    scene = await openConnector();
-    till = await scene.application();
+    setup = await openConnector();
+    till = await setup.application();
     ahead = await nodeAt('ahead', 20 * minute);
     behind = await nodeAt('behind', -20 * minute);
   });
   after(async () => {
     await Promise.all([ahead, behind].map((node) => node?.stop()));
-    await scene.close();
+    await setup.close();
   });
 
   // Spec: NEXO-8
   it('give a device to its newest connection, whichever of them it came to', async () => {
-    const terminal = await scene.terminal();
+    const terminal = await setup.terminal();
     let former = await ahead.device(terminal);
     for (const [node, other] of [
       [behind, ahead],
@@ -130,11 +130,11 @@ describe('nodes whose clocks are apart', () => {
       for (const listeningNode of [node, other]) {
         const pos = await listeningNode.pos();
         const claim = { type: 'claim', requestId: 'c', tsn: terminal.tsn, posId: 'p' };
-        const claimed = await scene.ask(pos, claim);
+        const claimed = await setup.ask(pos, claim);
         assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
         const { sessionId } = claimed;
         assert.equal(
-          (await scene.ask(pos, { type: 'release', requestId: 'r', sessionId }))['type'],
+          (await setup.ask(pos, { type: 'release', requestId: 'r', sessionId }))['type'],
           'released',
         );
         pos.close();
@@ -147,38 +147,38 @@ describe('nodes whose clocks are apart', () => {
   });
 
   it('take no token of a registration before the last one that connected', async () => {
-    const terminal = await scene.terminal();
+    const terminal = await setup.terminal();
     const elder = await ahead.register(terminal);
     const device = await behind.device(terminal);
-    const { status, body } = await refusal(ahead.open(elder.path, elder.token));
+    const { status, body } = await handshakeErrorOf(ahead.open(elder.path, elder.token));
     assert.deepEqual([status, body['code']], [410, 'session_gone']);
     assert.equal(device.socket.readyState, device.socket.OPEN);
     device.close();
   });
 
   it('give it up to a process of the version before, and take it back', async () => {
-    const terminal = await scene.terminal();
+    const terminal = await setup.terminal();
     const device = await ahead.device(terminal);
     // The row that a process of the previous version writes when the device connects to it.
-    const [row] = await scene.database.query(
+    const [row] = await setup.database.query(
       `UPDATE device_presence SET connection_id = $3, node = 'before'
        WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id < $3
        RETURNING node`,
-      [scene.organizationId, terminal.physicalDeviceId, systemIds.uuid()],
+      [setup.organizationId, terminal.physicalDeviceId, systemIds.uuid()],
     );
     assert.deepEqual(row, { node: 'before' });
     const pos = await ahead.pos();
     const claim = { type: 'claim', requestId: 'c', tsn: terminal.tsn, posId: 'p' };
-    assert.equal((await scene.ask(pos, claim))['error'].code, 'device_offline');
+    assert.equal((await setup.ask(pos, claim))['error'].code, 'device_offline');
     assert.equal((await device.closed()).code, closeCodes.superseded);
     const reconnected = await behind.device(terminal);
-    assert.equal((await scene.ask(pos, { ...claim, requestId: 'd' }))['type'], 'claimed');
+    assert.equal((await setup.ask(pos, { ...claim, requestId: 'd' }))['type'], 'claimed');
     for (const line of [reconnected, pos]) line.close();
   });
 
   // Spec: NEXO-8
   it('keep the newer of two connections that open in parallel', async () => {
-    const terminal = await scene.terminal();
+    const terminal = await setup.terminal();
     const elder = await ahead.register(terminal);
     const younger = await behind.register(terminal);
     const [first, second] = await Promise.allSettled([

@@ -12,29 +12,29 @@ import { type Json, lineOf } from './test-connector.ts';
 import {
   headerOf,
   heardBy,
+  openRetailApi,
   paidOf,
   paymentOf,
-  type RetailScene,
   requestOf,
-  retailScene,
+  type TestRetailApi,
 } from './test-retail-api.ts';
 
 describe('the Retail API', () => {
-  let scene: RetailScene;
+  let setup: TestRetailApi;
   before(async () => {
-    scene = await retailScene();
+    setup = await openRetailApi();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const call = (method: string, path: string, options: RequestOptions = {}) =>
-    scene.organization.client.call(method, `/retail/v1${path}`, { token: scene.token, ...options });
+    setup.organization.client.call(method, `/retail/v1${path}`, { token: setup.token, ...options });
   const send = (tsn: string, how: 'sync' | 'async', body: Json, options: RequestOptions = {}) =>
     call('POST', `/devices/${tsn}/${how}?posId=p1`, { body, ...options });
   const statusOf = async (tsn: string) => (await call('GET', `/devices/${tsn}/status`)).body;
 
   // Spec: NEXO-14
   it('lists the terminals of a store with their connection state, claim state and payment methods', async () => {
-    const { tsn, storeId, logicalDeviceId, connect } = await scene.device();
+    const { tsn, storeId, logicalDeviceId, connect } = await setup.device();
     const path = `/stores/${storeId}/devices`;
     const before = await call('GET', path);
     assert.equal(before.status, 200, before.text);
@@ -58,9 +58,9 @@ describe('the Retail API', () => {
   });
 
   it('gives the terminals of a store page by page, each once', async () => {
-    const { storeId, merchantId } = await scene.device();
-    const { provisioning } = scene.organization.platform;
-    const scope = { organizationId: scene.organization.organizationId };
+    const { storeId, merchantId } = await setup.device();
+    const { provisioning } = setup.organization.platform;
+    const scope = { organizationId: setup.organization.organizationId };
     for (let n = 0; n < 4; n += 1) {
       const { view: logicalDevice } = await provisioning.logicalDevices.create(scope, {
         storeId,
@@ -93,7 +93,7 @@ describe('the Retail API', () => {
 
   // Spec: JSON-7 NEXO-14
   it('sends a message as it was written, and gives the answer as it came', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     // Other clients send numbers with trailing zeros and unknown members.
     const raw = JSON.stringify(paymentOf())
@@ -118,7 +118,7 @@ describe('the Retail API', () => {
   });
 
   it('passes on a protected message unchanged, with its header in clear', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const { SaleToPOIRequest: clear } = paymentOf();
     const hidden = { NexoBlob: 'AAAA', SecurityTrailer: { Nonce: 'BBBB' } };
@@ -132,7 +132,7 @@ describe('the Retail API', () => {
   });
 
   it('forwards an abort and answers it with 200 without a body; the payment gets its own response', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const payment = paymentOf();
     const pending = send(tsn, 'sync', payment);
@@ -152,7 +152,7 @@ describe('the Retail API', () => {
 
   // Spec: NEXO-14
   it('answers an asynchronous request at once, publishes the result as an event and returns it by ServiceID', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const payment = paymentOf();
     const { ServiceID } = headerOf(payment);
@@ -161,7 +161,7 @@ describe('the Retail API', () => {
     assert.deepEqual([accepted.body.tsn, accepted.body.serviceId], [tsn, ServiceID]);
     const path = String(accepted.headers['location']);
     const get = (wait = '') =>
-      scene.organization.client.call('GET', path + wait, { token: scene.token });
+      setup.organization.client.call('GET', path + wait, { token: setup.token });
     assert.equal((await get()).body.status, 'Waiting');
     const waited = get('&wait=20');
     line.send(paidOf(await heardBy(line)));
@@ -169,11 +169,11 @@ describe('the Retail API', () => {
     assert.deepEqual([body.status, body.result], ['Answered', 'Success']);
     assert.ok(body.response.SaleToPOIResponse.PaymentResponse);
     const event = await until(async () => {
-      const { body: page } = await scene.organization.client.call(
+      const { body: page } = await setup.organization.client.call(
         'GET',
         '/events/v1?types=retail.response',
         {
-          token: scene.organization.acquirerToken,
+          token: setup.organization.acquirerToken,
         },
       );
       return page.items.find((item: Json) => JSON.stringify(item).includes(body.messageId));
@@ -190,7 +190,7 @@ describe('the Retail API', () => {
   });
 
   it('accepts a ServiceID once, also when several requests arrive in parallel', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const payment = paymentOf();
     const all = [1, 2, 3].map(() => send(tsn, 'sync', payment));
@@ -212,7 +212,7 @@ describe('the Retail API', () => {
 
   // Spec: NEXO-25
   it('reports an unknown outcome when the terminal disconnects during a payment, and refuses a repeated request', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const payment = paymentOf();
     const pending = send(tsn, 'sync', payment);
@@ -248,13 +248,13 @@ describe('the Retail API', () => {
         ['service_id_reused', 'Unknown', false, messageId, 'Failed'],
       );
       const { address } = problem.message;
-      const response = await scene.organization.client.call('GET', address, { token: scene.token });
+      const response = await setup.organization.client.call('GET', address, { token: setup.token });
       assert.equal(response.body.messageId, messageId);
     }
   });
 
   it('refuses a message for an offline terminal, and accepts the same ServiceID again', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const payment = paymentOf();
     const offline = await send(tsn, 'sync', payment);
     const { status, body, headers } = offline;
@@ -268,16 +268,16 @@ describe('the Retail API', () => {
 
   // Spec: NEXO-28
   it('shares no terminal with another point of sale, by HTTP or by a socket', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const pending = send(tsn, 'sync', paymentOf());
     const heard = await heardBy(line);
     const other = await call('POST', `/devices/${tsn}/sync?posId=p2`, { body: paymentOf() });
     assert.deepEqual([other.status, other.body.code], [409, 'device_claimed']);
-    const { baseUrl } = scene.organization.settings;
+    const { baseUrl } = setup.organization.settings;
     const address = `${baseUrl.replace(/^http/, 'ws')}${connectorPaths.posListener}`;
-    const headers = { authorization: `Bearer ${scene.token}` };
-    const socket = new WebSocket(address, { ca: scene.organization.ca, headers });
+    const headers = { authorization: `Bearer ${setup.token}` };
+    const socket = new WebSocket(address, { ca: setup.organization.ca, headers });
     const pos = lineOf(socket);
     await new Promise((resolve) => socket.once('open', resolve));
     const claim = { type: 'claim', tsn, posId: 'p1' };
@@ -293,7 +293,7 @@ describe('the Retail API', () => {
   });
 
   it('reports an error when the terminal rejects the message', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const pending = send(tsn, 'sync', paymentOf());
     const { data } = await line.raw();
@@ -316,14 +316,14 @@ describe('the Retail API', () => {
 
   it('refuses terminals of other merchants and organisations, and limits a point of sale to its store', async () => {
     const [ownDevice, neighbour, foreign] = [
-      await scene.device(),
-      await scene.device(),
-      await scene.device(scene.organization.otherMerchant),
+      await setup.device(),
+      await setup.device(),
+      await setup.device(setup.organization.otherMerchant),
     ];
-    const token = await scene.tillToken(ownDevice);
+    const token = await setup.tillToken(ownDevice);
     const body = paymentOf();
     const sendAs = (tsn: string, as = token) =>
-      scene.organization.client.call('POST', `/retail/v1/devices/${tsn}/sync`, { token: as, body });
+      setup.organization.client.call('POST', `/retail/v1/devices/${tsn}/sync`, { token: as, body });
     const codes = [ownDevice.tsn, neighbour.tsn, foreign.tsn, 'AXIUM_DX8000-99999999'];
     const responses = await Promise.all(codes.map((tsn) => sendAs(tsn)));
     assert.deepEqual(
@@ -345,22 +345,22 @@ describe('the Retail API', () => {
     assert.equal((await sendAs(ownDevice.tsn, foreignToken)).body.code, 'device_unknown');
     const path = `/retail/v1/stores/${ownDevice.storeId}/devices`;
     assert.equal(
-      (await scene.organization.client.call('GET', path, { token: foreignToken })).status,
+      (await setup.organization.client.call('GET', path, { token: foreignToken })).status,
       404,
     );
-    assert.equal((await scene.organization.client.call('GET', path, { token })).status, 200);
+    assert.equal((await setup.organization.client.call('GET', path, { token })).status, 200);
     const other = `/retail/v1/stores/${neighbour.storeId}/devices`;
-    assert.equal((await scene.organization.client.call('GET', other, { token })).status, 404);
-    assert.equal((await sendAs(ownDevice.tsn, scene.organization.merchant.token)).status, 403);
-    assert.equal((await sendAs(ownDevice.tsn, scene.token)).body.code, 'pos_id_required');
+    assert.equal((await setup.organization.client.call('GET', other, { token })).status, 404);
+    assert.equal((await sendAs(ownDevice.tsn, setup.organization.merchant.token)).status, 403);
+    assert.equal((await sendAs(ownDevice.tsn, setup.token)).body.code, 'pos_id_required');
   });
 
   // Spec: NEXO-23
   it('hides earlier messages of a moved terminal from its new store, and shows them to the organisation', async () => {
-    const ownDevice = await scene.device();
+    const ownDevice = await setup.device();
     const [beside, foreign] = [
-      await scene.device(),
-      await scene.device(scene.organization.otherMerchant),
+      await setup.device(),
+      await setup.device(setup.organization.otherMerchant),
     ];
     const line = await ownDevice.connect();
     const payment = paymentOf();
@@ -369,26 +369,26 @@ describe('the Retail API', () => {
     assert.equal((await pending).status, 200);
     const path = `/devices/${ownDevice.tsn}/messages/${headerOf(payment)['ServiceID']}`;
     const read = (token: string) => call('GET', `${path}?wait=20`, { token });
-    const first = await scene.tillToken(ownDevice);
+    const first = await setup.tillToken(ownDevice);
     assert.equal((await read(first)).body.result, 'Success');
     let from = ownDevice;
     for (const to of [beside, foreign]) {
-      await scene.move({ ...from, physicalDeviceId: ownDevice.physicalDeviceId }, to);
+      await setup.move({ ...from, physicalDeviceId: ownDevice.physicalDeviceId }, to);
       from = to;
-      const token = await scene.tillToken(to);
+      const token = await setup.tillToken(to);
       const { status, body } = await read(token);
       assert.deepEqual([status, body.code], [404, 'message_not_found']);
       const again = await call('POST', `/devices/${ownDevice.tsn}/sync`, { token, body: payment });
       assert.equal(again.body.message, undefined, 'nor by a repetition');
       assert.notEqual((await read(first)).status, 200, 'the terminal is not there any more');
-      assert.equal((await read(scene.token)).body.result, 'Success', 'the organisation sees both');
+      assert.equal((await read(setup.token)).body.result, 'Success', 'the organisation sees both');
     }
   });
 
   it('returns the same error for terminals of other merchants and for unknown terminals, at every URL', async () => {
-    const ownDevice = await scene.device();
-    const foreign = await scene.device(scene.organization.otherMerchant);
-    const token = await scene.tillToken(ownDevice);
+    const ownDevice = await setup.device();
+    const foreign = await setup.device(setup.organization.otherMerchant);
+    const token = await setup.tillToken(ownDevice);
     const tsns = [
       foreign.tsn,
       foreign.tsn.split('-')[1] ?? '',
@@ -412,7 +412,7 @@ describe('the Retail API', () => {
   });
 
   it('stores the response for a point of sale that disconnected, and sends the terminal no extra message', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const abortController = new AbortController();
     const payment = paymentOf();
@@ -436,15 +436,15 @@ describe('the Retail API', () => {
   });
 
   it('finds a message whose header contains special characters, and refuses a message over the size limits', async () => {
-    const { tsn, connect } = await scene.device();
+    const { tsn, connect } = await setup.device();
     const line = await connect();
     const header = { ServiceID: "a/b%2F'?#", SaleID: `till ${'x'.repeat(123)}` };
     const accepted = await send(tsn, 'async', paymentOf(header));
     assert.equal(accepted.status, 202, accepted.text);
     const path = String(accepted.headers['location']);
     line.send(paidOf(await heardBy(line)));
-    const response = await scene.organization.client.call('GET', `${path}&wait=20`, {
-      token: scene.token,
+    const response = await setup.organization.client.call('GET', `${path}&wait=20`, {
+      token: setup.token,
     });
     assert.equal(response.status, 200, response.text);
     assert.deepEqual(
@@ -458,7 +458,7 @@ describe('the Retail API', () => {
   });
 
   it('refuses an invalid request before it contacts the terminal', async () => {
-    const { tsn } = await scene.device();
+    const { tsn } = await setup.device();
     const { SaleToPOIRequest } = paymentOf();
     const header = { ...SaleToPOIRequest.MessageHeader };
     const { ServiceID: _, ...nameless } = header;

@@ -1,8 +1,8 @@
-// A second organisation in the connector's scene, with its own terminal and application.
+// A second organisation at the server of the connector tests, with its own terminal and application.
 import { systemIds } from '../../src/platform/index.ts';
 import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
-import type { Client, ConnectorScene } from './test-connector.ts';
+import type { Client, TestConnector } from './test-connector.ts';
 
 export type ForeignTerminal = TestTerminal & {
   readonly organizationId: string;
@@ -11,10 +11,10 @@ export type ForeignTerminal = TestTerminal & {
 };
 
 export async function createForeignTerminal(
-  scene: ConnectorScene,
+  setup: TestConnector,
   facts: { serialNumber?: string; model?: string; client?: Client } = {},
 ): Promise<ForeignTerminal> {
-  const { provisioning, identity } = scene;
+  const { provisioning, identity } = setup;
   const organizationId = systemIds.uuid();
   const userDomainId = `r${organizationId}`;
   const scope = { organizationId };

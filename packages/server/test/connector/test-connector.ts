@@ -23,8 +23,8 @@ import {
 import { bearerHeaders } from '../support/bearer-headers.ts';
 import {
   type CertificateAndKey,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
   type TestTerminal,
 } from '../support/provisioning/test-devices.ts';
 import { testAudit } from '../support/test-audit.ts';
@@ -45,8 +45,8 @@ export type Line = {
   close(code?: number): void;
 };
 
-/** The response to a refused handshake. */
-export class Refused extends Error {
+/** The HTTP response that rejects a handshake. */
+export class HandshakeError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: Json;
@@ -60,7 +60,7 @@ export class Refused extends Error {
 }
 
 export type Client = { readonly clientId: string; readonly clientSecret: string };
-export type ConnectorScene = DeviceScene & {
+export type TestConnector = TestDevices & {
   readonly connector: Connector;
   readonly catalog: Catalog;
   readonly metrics: Metrics;
@@ -176,7 +176,7 @@ export async function openConnector(
     database?: Database;
     environment?: Environment;
   } = {},
-): Promise<ConnectorScene> {
+): Promise<TestConnector> {
   const logged: string[] = [];
   const log = createLog(
     { logLevel: 'debug', instanceName: 'test' },
@@ -184,7 +184,7 @@ export async function openConnector(
   );
   const metrics = createMetrics();
   let built: { catalog: Catalog; connector: Connector; drain: () => void } | undefined;
-  const scene = await openDevices({
+  const setup = await openDevices({
     ...defined({ rateLimits: given.rateLimits }),
     database: given.database,
     ...defined({ environment: given.environment }),
@@ -232,7 +232,7 @@ export async function openConnector(
   assert.ok(built !== undefined);
   const { connector, drain } = built;
   const { services, packagesAndSubscriptions: offers, activations } = built.catalog;
-  const { organizationId, userDomainId, identity } = scene;
+  const { organizationId, userDomainId, identity } = setup;
   const author = scopeAuthoredByPlatform(organizationId);
   const { serviceId } = (await services.create(author, declaration as never)).view;
   await services.publish(author, serviceId);
@@ -247,8 +247,8 @@ export async function openConnector(
   const active = new Set<string>();
   const comparison = createComparison();
 
-  const opened: ConnectorScene = {
-    ...scene,
+  const opened: TestConnector = {
+    ...setup,
     connector,
     drain,
     metrics,
@@ -256,10 +256,10 @@ export async function openConnector(
     serviceId,
     catalog: built.catalog,
     comparison,
-    async open(path, { token, port = scene.apiPort, ...options } = {}) {
+    async open(path, { token, port = setup.apiPort, ...options } = {}) {
       const bearer = bearerHeaders(token);
       const headers = { ...bearer, ...options.headers };
-      const how: ClientOptions = { ca: scene.ca, ...options, headers };
+      const how: ClientOptions = { ca: setup.ca, ...options, headers };
       const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, how);
       lines.add(socket);
       const line = comparedLine(comparison, path, socket);
@@ -272,7 +272,7 @@ export async function openConnector(
           response.on('end', () => {
             const text = Buffer.concat(parts).toString();
             const { statusCode = 0, headers } = response;
-            reject(new Refused(statusCode, headers, JSON.parse(text)));
+            reject(new HandshakeError(statusCode, headers, JSON.parse(text)));
           });
         });
       });
@@ -286,7 +286,7 @@ export async function openConnector(
       await activations.activate(author, { serviceId, level: 'Store', entityId: storeId });
     },
     async terminal(facts) {
-      const terminal = await scene.createTerminal(facts);
+      const terminal = await setup.createTerminal(facts);
       await opened.activate(terminal);
       return terminal;
     },
@@ -303,7 +303,7 @@ export async function openConnector(
       }),
     async tokenOf({ clientId, clientSecret }, domain = userDomainId) {
       const form = { grant_type: 'client_credentials', client_id: clientId };
-      const answer = await scene.api(`/oauth2/v1/${domain}/token`, {
+      const answer = await setup.api(`/oauth2/v1/${domain}/token`, {
         form: { ...form, client_secret: clientSecret },
       });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -338,19 +338,19 @@ export async function openConnector(
     async close() {
       for (const socket of lines) socket.terminate();
       await connector.stop();
-      await scene.close();
+      await setup.close();
       assert.deepEqual(comparison.faults, []);
     },
   };
   return opened;
 }
 
-/** The refusal of a handshake. */
-export async function refusal(opening: Promise<unknown>): Promise<Refused> {
+/** The HTTP response that rejects the handshake. */
+export async function handshakeErrorOf(opening: Promise<unknown>): Promise<HandshakeError> {
   const error = await opening.then(
     () => assert.fail('it was let in'),
     (caught: unknown) => caught,
   );
-  assert.ok(error instanceof Refused, String(error));
+  assert.ok(error instanceof HandshakeError, String(error));
   return error;
 }

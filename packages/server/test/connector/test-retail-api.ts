@@ -17,11 +17,11 @@ export type RetailDevice = {
   readonly physicalDeviceId: string;
   connect(): Promise<Line>;
 };
-export type RetailScene = {
+export type TestRetailApi = {
   readonly organization: TestOrganization;
   /** The token of an application of the whole organisation. */
   readonly token: string;
-  device(shop?: { merchantId: string }): Promise<RetailDevice>;
+  device(merchant?: { merchantId: string }): Promise<RetailDevice>;
   /** Moves a terminal to the place of another terminal, which it replaces. */
   move(terminal: RetailDevice, to: RetailDevice): Promise<void>;
   /** A token for the terminals of one store. */
@@ -32,7 +32,7 @@ export type RetailScene = {
 const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
 let serials = 61_000_000;
 
-export async function retailScene(): Promise<RetailScene> {
+export async function openRetailApi(): Promise<TestRetailApi> {
   const organization = await createTestOrganization();
   const { platform, organizationId, realm, ca, settings, client } = organization;
   const author = scopeAuthoredByPlatform(organizationId);
@@ -77,9 +77,9 @@ export async function retailScene(): Promise<RetailScene> {
   return {
     organization,
     token: await client.token(realm, till.clientId, till.clientSecret),
-    async device(shop = organization.merchant) {
+    async device(merchant = organization.merchant) {
       serials += 1;
-      const { merchantId } = shop;
+      const { merchantId } = merchant;
       const { provisioning } = platform;
       const store = await provisioning.stores.create(scope, { merchantId, name: `S${serials}` });
       const { storeId } = store.view;

@@ -5,16 +5,16 @@ import * as library from '@adyen/api-library';
 import type { Json, Line } from './test-connector.ts';
 import {
   heardBy,
+  openRetailApi,
   paidOf,
   paymentOf,
   type RetailDevice,
-  type RetailScene,
   requestOf,
-  retailScene,
+  type TestRetailApi,
 } from './test-retail-api.ts';
 
 describe('the public client', () => {
-  let scene: RetailScene;
+  let setup: TestRetailApi;
   let device: RetailDevice;
   let line: Line;
   let client: library.TerminalCloudAPI;
@@ -25,8 +25,8 @@ describe('the public client', () => {
     const how = endpoint.endsWith('/async') ? 'async' : 'sync';
     const { POIID } = JSON.parse(json).SaleToPOIRequest.MessageHeader;
     const path = `/retail/v1/devices/${POIID}/${how}?posId=p1`;
-    const answer = await scene.organization.client.call('POST', path, {
-      token: scene.token,
+    const answer = await setup.organization.client.call('POST', path, {
+      token: setup.token,
       raw: json,
     });
     calls.push({ status: answer.status, path });
@@ -35,8 +35,8 @@ describe('the public client', () => {
   }
 
   before(async () => {
-    scene = await retailScene();
-    device = await scene.device();
+    setup = await openRetailApi();
+    device = await setup.device();
     line = await device.connect();
     const config = new library.Config({
       apiKey: 'unused',
@@ -46,7 +46,7 @@ describe('the public client', () => {
     made.httpClient = { request } as never;
     client = new library.TerminalCloudAPI(made);
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   // Spec: NEXO-29
   it('pays and waits for the answer', async () => {
@@ -83,7 +83,7 @@ describe('the public client', () => {
     line.send(paidOf(await heardBy(line)));
     const { ServiceID } = payment['SaleToPOIRequest'].MessageHeader;
     const path = `/retail/v1/devices/${device.tsn}/messages/${ServiceID}?wait=20`;
-    const { body } = await scene.organization.client.call('GET', path, { token: scene.token });
+    const { body } = await setup.organization.client.call('GET', path, { token: setup.token });
     assert.equal(body.status, 'Answered');
   });
 

@@ -8,32 +8,32 @@ import { after, before, describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
 import { startTerminal } from '@switchyard/simulators';
 import { eventually } from '../support/wait-for-condition.ts';
-import { type Client, type ConnectorScene, openConnector } from './test-connector.ts';
+import { type Client, openConnector, type TestConnector } from './test-connector.ts';
 
 const claimCode = 'K7QM-2F9X';
 
 describe('terminals at the connector, in production', () => {
-  let scene: ConnectorScene;
+  let setup: TestConnector;
   let till: Client;
   before(async () => {
-    scene = await openConnector({ environment: 'production' });
-    till = await scene.application();
+    setup = await openConnector({ environment: 'production' });
+    till = await setup.application();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const credentials = () => ({ client_id: till.clientId, client_secret: till.clientSecret });
   const enter = (physicalDeviceId: string) =>
-    scene.provisioning.terminalClaims.claimByCode(
-      { organizationId: scene.organizationId },
+    setup.provisioning.terminalClaims.claimByCode(
+      { organizationId: setup.organizationId },
       physicalDeviceId,
       claimCode,
     );
 
   // Spec: PROV-11
   it('connect once the code was entered that they have registered with', async () => {
-    const terminal = await scene.terminal();
+    const terminal = await setup.terminal();
     const { physicalDeviceId, tsn } = terminal;
-    const first = await scene.register({ tsn, ...credentials() });
+    const first = await setup.register({ tsn, ...credentials() });
     assert.equal(first.answer['error'].code, 'device_not_claimed');
     assert.deepEqual(
       [first.answer['error'].retryable, first.answer['error'].retryAfterSeconds],
@@ -41,32 +41,32 @@ describe('terminals at the connector, in production', () => {
     );
     assert.equal((await first.line.closed()).code, closeCodes.deviceDisabled);
     await assert.rejects(enter(physicalDeviceId), { code: 'claim_code_invalid' });
-    const second = await scene.register({ tsn, claimCode, ...credentials() });
+    const second = await setup.register({ tsn, claimCode, ...credentials() });
     assert.equal(second.answer['error'].code, 'device_not_claimed');
     await enter(physicalDeviceId);
-    await scene.connect(terminal, till);
-    const bad = await scene.register({ tsn, claimCode: 'no code', ...credentials() });
+    await setup.connect(terminal, till);
+    const bad = await setup.register({ tsn, claimCode: 'no code', ...credentials() });
     assert.equal(bad.answer['error'].code, 'bad_message');
   });
 
   it('with a certificate of the platform send their code in the same way', async () => {
-    const terminal = await scene.terminal();
-    const certificate = await scene.certify(terminal.physicalDeviceId);
-    const { answer } = await scene.register({ tsn: terminal.tsn, claimCode }, certificate);
+    const terminal = await setup.terminal();
+    const certificate = await setup.certify(terminal.physicalDeviceId);
+    const { answer } = await setup.register({ tsn: terminal.tsn, claimCode }, certificate);
     assert.equal(answer['error'].code, 'device_not_claimed');
     await enter(terminal.physicalDeviceId);
-    const again = await scene.register({ tsn: terminal.tsn }, certificate);
+    const again = await setup.register({ tsn: terminal.tsn }, certificate);
     assert.equal(again.answer['type'], 'registered', JSON.stringify(again.answer));
   });
 
   // Spec: PROV-10
   it('register as simulated terminals once the code was entered that they show', async () => {
-    const terminal = await scene.terminal();
-    const { cert, key } = await scene.certify(terminal.physicalDeviceId);
+    const terminal = await setup.terminal();
+    const { cert, key } = await setup.certify(terminal.physicalDeviceId);
     const folder = await mkdtemp(join(tmpdir(), 'switchyard-claimed-'));
     const codes: string[] = [];
     const states: string[] = [];
-    const baseUrl = `https://localhost:${scene.apiPort}`;
+    const baseUrl = `https://localhost:${setup.apiPort}`;
     const started = await startTerminal({
       tsn: terminal.tsn,
       dataDir: folder,
@@ -75,7 +75,7 @@ describe('terminals at the connector, in production', () => {
       deviceAuthUrl: baseUrl,
       cert,
       key,
-      ca: scene.ca,
+      ca: setup.ca,
       now: Date.now,
       onCloud: (state, error) => void states.push(`${state} ${error ?? ''}`.trim()),
       onClaimCode: (code) => void codes.push(code),
@@ -84,8 +84,8 @@ describe('terminals at the connector, in production', () => {
       const isRefused = () => states.includes('Waiting device_not_claimed');
       await eventually('the refusal', isRefused);
       const [shownCode = ''] = codes;
-      const scope = { organizationId: scene.organizationId };
-      const { terminalClaims } = scene.provisioning;
+      const scope = { organizationId: setup.organizationId };
+      const { terminalClaims } = setup.provisioning;
       await terminalClaims.claimByCode(scope, terminal.physicalDeviceId, shownCode);
       // The data address of this test platform has another port, so "Connecting" shows a successful
       // registration.
@@ -99,14 +99,14 @@ describe('terminals at the connector, in production', () => {
 
   // Spec: PROV-11
   it('lose their connection with their claim', async () => {
-    const terminal = await scene.terminal();
-    const { organizationId } = scene;
-    await scene.provisioning.terminalClaims.claimByOperator(
+    const terminal = await setup.terminal();
+    const { organizationId } = setup;
+    await setup.provisioning.terminalClaims.claimByOperator(
       organizationId,
       terminal.physicalDeviceId,
     );
-    const device = await scene.connect(terminal, till);
-    await scene.database.query('DELETE FROM terminal_claims WHERE physical_device_id = $1', [
+    const device = await setup.connect(terminal, till);
+    await setup.database.query('DELETE FROM terminal_claims WHERE physical_device_id = $1', [
       terminal.physicalDeviceId,
     ]);
     const end = await device.closed();
@@ -117,12 +117,12 @@ describe('terminals at the connector, in production', () => {
 
 describe('terminals at the connector, in the demo', () => {
   it('connect without a claim', async () => {
-    const scene = await openConnector();
+    const setup = await openConnector();
     try {
-      const terminal = await scene.terminal();
-      await scene.connect(terminal, await scene.application());
+      const terminal = await setup.terminal();
+      await setup.connect(terminal, await setup.application());
     } finally {
-      await scene.close();
+      await setup.close();
     }
   });
 });

@@ -10,7 +10,7 @@ import {
   messagesTakenAt,
   requiredOf,
 } from './check-websocket-document.ts';
-import { type Client, type ConnectorScene, type Json, openConnector } from './test-connector.ts';
+import { type Client, type Json, openConnector, type TestConnector } from './test-connector.ts';
 
 /** All operations and replies of the document, in the format of the comparison. */
 function everyExchange(): string[] {
@@ -24,27 +24,27 @@ function everyExchange(): string[] {
 }
 
 describe('the WebSockets of the document', () => {
-  let scene: ConnectorScene;
+  let setup: TestConnector;
   let till: Client;
 
   before(async () => {
-    scene = await openConnector();
-    till = await scene.application();
+    setup = await openConnector();
+    till = await setup.application();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   // Spec: LIST-17
   it('send and accept every documented message', async () => {
-    const terminal = await scene.terminal();
-    const token = await scene.tokenOf(till);
+    const terminal = await setup.terminal();
+    const token = await setup.tokenOf(till);
     const { tsn } = terminal;
-    const { line: stranger } = await scene.register({ type: 'register', tsn });
+    const { line: stranger } = await setup.register({ type: 'register', tsn });
     assert.equal((await stranger.closed()).code, closeCodes.unauthorized);
-    const { line: mute } = await scene.register('no JSON');
+    const { line: mute } = await setup.register('no JSON');
     assert.equal((await mute.closed()).code, closeCodes.badMessage);
-    const device = await scene.connect(terminal, till);
-    const pos = await scene.pos(token);
-    const { line, claimed } = await scene.session(pos, { tsn, posId: 'p1' });
+    const device = await setup.connect(terminal, till);
+    const pos = await setup.pos(token);
+    const { line, claimed } = await setup.session(pos, { tsn, posId: 'p1' });
     line.send('to the device');
     assert.equal((await device.raw()).data.toString(), 'to the device');
     device.send('to the till');
@@ -54,35 +54,35 @@ describe('the WebSockets of the document', () => {
       status: [{ tsn }, { tsn: 'AXIUM_DX8000-99999999' }],
       claim: [{ tsn: 'AXIUM_DX8000-99999999', posId: 'p1' }],
       release: [{ sessionId }, { sessionId }],
-      renewToken: [{ token: await scene.tokenOf(till) }, { token: 'none of ours' }],
+      renewToken: [{ token: await setup.tokenOf(till) }, { token: 'none of ours' }],
     };
     for (const [type, messages] of Object.entries(messagesByType)) {
       for (const [at, message] of messages.entries()) {
-        await scene.ask(pos, { type, requestId: `${type}-${at}`, ...message });
+        await setup.ask(pos, { type, requestId: `${type}-${at}`, ...message });
       }
     }
     pos.send('{"type":"unheard-of"}');
     assert.equal((await pos.closed()).code, closeCodes.badMessage);
     await eventually('all of it was seen', () =>
-      everyExchange().every((each) => scene.comparison.coveredOperations.has(each)),
+      everyExchange().every((each) => setup.comparison.coveredOperations.has(each)),
     );
-    assert.deepEqual([...scene.comparison.coveredOperations].sort(), everyExchange().sort());
-    assert.deepEqual(scene.comparison.faults, []);
+    assert.deepEqual([...setup.comparison.coveredOperations].sort(), everyExchange().sort());
+    assert.deepEqual(setup.comparison.faults, []);
   });
 
   it('accept the documented examples and refuse each example without a required member', async () => {
-    const token = await scene.tokenOf(till);
+    const token = await setup.tokenOf(till);
     const names = messagesTakenAt('posListener');
     assert.deepEqual(names, ['Claim', 'Status', 'Release', 'RenewToken']);
-    const whole = await scene.pos(token);
+    const whole = await setup.pos(token);
     for (const name of names) {
-      const answer = await scene.ask(whole, exampleOf(name));
+      const answer = await setup.ask(whole, exampleOf(name));
       assert.notEqual(answer['error']?.code, 'bad_message', name);
     }
     for (const name of names) {
       for (const member of requiredOf(name)) {
         const { [member]: _left, ...rest } = exampleOf(name);
-        const pos = await scene.pos(token);
+        const pos = await setup.pos(token);
         pos.send(rest);
         assert.equal((await pos.next())['error'].code, 'bad_message', `${name} without ${member}`);
         assert.equal((await pos.closed()).code, closeCodes.badMessage);

@@ -58,7 +58,7 @@ describe('custom tokens', () => {
     return post(path, form, bearerHeaders(token));
   }
 
-  /** Links hardware to the first place of a shop. */
+  /** Links hardware to the first logical device of a merchant. */
   async function plugIn(merchant: TestMerchant): Promise<Terminal> {
     const { provisioning } = setup.platform;
     const scope = { organizationId: setup.organizationId };

@@ -101,7 +101,7 @@ async function merchantRole(setup: TestOrganization, role: RoleName): Promise<Ma
   return { name, level: 'merchant', granted, isDevice: false, fixed, token };
 }
 
-/** A token as the device listener signs it, for the first till of the shop. */
+/** A token as the device listener signs it, for the first till of the merchant. */
 async function device(setup: TestOrganization): Promise<MatrixCaller> {
   const { storeId, deviceIds } = setup.merchant;
   const permissions = [...rolePermissions.Device];

@@ -31,8 +31,8 @@ import {
 export type EntityOwner =
   | 'own'
   | 'organization'
-  | 'shop'
-  | 'neighbour'
+  | 'merchant'
+  | 'otherMerchant'
   | 'stranger'
   | 'smuggled'
   | 'unknown'
@@ -130,8 +130,9 @@ function levelsOf(
   const levels: EntityOwner[] = parameterNames.every((name) => organization[name] !== undefined)
     ? ['organization']
     : [];
-  if (parameterNames.some((name) => merchant[name] !== undefined)) levels.push('shop');
-  if (parameterNames.some((name) => otherMerchant[name] !== undefined)) levels.push('neighbour');
+  if (parameterNames.some((name) => merchant[name] !== undefined)) levels.push('merchant');
+  if (parameterNames.some((name) => otherMerchant[name] !== undefined))
+    levels.push('otherMerchant');
   return levels;
 }
 
@@ -145,7 +146,7 @@ function thingsAt(
   level: EntityOwner,
   { organization, merchant, otherMerchant, shared }: MatrixTenant,
 ): EntityIds {
-  const entityIds = { shop: merchant, neighbour: otherMerchant }[String(level)] ?? {};
+  const entityIds = { merchant, otherMerchant }[String(level)] ?? {};
   return { ...organization, ...shared, ...entityIds };
 }
 
@@ -215,7 +216,7 @@ function holds(caller: MatrixCaller, { permission }: RouteDeclaration): boolean 
 function contradicts({ fixed }: MatrixCaller, { facts, owner, last = '' }: MatrixRequest): boolean {
   if (!operationsThatNameMerchant.has(facts.operationId)) return false;
   if (owner === 'unknown') return fixed.has(last);
-  return fixed.size > 0 && (owner === 'stranger' || owner === 'neighbour');
+  return fixed.size > 0 && (owner === 'stranger' || owner === 'otherMerchant');
 }
 
 /** No object of the parent organisation is visible to the sub-organisation. */
@@ -257,11 +258,11 @@ export function expectedOf(
     return !isOfMerchant && operationsVisibleFromAbove.has(operationId) ? 'allowed' : 'notFound';
   }
   if (userManagerOperations.has(operationId) && !caller.granted.has('um.write')) {
-    return !isOfMerchant || owner === 'shop' ? 'denied' : 'notFound';
+    return !isOfMerchant || owner === 'merchant' ? 'denied' : 'notFound';
   }
   if (owner === 'organization' && operationsWithoutOwnOrganization.has(operationId))
     return 'denied';
-  if (!isOfMerchant || owner === 'own' || owner === 'shop') return 'allowed';
+  if (!isOfMerchant || owner === 'own' || owner === 'merchant') return 'allowed';
   if (owner === 'organization' && organizationLevelOperations.has(operationId)) return 'denied';
   const isShared = owner === 'organization' && sharedOperations.has(operationId);
   return isShared ? 'allowed' : 'notFound';

@@ -16,7 +16,7 @@ import { createTestUser, type TestUser } from '../support/identity/test-users.ts
 
 const redirectUri = 'https://shop.example/callback';
 const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';
-const isShop = ({ hostname }: URL) => hostname === 'shop.example';
+const isApplication = ({ hostname }: URL) => hostname === 'shop.example';
 
 describe('browsers that an attacker prepared', () => {
   let portal: PortalTestServer;
@@ -57,7 +57,11 @@ describe('browsers that an attacker prepared', () => {
 
   /** The user of the tokens that a browser gets without a sign-in; undefined if it must sign in. */
   async function userOf({ browser }: Visitor): Promise<unknown> {
-    const page = await follow(browser, await browser.visit(address({ prompt: 'none' })), isShop);
+    const page = await follow(
+      browser,
+      await browser.visit(address({ prompt: 'none' })),
+      isApplication,
+    );
     const code = page.location?.searchParams.get('code');
     if (code == null) {
       assert.equal(page.location?.searchParams.get('error'), 'login_required', page.text);
@@ -117,12 +121,12 @@ describe('browsers that an attacker prepared', () => {
     const prepared = await follow(
       attacker.browser,
       await attacker.browser.visit(address()),
-      isShop,
+      isApplication,
     );
     plantAll(attacker, victim);
     const page = await victim.browser.visit(prepared.url);
     const entered = await enter(victim, page, victimPerson);
-    const callbackPage = await follow(victim.browser, entered, isShop);
+    const callbackPage = await follow(victim.browser, entered, isApplication);
     assert.ok(callbackPage.location?.searchParams.has('code'), callbackPage.text);
     const before = new Set(sessionsOf(attacker));
     assert.ok(sessionsOf(victim).length > 0);
@@ -139,7 +143,7 @@ describe('browsers that an attacker prepared', () => {
     const page = await follow(victim.browser, signInRedirect);
     const entered = await enter(victim, page, victimPerson);
     assert.equal(entered.status, 303, entered.text);
-    await follow(victim.browser, entered, isShop);
+    await follow(victim.browser, entered, isApplication);
     assert.notEqual(await userOf(attacker), victimPerson.user.userId);
     const session = (await attacker.ask('/portal/session')).json();
     assert.doesNotMatch(JSON.stringify(session), new RegExp(victimPerson.user.userId));

@@ -14,22 +14,22 @@ import { createProvisioning } from '../../src/provisioning/index.ts';
 import {
   merchantBody,
   openProvisioning,
-  type ProvisioningScene,
+  type TestProvisioning,
 } from '../support/provisioning/test-provisioning.ts';
 
 const exported = 10_000;
 
 describe('the audit', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   let database: Database;
   before(async () => {
-    scene = await openProvisioning();
-    ({ database } = scene);
+    setup = await openProvisioning();
+    ({ database } = setup);
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   async function sendRequest(token: string, path: string) {
-    const answer = await scene.app.inject({
+    const answer = await setup.app.inject({
       url: `/audit/v1${path}`,
       headers: { authorization: `Bearer ${token}` },
     });
@@ -49,10 +49,10 @@ describe('the audit', () => {
   async function chainOf(count: number) {
     const organizationId = randomUUID();
     const token = randomUUID();
-    scene.addCaller(token, { organizationId, entityId: organizationId });
+    setup.addCaller(token, { organizationId, entityId: organizationId });
     const add = (more: number) =>
       database.transaction((trx) =>
-        scene.audit.recordAll(
+        setup.audit.recordAll(
           trx,
           Array.from({ length: more }, () => ({
             ...platformAuthor,
@@ -84,12 +84,12 @@ describe('the audit', () => {
 
   // Spec: PROV-63
   test('a record names the caller, the values before and after, and the request', async () => {
-    const made = await scene.call('org', 'POST', '/merchants', { body: merchantBody('Before') });
+    const made = await setup.call('org', 'POST', '/merchants', { body: merchantBody('Before') });
     const { merchantId } = made.body as { merchantId: string };
     const path = `/merchants/${merchantId}`;
     const body = merchantBody('After');
-    const changed = await scene.call('org', 'PUT', path, { body });
-    await scene.call('org', 'DELETE', path);
+    const changed = await setup.call('org', 'PUT', path, { body });
+    await setup.call('org', 'DELETE', path);
     const records = await recordsOf(`entityId=${merchantId}&order=OldestFirst`);
     assert.deepEqual(
       records.map(({ action }) => action),
@@ -108,20 +108,20 @@ describe('the audit', () => {
   });
 
   test('a record names the user of the request, and linked hardware', async () => {
-    scene.addCaller('ann', { subject: 'ann-id', clientId: 'portal', userId: 'ann-id' });
-    const { storeId } = await scene.shop('linked');
-    const logicalDevice = await scene.made('ann', '/logical-devices', { storeId, name: 'Till' });
+    setup.addCaller('ann', { subject: 'ann-id', clientId: 'portal', userId: 'ann-id' });
+    const { storeId } = await setup.createMerchant('linked');
+    const logicalDevice = await setup.made('ann', '/logical-devices', { storeId, name: 'Till' });
     const path = `/logical-devices/${logicalDevice['logicalDeviceId']}/physical-devices`;
-    await scene.call('ann', 'PUT', path, { body: { physicalDeviceIds: [] } });
+    await setup.call('ann', 'PUT', path, { body: { physicalDeviceIds: [] } });
     const [linked] = await recordsOf('actor=ann-id&action=logicalDevice.linked');
     assert.deepEqual(linked?.actor, { subject: 'ann-id', clientId: 'portal', kind: 'User' });
     assert.deepEqual(linked?.after?.['physicalDeviceIds'], []);
   });
 
   test('a refused request leaves no record', async () => {
-    const { merchantId } = await scene.made('org', '/merchants', merchantBody('Kept'));
-    await scene.made('org', '/stores', { merchantId, name: 'Holds it' });
-    const refused = await scene.call('org', 'DELETE', `/merchants/${merchantId}`);
+    const { merchantId } = await setup.made('org', '/merchants', merchantBody('Kept'));
+    await setup.made('org', '/stores', { merchantId, name: 'Holds it' });
+    const refused = await setup.call('org', 'DELETE', `/merchants/${merchantId}`);
     assert.equal(refused.status, 409);
     const records = await recordsOf(`entityType=merchant&entityId=${merchantId}`);
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe('the audit', () => {
   });
 
   test('if the record cannot be written, nothing is changed', async () => {
-    const { organizationId } = scene;
+    const { organizationId } = setup;
     const unrecorded = createProvisioning({
       database,
       clock: systemClock,
@@ -144,7 +144,7 @@ describe('the audit', () => {
     const id = randomUUID();
     const making = unrecorded.merchants.create({ organizationId }, merchantBody('Lost'), id);
     await assert.rejects(making, /no room/);
-    assert.equal((await scene.call('org', 'GET', `/merchants/${id}`)).status, 404);
+    assert.equal((await setup.call('org', 'GET', `/merchants/${id}`)).status, 404);
   });
 
   test('filters of any text are refused or find nothing', async () => {
@@ -160,7 +160,7 @@ describe('the audit', () => {
   test('concurrent writers build one chain, and it verifies with its checkpoints', async () => {
     const { token, organizationId, add } = await chainOf(1);
     await Promise.all(Array.from({ length: 20 }, () => add(2)));
-    await scene.audit.checkpoint(organizationId);
+    await setup.audit.checkpoint(organizationId);
     await add(3);
     const report = await verified(token);
     assert.deepEqual(report.faults, []);
@@ -169,7 +169,7 @@ describe('the audit', () => {
 
   test('a second checkpoint of the same record is not stored', async () => {
     const { token, organizationId } = await chainOf(2);
-    await Promise.all([1, 2, 3].map(() => scene.audit.checkpoint(organizationId)));
+    await Promise.all([1, 2, 3].map(() => setup.audit.checkpoint(organizationId)));
     const { items } = await readBody<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
     assert.deepEqual(
       items.map(({ sequence }) => sequence),
@@ -186,7 +186,7 @@ describe('the audit', () => {
     ];
     for (const [change, code] of tamperings) {
       const { token, organizationId } = await chainOf(8);
-      await scene.audit.checkpoint(organizationId);
+      await setup.audit.checkpoint(organizationId);
       await database.query(
         `UPDATE audit_records ${change} WHERE organization_id = $1 AND sequence = 5`,
         [organizationId],
@@ -203,7 +203,7 @@ describe('the audit', () => {
     );
     assert.deepEqual(await codesOf(exchanged.token), ['record_changed']);
     const cut = await chainOf(8);
-    await scene.audit.checkpoint(cut.organizationId);
+    await setup.audit.checkpoint(cut.organizationId);
     await database.query('DELETE FROM audit_records WHERE organization_id = $1 AND sequence > 6', [
       cut.organizationId,
     ]);
@@ -216,7 +216,7 @@ describe('the audit', () => {
     const secret = 'do-not-keep-me';
     const after = { name: 'x', clientSecret: secret, login: { password: secret, otp: secret } };
     await database.transaction((trx) =>
-      scene.audit.record(trx, {
+      setup.audit.record(trx, {
         ...platformAuthor,
         organizationId,
         action: 'application.created',
@@ -233,8 +233,8 @@ describe('the audit', () => {
 
   // Spec: PROV-67
   test('the audit is read with its permission, by its organisation, and of a merchant by that merchant', async () => {
-    const ownMerchant = await scene.shop('mine');
-    const otherMerchant = await scene.shop('theirs');
+    const ownMerchant = await setup.createMerchant('mine');
+    const otherMerchant = await setup.createMerchant('theirs');
     assert.equal((await sendRequest('reader', '/records')).status, 403);
     const foreign = await recordsOf(`entityId=${ownMerchant.merchantId}`, 'other');
     assert.deepEqual(foreign, []);
@@ -306,7 +306,7 @@ describe('the audit', () => {
 
   test('an export streams ten thousand records page by page, and continues after any of them', async () => {
     const { token } = await chainOf(exported);
-    const answer = await scene.app.inject({
+    const answer = await setup.app.inject({
       url: '/audit/v1/export',
       headers: { authorization: `Bearer ${token}`, accept: 'application/jsonl' },
       payloadAsStream: true,
@@ -332,7 +332,7 @@ describe('the audit', () => {
   });
 
   test('the keys of the checkpoints are public', async () => {
-    const answer = await scene.app.inject({ url: '/audit/v1/keys' });
+    const answer = await setup.app.inject({ url: '/audit/v1/keys' });
     const { keys } = answer.json<{ keys: Record<string, unknown>[] }>();
     assert.ok(keys.length > 0);
     for (const key of keys) {

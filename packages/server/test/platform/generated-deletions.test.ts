@@ -73,8 +73,8 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     [ownTenant, otherTenant] = await Promise.all([createMatrixTenant(), createMatrixTenant()]);
     documents = await readDocumentedErrorCodes(ownTenant.setup.client);
     routes = routesOf((await ownTenant.setup.client.call('GET', '/openapi.json')).body);
-    const { organizationId, merchant: shop } = ownTenant.setup;
-    const merchant = { entityType: 'merchant', entityId: shop.merchantId } as const;
+    const { organizationId, merchant } = ownTenant.setup;
+    const entity = { entityType: 'merchant', entityId: merchant.merchantId } as const;
     tokens = [
       ownTenant.setup.acquirerToken,
       ...(await Promise.all(
@@ -82,8 +82,8 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
           ownTenant.setup.tokenFor({
             name: role,
             roles: [role],
-            merchantId: shop.merchantId,
-            ...merchant,
+            merchantId: merchant.merchantId,
+            ...entity,
           }),
         ),
       )),

@@ -10,27 +10,27 @@ import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { createClient } from '../support/https-client.ts';
 import { createCertificateRequest } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
-import { openStage, type Stage, wide } from './portal-in-chromium.ts';
+import { openPortal, type TestPortal, wide } from './portal-in-chromium.ts';
 
 const base = '/provisioning/v2';
 const claimCode = 'K7QM-2F9X';
 const path = '/portal/claim-conflicts';
 
 describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
+  let setup: TestPortal;
   let admin: BrowserContext;
   let token: string;
 
   before(async () => {
-    stage = await openStage('portal-claim-conflicts');
+    setup = await openPortal('portal-claim-conflicts');
     token = await tokenOfSecondOrganization();
-    admin = await stage.signedIn('admin', { isTourOver: true });
+    admin = await setup.signedIn('admin', { isTourOver: true });
   });
-  after(() => stage?.close());
+  after(() => setup?.close());
 
   async function tokenOfSecondOrganization(): Promise<string> {
-    const { client } = stage;
-    token = await stage.tokenOf('acquirer');
+    const { client } = setup;
+    token = await setup.tokenOf('acquirer');
     const userDomainId = `s${randomUUID().slice(0, 13)}`;
     const second = { name: 'Second acquirer', userDomainId };
     const { organizationId } = await made(`${base}/organizations`, second);
@@ -48,14 +48,14 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
   }
 
   async function made(at: string, body: object, method = 'POST') {
-    const answer = await stage.client.call(method, at, { token, body });
+    const answer = await setup.client.call(method, at, { token, body });
     assert.ok(answer.status < 300, `${at}: ${answer.text}`);
     return answer.body;
   }
 
   /** A second organisation proves by a code that it has a terminal that the demo has claimed. */
   async function openConflict(tsn: string): Promise<{ physicalDeviceId: string }> {
-    const family = stage.facts.devices.find((each) => each.tsn === tsn)?.family;
+    const family = setup.facts.devices.find((each) => each.tsn === tsn)?.family;
     const [, make, model, serialNumber] = /^([^_]+)_([^-]+)-(.+)$/.exec(tsn) ?? [];
     const { merchantId } = await made(`${base}/merchants`, merchantBody(`Shop of ${tsn}`));
     const { storeId } = await made(`${base}/stores`, { merchantId, name: 'S' });
@@ -69,12 +69,12 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     const device = `${base}/physical-devices/${physicalDeviceId}`;
     const certificateInput = { certificateRequest: csr };
     const { certificateChain: cert } = await made(`${device}/certificates`, certificateInput);
-    const { deviceAuthUrl, caFile } = stage.facts;
+    const { deviceAuthUrl, caFile } = setup.facts;
     const terminal = createClient(deviceAuthUrl, await readFile(caFile, 'utf8'), { cert, key });
     const sent = await terminal.call('POST', '/oauth2-mtls/v1/claims', { body: { claimCode } });
     terminal.close();
     assert.deepEqual(sent.body, { claimStatus: 'Unclaimed' }, sent.text);
-    const entered = await stage.client.call('POST', `${device}/claim`, {
+    const entered = await setup.client.call('POST', `${device}/claim`, {
       token,
       body: { claimCode },
     });
@@ -83,18 +83,18 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
   }
 
   const tsnAt = (at: number): string =>
-    stage.facts.devices[at]?.tsn ?? assert.fail(`the demo has no device ${at}`);
+    setup.facts.devices[at]?.tsn ?? assert.fail(`the demo has no device ${at}`);
 
   async function claimStatusOf({ physicalDeviceId }: { physicalDeviceId: string }) {
     const at = `${base}/physical-devices/${physicalDeviceId}`;
-    return (await stage.client.call('GET', at, { token })).body.claimStatus;
+    return (await setup.client.call('GET', at, { token })).body.claimStatus;
   }
 
   // Spec: PROV-12 RIGHT-16
   test('the operator decides once, and both decisions take effect', async () => {
     const rejectedClaim = await openConflict(tsnAt(0));
     const releasedClaim = await openConflict(tsnAt(1));
-    await stage.visitScreen(admin, path, async (page) => {
+    await setup.visitScreen(admin, path, async (page) => {
       for (const [tsn, label, state] of [
         [tsnAt(0), / keeps the terminal$/, 'Holder keeps the terminal'],
         [tsnAt(1), /^Second acquirer gets the terminal$/, 'Second organisation gets the terminal'],
@@ -116,25 +116,25 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
       [await claimStatusOf(rejectedClaim), await claimStatusOf(releasedClaim)],
       ['Unclaimed', 'Claimed'],
     );
-    await stage.visitScreen(admin, `${path}?status=Open`, async (page) => {
+    await setup.visitScreen(admin, `${path}?status=Open`, async (page) => {
       await page.getByText('No conflicts').waitFor();
     });
   });
 
   test('a decision on an already decided conflict shows an error', async () => {
-    const { client } = stage;
+    const { client } = setup;
     await openConflict(tsnAt(2));
     const answer = await client.call('GET', `${base}/claim-conflicts?status=Open`, {
-      token: await stage.tokenOf('operator'),
+      token: await setup.tokenOf('operator'),
     });
     const [conflict] = answer.body.items as ClaimConflict[];
     assert.equal(conflict?.tsn, tsnAt(2), answer.text);
-    await stage.visitScreen(admin, path, async (page) => {
+    await setup.visitScreen(admin, path, async (page) => {
       await page.getByRole('button', { name: `Decide on ${tsnAt(2)}` }).click();
       const dialogue = page.getByRole('dialog');
       const settle = `${base}/claim-conflicts/${conflict?.conflictId}/settle`;
       await client.call('POST', settle, {
-        token: await stage.tokenOf('operator'),
+        token: await setup.tokenOf('operator'),
         body: { decision: 'KeepHolder' },
       });
       await dialogue.getByRole('radio', { name: /^Second acquirer gets/ }).check();
@@ -145,8 +145,8 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
 
   test('the page and its dialog are accessible', async () => {
     const physicalDevice = await openConflict(tsnAt(3));
-    await stage.usable(admin, path);
-    await stage.usable(admin, path, async (page) => {
+    await setup.usable(admin, path);
+    await setup.usable(admin, path, async (page) => {
       await page.setViewportSize(wide);
       await page.getByRole('button', { name: /^Decide on/ }).click();
       await page.getByRole('dialog').getByRole('radio').first().waitFor();

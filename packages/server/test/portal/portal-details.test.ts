@@ -9,32 +9,32 @@ import { waitForLink } from '../faults/load-during-faults.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { openStage, type Stage } from './portal-in-chromium.ts';
+import { openPortal, type TestPortal } from './portal-in-chromium.ts';
 
 const day = '2026-03-01';
 /** Requests that a test sends in place of the page do not trust the certificate of the demo. */
 const ownAnswers = { isTourOver: true, ignoreHTTPSErrors: true } as const;
 
 describe('details of the portal', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
+  let setup: TestPortal;
   let admin: BrowserContext;
   let token: string;
 
   before(async () => {
-    stage = await openStage('portal-details');
-    token = await stage.tokenOf('acquirer');
-    admin = await stage.signedIn('admin', ownAnswers);
+    setup = await openPortal('portal-details');
+    token = await setup.tokenOf('acquirer');
+    admin = await setup.signedIn('admin', ownAnswers);
   });
-  after(() => stage?.close());
+  after(() => setup?.close());
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const call = (method: string, path: string, more: object = {}) =>
-    stage.client.call(method, path, { token, ...more });
+    setup.client.call(method, path, { token, ...more });
 
   // Spec: IDEM-13
   test('after a lost response, the second attempt registers no second application', async () => {
     const name = `Lost ${randomUUID().slice(0, 8)}`;
-    await stage.visitScreen(admin, '/portal/applications/new', async (page) => {
+    await setup.visitScreen(admin, '/portal/applications/new', async (page) => {
       let lost = 0;
       await page.route('**/user-domains/*/applications', async (route) => {
         if (route.request().method() !== 'POST' || lost > 0) return route.continue();
@@ -49,7 +49,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       await page.getByText('Client secret', { exact: true }).waitFor();
       assert.equal(lost, 1);
     });
-    const { userDomainId } = stage.facts;
+    const { userDomainId } = setup.facts;
     const path = `/application-management/v1/user-domains/${userDomainId}/applications`;
     const { body } = await call('GET', `${path}?limit=200`);
     const made = body.items.filter((each: { name: string }) => each.name === name);
@@ -58,8 +58,8 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
 
   // Spec: REP-11
   test('the browser downloads an export itself', async () => {
-    const merchant = await stage.tokenOf('merchant');
-    await waitForLink(stage.client, merchant);
+    const merchant = await setup.tokenOf('merchant');
+    await waitForLink(setup.client, merchant);
     const sale = await call('POST', '/payment/v1/transactions/process', {
       token: merchant,
       body: keyedSale(),
@@ -78,7 +78,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     await eventually('the export is written', async () => {
       return (await call('GET', path)).body.state === 'Completed';
     });
-    await stage.visitScreen(admin, '/portal/exports', async (page) => {
+    await setup.visitScreen(admin, '/portal/exports', async (page) => {
       const begun = page.waitForEvent('download');
       await page.getByRole('link', { name: 'Download' }).first().click();
       const download = await begun;
@@ -90,7 +90,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('a finished export is reported as ready, because the download may fail', async () => {
-    await stage.visitScreen(admin, '/portal/payments', async (page) => {
+    await setup.visitScreen(admin, '/portal/payments', async (page) => {
       const begun = page.waitForEvent('download');
       await button(page, 'Export').click();
       await page.getByRole('menuitem', { name: 'CSV' }).click();
@@ -109,7 +109,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       const query = `?requestId=${headers['x-request-id']}`;
       return (await call('GET', `/logs/v1/requests${query}`)).body.items.length === 1;
     });
-    await stage.visitScreen(admin, '/portal/logs', async (page) => {
+    await setup.visitScreen(admin, '/portal/logs', async (page) => {
       await page.getByText('/provisioning/v2/stores').first().waitFor();
       assert.equal(await page.getByText('switchyard-portal').count(), 0);
       await page.getByRole('combobox', { name: 'Source' }).click();
@@ -119,7 +119,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     });
     const ofPage = (await call('GET', '/logs/v1/requests?source=Portal')).body.items[0];
     for (const query of [`requestId=${ofPage.requestId}`, 'clientId=switchyard-portal']) {
-      await stage.visitScreen(admin, `/portal/logs?${query}`, async (page) => {
+      await setup.visitScreen(admin, `/portal/logs?${query}`, async (page) => {
         await page.getByText('switchyard-portal').first().waitFor();
       });
     }
@@ -153,7 +153,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       const path = `/reporting/v1/reconciliations/${reconciliationId}`;
       return (await call('GET', path)).body.state === 'Completed';
     });
-    await stage.usable(admin, `/portal/reconciliations/${reconciliationId}`, async (page) => {
+    await setup.usable(admin, `/portal/reconciliations/${reconciliationId}`, async (page) => {
       await page.getByText('606012000017').waitFor();
     });
     const bulkId = `details-${randomUUID()}`;
@@ -172,12 +172,12 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       headers: { 'content-type': 'application/jsonl' },
     });
     assert.equal(imported.status, 200, imported.text);
-    await stage.usable(admin, `/portal/imports/${bulkId}`);
+    await setup.usable(admin, `/portal/imports/${bulkId}`);
   });
 
   test('a user of a merchant pages through a long catalogue', async () => {
-    const manager = await stage.signedIn('manager', ownAnswers);
-    await stage.visitScreen(manager, '/portal/', async (page) => {
+    const manager = await setup.signedIn('manager', ownAnswers);
+    await setup.visitScreen(manager, '/portal/', async (page) => {
       const requestedUrls = new Set<string>();
       await page.route('**/service-catalog/v1/services?*', async (route) => {
         const headers = { ...route.request().headers(), 'sec-fetch-site': 'same-origin' };
@@ -214,7 +214,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('an inherited boolean has three choices, and the request contains the chosen one', async () => {
-    const store = stage.facts.merchants[0]?.stores[0]?.storeId ?? '';
+    const store = setup.facts.merchants[0]?.stores[0]?.storeId ?? '';
     const services = `/configuration/v1/stores/${store}/services`;
     const [{ serviceId }] = (await call('GET', services)).body.items;
     const name = 'printsLogo';
@@ -228,7 +228,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       const parameterSchema = { type: 'object', properties: { [name]: { type: 'boolean' } } };
       await route.fulfill({ response: answer, json: { ...service, parameterSchema } });
     });
-    await stage.usable(admin, `/portal/configuration?${query}`, async (page) => {
+    await setup.usable(admin, `/portal/configuration?${query}`, async (page) => {
       await page.route(`**${services}/${serviceId}`, async (route) => {
         if (route.request().method() !== 'POST') return route.continue();
         sent.push(route.request().postDataJSON().values[name]);

@@ -15,12 +15,17 @@ import {
   type Receiver,
   receiver,
 } from '../webhooks/webhook-receiver.ts';
-import { hostileName, openStage, type Stage, type StageFacts } from './portal-in-chromium.ts';
+import {
+  hostileName,
+  openPortal,
+  type PortalDemoFacts,
+  type TestPortal,
+} from './portal-in-chromium.ts';
 
 describe('the portal for developers', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
+  let setup: TestPortal;
   let client: Client;
-  let facts: StageFacts;
+  let facts: PortalDemoFacts;
   let context: BrowserContext;
   /** The tokens of the merchant and of the acquirer's own application. */
   let token: string;
@@ -28,24 +33,24 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   let hooks: Receiver;
 
   before(async () => {
-    stage = await openStage('portal-developers');
-    ({ client, facts } = stage);
-    token = await stage.tokenOf('merchant');
-    admin = await stage.tokenOf('acquirer');
+    setup = await openPortal('portal-developers');
+    ({ client, facts } = setup);
+    token = await setup.tokenOf('merchant');
+    admin = await setup.tokenOf('acquirer');
     await waitForLink(client, token);
     hooks = await receiver();
-    context = await stage.signedIn('admin');
+    context = await setup.signedIn('admin');
   });
   after(async () => {
     await hooks?.stop();
-    await stage?.close();
+    await setup?.close();
   });
 
   const visitScreen = (
     path: string,
     steps: (page: Page) => Promise<void>,
     browserContext = context,
-  ) => stage.visitScreen(browserContext, path, steps);
+  ) => setup.visitScreen(browserContext, path, steps);
 
   const dialog = (page: Page) => page.getByRole('dialog');
   const button = (page: Page, name: string | RegExp) =>
@@ -115,7 +120,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       `/portal/events/${position}`,
       '/portal/events/999999999',
     ]) {
-      await stage.usable(context, path, async (page) => {
+      await setup.usable(context, path, async (page) => {
         assert.notEqual(await page.title(), 'owned');
       });
     }
@@ -137,7 +142,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       `/portal/configuration?level=stores&entityId=${store}&serviceId=${serviceId}&tab=own`,
       `/portal/configuration?level=stores&entityId=${store}&serviceId=${serviceId}&tab=versions`,
     ]) {
-      await stage.usable(context, path);
+      await setup.usable(context, path);
     }
   });
 
@@ -199,11 +204,11 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const applications = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
     const name = `Shop server ${randomUUID().slice(0, 8)}`;
     const { body, text } = await client.call('POST', applications, {
-      token: await stage.tokenOf('merchantDeveloper'),
+      token: await setup.tokenOf('merchantDeveloper'),
       body: { name, roles: ['Merchant'] },
     });
     assert.equal(body.status, 'PendingApproval', text);
-    const manager = await stage.signedIn('manager', { isTourOver: true });
+    const manager = await setup.signedIn('manager', { isTourOver: true });
     const path = '/portal/applications?status=PendingApproval';
     const steps = async (page: Page) => {
       await page.getByRole('link', { name }).click();
@@ -491,7 +496,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   });
 
   test('a user without permission sees a message at the address and no link to it', async () => {
-    const operator = await stage.signedIn('operator');
+    const operator = await setup.signedIn('operator');
     await visitScreen(
       '/portal/applications',
       async (page) => {

@@ -18,34 +18,34 @@ import { eventually } from '../support/wait-for-condition.ts';
 import {
   assertFits,
   hostileName,
-  openStage,
-  type Stage,
-  type StageFacts,
+  openPortal,
+  type PortalDemoFacts,
+  type TestPortal,
 } from './portal-in-chromium.ts';
 
 const base = '/provisioning/v2';
 
 describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
+  let setup: TestPortal;
   let client: Client;
   let context: BrowserContext;
   let token: string;
-  let facts: StageFacts;
+  let facts: PortalDemoFacts;
 
   before(async () => {
-    stage = await openStage('portal-estate');
-    ({ client, facts } = stage);
-    token = await stage.tokenOf('acquirer');
-    context = await stage.signedIn('admin', { acceptDownloads: true });
+    setup = await openPortal('portal-estate');
+    ({ client, facts } = setup);
+    token = await setup.tokenOf('acquirer');
+    context = await setup.signedIn('admin', { acceptDownloads: true });
   });
-  after(() => stage?.close());
+  after(() => setup?.close());
 
   const visitScreen = (
     path: string,
     steps: (page: Page) => Promise<void>,
     browserContext = context,
-  ) => stage.visitScreen(browserContext, path, steps);
-  const usable = (path: string, browserContext = context) => stage.usable(browserContext, path);
+  ) => setup.visitScreen(browserContext, path, steps);
+  const usable = (path: string, browserContext = context) => setup.usable(browserContext, path);
 
   const api = async (method: string, path: string, body?: unknown) => {
     const options = body === undefined ? { token } : { token, body };
@@ -370,7 +370,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
 
   // Spec: RIGHT-4
   test('a device fleet operator sees the devices without changes, a manager only the own merchant', async () => {
-    const operator = await stage.signedIn('fleet');
+    const operator = await setup.signedIn('fleet');
     await visitScreen(
       '/portal/devices',
       async (page) => {
@@ -382,7 +382,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       operator,
     );
     await operator.close();
-    const manager = await stage.signedIn('manager');
+    const manager = await setup.signedIn('manager');
     await visitScreen(
       '/portal/merchants',
       async (page) => {

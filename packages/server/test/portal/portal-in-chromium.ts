@@ -30,7 +30,7 @@ export const hostileName = `<img src=x onerror="document.title='owned'">${'W'.re
 /** Console messages that no page may cause. */
 const problemPattern = /Content Security Policy|not assignable|React|key/i;
 
-export type StageFacts = DemoFacts &
+export type PortalDemoFacts = DemoFacts &
   Pick<WholeFacts, 'deviceAuthUrl' | 'mailDir' | 'users' | 'serviceProvider'>;
 
 type SignIn = BrowserContextOptions & {
@@ -40,10 +40,10 @@ type SignIn = BrowserContextOptions & {
 
 type Steps = (page: Page) => Promise<void>;
 
-export type Stage = {
+export type TestPortal = {
   readonly server: ServerProcess;
   readonly client: Client;
-  readonly facts: StageFacts;
+  readonly facts: PortalDemoFacts;
   readonly base: string;
   readonly chromium: Browser;
   /** The token of a demo application, by its name in demo.json. */
@@ -128,7 +128,7 @@ async function assertUsable(page: Page, path: string, steps?: Steps): Promise<vo
   await assertAccessible(page, path);
 }
 
-const usable: Stage['usable'] = async (browserContext, path, steps) => {
+const usable: TestPortal['usable'] = async (browserContext, path, steps) => {
   if (steps !== undefined) {
     return visitScreen(browserContext, path, (page) => assertUsable(page, path, steps));
   }
@@ -137,7 +137,7 @@ const usable: Stage['usable'] = async (browserContext, path, steps) => {
   assert.deepEqual(problems, []);
 };
 
-function userOf(facts: StageFacts, username: string) {
+function userOf(facts: PortalDemoFacts, username: string) {
   for (const { userDomainId, users } of [facts, facts.serviceProvider]) {
     const user = users.find((each) => each.username === username);
     if (user !== undefined) return { ...user, userDomainId };
@@ -164,7 +164,7 @@ async function buildPortal(): Promise<void> {
 }
 
 /** @param name is part of the data directory's name */
-export async function openStage(name: string): Promise<Stage> {
+export async function openPortal(name: string): Promise<TestPortal> {
   await buildPortal();
   const { dataDir, server, close: closeServer } = await createDemoServer(name);
   let chromium: Browser | undefined;
@@ -172,10 +172,10 @@ export async function openStage(name: string): Promise<Stage> {
     await chromium?.close();
     await closeServer();
   }
-  async function open(): Promise<Stage> {
+  async function open(): Promise<TestPortal> {
     await server.start();
     const client = await server.client();
-    const facts = (await server.demoFacts()) as StageFacts;
+    const facts = (await server.demoFacts()) as PortalDemoFacts;
     const browser = await openChromium({
       certificate: await readFile(join(dataDir, 'tls/server.pem'), 'utf8'),
     });

@@ -10,25 +10,25 @@ import { assertAccessible, setColorScheme } from '../support/browser/accessibili
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { assertFits, hostileName, openStage, type Stage } from './portal-in-chromium.ts';
+import { assertFits, hostileName, openPortal, type TestPortal } from './portal-in-chromium.ts';
 
 describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
+  let setup: TestPortal;
   let client: Client;
   let context: BrowserContext;
   let token: string;
 
   before(async () => {
-    stage = await openStage('portal-payments');
-    client = stage.client;
-    token = await stage.tokenOf('merchant');
+    setup = await openPortal('portal-payments');
+    client = setup.client;
+    token = await setup.tokenOf('merchant');
     await waitForLink(client, token);
-    context = await stage.signedIn('demo');
+    context = await setup.signedIn('demo');
   });
-  after(() => stage?.close());
+  after(() => setup?.close());
 
   const visitScreen = (path: string, steps: (page: Page) => Promise<void>) =>
-    stage.visitScreen(context, path, steps);
+    setup.visitScreen(context, path, steps);
 
   async function sell(amount: number, members: Record<string, unknown> = {}): Promise<string> {
     const { status, body } = await client.call('POST', '/payment/v1/transactions/process', {
@@ -92,7 +92,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
       '/portal/virtual-terminal',
       '/portal/users/none-of-ours',
     ]) {
-      await stage.usable(context, path);
+      await setup.usable(context, path);
     }
   });
 
@@ -213,9 +213,9 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('a hostile name runs no script and does not break the page layout', async () => {
-    const { facts } = stage;
+    const { facts } = setup;
     assert.equal(facts.applications['acquirer']?.merchantId, undefined);
-    const admin = await stage.tokenOf('acquirer');
+    const admin = await setup.tokenOf('acquirer');
     const path = `/provisioning/v2/stores/${facts.merchants[0]?.stores[0]?.storeId}`;
     const { body, headers } = await client.call('GET', path, { token: admin });
     const renamed = await client.call('PUT', path, {

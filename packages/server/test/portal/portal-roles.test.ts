@@ -11,9 +11,9 @@ import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   loaded,
-  openStage,
+  openPortal,
   recordBrowserProblems,
-  type Stage,
+  type TestPortal,
   wide,
 } from './portal-in-chromium.ts';
 import { innerScreens, type Role, type RoleScreen, rail, users } from './role-screens.ts';
@@ -41,23 +41,23 @@ const screensOf = (role: Role) =>
   rail.filter(([, roles]) => roles.includes(role)).map(([address]) => address);
 
 describe('the portal in each role', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
+  let setup: TestPortal;
   let inner: readonly RoleScreen[];
   /** A closed screen is opened in the browser once; a test of the portal has all roles and screens. */
   const checkedClosed = new Set<string>();
 
   before(async () => {
-    stage = await openStage('portal-roles');
-    const token = await stage.tokenOf('merchant');
-    await waitForLink(stage.client, token);
+    setup = await openPortal('portal-roles');
+    const token = await setup.tokenOf('merchant');
+    await waitForLink(setup.client, token);
     inner = await addInnerAddresses(token);
   });
-  after(() => stage?.close());
+  after(() => setup?.close());
 
   /** The detail screens with data of the demo merchant. */
   async function addInnerAddresses(token: string): Promise<RoleScreen[]> {
-    const { client, facts } = stage;
-    const acquirer = await stage.tokenOf('acquirer');
+    const { client, facts } = setup;
+    const acquirer = await setup.tokenOf('acquirer');
     const first = async (path: string, as = acquirer) => {
       const { body, text } = await client.call('GET', path, { token: as });
       assert.ok(body.items?.length > 0, `${path}: ${text}`);
@@ -217,7 +217,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
 
   /** Opens all screens of the role, and checks that the others are closed. */
   async function walkAs(role: Role): Promise<void> {
-    const context = await stage.signedIn(users[role], { isTourOver: true });
+    const context = await setup.signedIn(users[role], { isTourOver: true });
     await walk(context, 'portal', async (screen) => {
       const expectedScreens = screensOf(role);
       assert.deepEqual(await screen.rail(), expectedScreens);
@@ -278,18 +278,18 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
 
   // Spec: RIGHT-14
   test('the administrator of a service provider', async () => {
-    const context = await stage.signedIn('provider', { isTourOver: true });
+    const context = await setup.signedIn('provider', { isTourOver: true });
     await walkAsProvider(context, providerRail);
     await context.close();
   });
 
   // Spec: RIGHT-9
   test('an open page closes and its link disappears when the permission is removed', async () => {
-    const { client, facts } = stage;
-    const token = await stage.tokenOf('acquirer');
+    const { client, facts } = setup;
+    const token = await setup.tokenOf('acquirer');
     const { entityId } = facts.users.find(({ username }) => username === 'other-manager') ?? {};
     const people = `/user-management/v2/user-domains/${facts.userDomainId}/users`;
-    const context = await stage.signedIn('other-manager', { isTourOver: true });
+    const context = await setup.signedIn('other-manager', { isTourOver: true });
     await walk(context, 'portal', async (screen) => {
       await screen.follow('/users');
       const { body } = await client.call('GET', `${people}?entityId=${entityId}`, { token });

@@ -14,9 +14,9 @@ import { eventually } from '../support/wait-for-condition.ts';
 import {
   assertFits,
   hostileName,
-  openStage,
-  type Stage,
-  type StageFacts,
+  openPortal,
+  type PortalDemoFacts,
+  type TestPortal,
   wide,
 } from './portal-in-chromium.ts';
 
@@ -24,19 +24,19 @@ const waitLimitMs = 90_000;
 const catalogue = '/service-catalog/v1';
 
 describe('the services of the portals', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
-  let visitScreen: Stage['visitScreen'];
+  let setup: TestPortal;
+  let visitScreen: TestPortal['visitScreen'];
   let provider: BrowserContext;
   let acquirer: BrowserContext;
-  let facts: StageFacts;
+  let facts: PortalDemoFacts;
 
   before(async () => {
-    stage = await openStage('portal-services');
-    ({ facts, visitScreen } = stage);
-    acquirer = await stage.signedIn('admin', { isTourOver: true });
-    provider = await stage.signedIn('provider', { isTourOver: true });
+    setup = await openPortal('portal-services');
+    ({ facts, visitScreen } = setup);
+    acquirer = await setup.signedIn('admin', { isTourOver: true });
+    provider = await setup.signedIn('provider', { isTourOver: true });
   });
-  after(() => stage?.close());
+  after(() => setup?.close());
 
   /** Sends a request as a script of the page does. */
   const fetchJson = (page: Page, path: string) =>
@@ -98,8 +98,8 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
         '/services/none-of-ours',
       ],
     };
-    for (const path of paths.provider) await stage.usable(provider, `/provider-portal${path}`);
-    for (const path of paths.acquirer) await stage.usable(acquirer, `/portal${path}`);
+    for (const path of paths.provider) await setup.usable(provider, `/provider-portal${path}`);
+    for (const path of paths.acquirer) await setup.usable(acquirer, `/portal${path}`);
   });
 
   // Spec: RIGHT-14
@@ -263,7 +263,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
 
   // Spec: RIGHT-14
   test('the provider sees a QR payment that its own server reported', async () => {
-    const cashier = await stage.signedIn('demo', { isTourOver: true });
+    const cashier = await setup.signedIn('demo', { isTourOver: true });
     await visitScreen(cashier, '/portal/', async (page) => {
       const request = {
         paymentType: facts.serviceProvider.paymentType,
@@ -366,7 +366,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
 
   // Spec: SVC-40 RIGHT-15
   test('a sign-up leads to the portal: form, approval, email, password, one-time code', async () => {
-    const signedOutContext = await stage.chromium.newContext({
+    const signedOutContext = await setup.chromium.newContext({
       baseURL: facts.baseUrl,
       locale: 'de-DE',
     });

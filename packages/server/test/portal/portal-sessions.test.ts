@@ -293,7 +293,7 @@ describe('a session of the portal', () => {
   test('in the demo a user of a merchant can act only as a device of that merchant', async () => {
     const { provisioning } = portal.application;
     const scope = { organizationId: realm.organizationId };
-    const shop = async (name: string) => {
+    const createMerchant = async (name: string) => {
       const merchantInput = { name, country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
       const { merchantId } = (await provisioning.merchants.create(scope, merchantInput)).view;
       const store = await provisioning.stores.create(scope, { merchantId, name });
@@ -301,7 +301,7 @@ describe('a session of the portal', () => {
       const device = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
       return { merchantId, deviceId: device.view.logicalDeviceId };
     };
-    const [own, other] = [await shop('Own'), await shop('Other')];
+    const [own, other] = [await createMerchant('Own'), await createMerchant('Other')];
     const { ask, signIn } = visitor();
     await signIn(await createTestUser(realm, { merchantId: own.merchantId }));
     const rightsAt = async (device: string) => {

@@ -28,9 +28,13 @@ const endLimitMs = 40_000;
 const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
 let serials = 81_000_000;
 
-type Shop = { readonly merchantId: string; readonly storeId: string; readonly deviceId: string };
+type TestStore = {
+  readonly merchantId: string;
+  readonly storeId: string;
+  readonly deviceId: string;
+};
 /** Creates merchants with a terminal each, where the connector is active. */
-async function shops(portal: PortalTestServer, realm: PortalRealm) {
+async function openStores(portal: PortalTestServer, realm: PortalRealm) {
   const { provisioning, catalog } = portal.application;
   const { organizationId } = realm;
   const authoredScope = scopeAuthoredByPlatform(organizationId);
@@ -48,7 +52,7 @@ async function shops(portal: PortalTestServer, realm: PortalRealm) {
   // A merchant that is created later needs its own activation.
   portal.clock.advance(1000);
 
-  async function store(merchantId: string): Promise<Shop> {
+  async function createStore(merchantId: string): Promise<TestStore> {
     serials += 1;
     const made = await provisioning.stores.create(scope, { merchantId, name: `S${serials}` });
     const { storeId } = made.view;
@@ -68,9 +72,9 @@ async function shops(portal: PortalTestServer, realm: PortalRealm) {
   }
 
   return {
-    store,
-    /** The connector is active at the shop by default. */
-    async shop(isActive = true): Promise<Shop> {
+    createStore,
+    /** The connector is active at the merchant by default. */
+    async createMerchantWithStore(isActive = true): Promise<TestStore> {
       const made = await provisioning.merchants.create(scope, {
         name: 'Shop',
         country: 'FR',
@@ -79,7 +83,7 @@ async function shops(portal: PortalTestServer, realm: PortalRealm) {
       });
       const { merchantId } = made.view;
       if (isActive) await activate('Merchant', merchantId);
-      return store(merchantId);
+      return createStore(merchantId);
     },
   };
 }
@@ -97,14 +101,14 @@ const asksFor = (page: Page, type: string) =>
 describe('a simulated terminal of a page', () => {
   let portal: PortalTestServer;
   let realm: PortalRealm;
-  let made: Awaited<ReturnType<typeof shops>>;
+  let made: Awaited<ReturnType<typeof openStores>>;
   const streams = new Set<EventStream>();
 
   before(async () => {
     portal = await openPortalTestServer({ roles: 'connector' });
     await portal.application.start();
     realm = await portal.newRealm();
-    made = await shops(portal, realm);
+    made = await openStores(portal, realm);
   });
   after(async () => {
     for (const stream of streams) stream.destroy();
@@ -156,47 +160,50 @@ describe('a simulated terminal of a page', () => {
       body: JSON.stringify(body),
     });
 
-  /** A user of a new shop whose page shows the connected terminal. */
+  /** A user of a new merchant whose page shows the connected terminal. */
   async function openTerminal() {
-    const shop = await made.shop();
-    const visitor = await signedIn({ merchantId: shop.merchantId, group: 'org_operator' });
-    const page = await follow(visitor, shop.deviceId);
+    const store = await made.createMerchantWithStore();
+    const visitor = await signedIn({ merchantId: store.merchantId, group: 'org_operator' });
+    const page = await follow(visitor, store.deviceId);
     await connects(page, 'Online');
-    return { shop, visitor, page, tsn: viewOf(page)?.tsn ?? '' };
+    return { store, visitor, page, tsn: viewOf(page)?.tsn ?? '' };
   }
 
   test('a page lists its logical devices, and its terminal takes a payment of its point of sale', async () => {
-    const { shop, visitor, page, tsn } = await openTerminal();
+    const { store, visitor, page, tsn } = await openTerminal();
     const listed = await visitor.ask(terminalsPath);
     assert.equal(listed.status, 200, listed.text);
     assert.deepEqual(listed.json()['items'], [
-      { deviceId: shop.deviceId, storeId: shop.storeId, name: 'Till' },
+      { deviceId: store.deviceId, storeId: store.storeId, name: 'Till' },
     ]);
     assert.equal(viewOf(page)?.cards.length, 5);
-    const pendingResponse = sync(visitor, shop.deviceId, tsn, paymentOf({ POIID: tsn }));
+    const pendingResponse = sync(visitor, store.deviceId, tsn, paymentOf({ POIID: tsn }));
     await asksFor(page, 'Card');
-    const presented = await act(visitor, shop.deviceId, page, {
+    const presented = await act(visitor, store.deviceId, page, {
       type: 'Card',
       name: 'visa',
       entry: 'Chip',
     });
     assert.equal(presented.status, 204, presented.text);
     await asksFor(page, 'Pin');
-    assert.equal((await act(visitor, shop.deviceId, page, { type: 'Cancel' })).status, 204);
+    assert.equal((await act(visitor, store.deviceId, page, { type: 'Cancel' })).status, 204);
     assert.match((await pendingResponse).text, /"ErrorCondition":"Cancel"/);
   });
 
   // Spec: NEXO-30
   test('a terminal requires a portal page of a user of the merchant with pay.sale', async () => {
-    const [shop, foreign] = [await made.shop(), await made.shop()];
-    const manager = await signedIn({ merchantId: shop.merchantId });
-    const atDevice = at(shop.deviceId);
+    const [store, foreign] = [
+      await made.createMerchantWithStore(),
+      await made.createMerchantWithStore(),
+    ];
+    const manager = await signedIn({ merchantId: store.merchantId });
+    const atDevice = at(store.deviceId);
     for (const deviceId of [foreign.deviceId, randomUUID()]) {
       const response = await rejectionOf(manager, at(deviceId));
       assert.deepEqual(codeOf(response), [404, 'device_not_found']);
     }
     assert.deepEqual(codeOf(await rejectionOf(manager, {})), [403, 'permission_denied']);
-    const supervisor = await signedIn({ merchantId: shop.merchantId, group: 'org_supervisor' });
+    const supervisor = await signedIn({ merchantId: store.merchantId, group: 'org_supervisor' });
     assert.equal((await rejectionOf(supervisor, atDevice)).status, 403);
     assert.equal((await supervisor.ask(terminalsPath)).status, 403);
     const office = await signedIn({});
@@ -216,44 +223,49 @@ describe('a simulated terminal of a page', () => {
   });
 
   test('the page shows why the connector rejects the terminal', async () => {
-    const idle = await made.shop(false);
+    const idle = await made.createMerchantWithStore(false);
     const owner = await signedIn({ merchantId: idle.merchantId });
     const page = await follow(owner, idle.deviceId);
     await connects(page, 'Refused');
-    assert.equal(viewOf(page)?.refusal, 'not_enabled');
+    assert.equal(viewOf(page)?.errorCode, 'not_enabled');
   });
 
   test('a logical device without hardware is not a terminal', async () => {
-    const shop = await made.shop();
-    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const store = await made.createMerchantWithStore();
+    const visitor = await signedIn({ merchantId: store.merchantId });
     const { provisioning } = portal.application;
     const scope = { organizationId: realm.organizationId };
-    await provisioning.logicalDevices.linkPhysicalDevices(scope, shop.deviceId, []);
-    const response = await rejectionOf(visitor, at(shop.deviceId));
+    await provisioning.logicalDevices.linkPhysicalDevices(scope, store.deviceId, []);
+    const response = await rejectionOf(visitor, at(store.deviceId));
     assert.equal(codeOf(response)[1], 'device_not_active');
   });
 
   // Spec: NEXO-30
   test('one page controls a terminal, until another page takes it over', async () => {
-    const { shop, visitor, page: first } = await openTerminal();
-    const other = await signedIn({ merchantId: shop.merchantId });
-    const second = await follow(other, shop.deviceId);
+    const { store, visitor, page: first } = await openTerminal();
+    const other = await signedIn({ merchantId: store.merchantId });
+    const second = await follow(other, store.deviceId);
     await connects(second, 'ControlledByOtherPage');
     assert.equal(viewOf(second)?.screen, undefined);
-    const ignored = await act(other, shop.deviceId, second, { type: 'Disconnect' });
+    const ignored = await act(other, store.deviceId, second, { type: 'Disconnect' });
     assert.deepEqual(codeOf(ignored), [409, 'terminal_not_controlled']);
-    const strange = await act(other, shop.deviceId, { pageId: randomUUID() }, { type: 'TakeOver' });
+    const strange = await act(
+      other,
+      store.deviceId,
+      { pageId: randomUUID() },
+      { type: 'TakeOver' },
+    );
     assert.deepEqual(codeOf(strange), [409, 'terminal_not_controlled']);
-    assert.equal((await act(other, shop.deviceId, second, { type: 'TakeOver' })).status, 204);
+    assert.equal((await act(other, store.deviceId, second, { type: 'TakeOver' })).status, 204);
     await connects(second, 'Online');
     await connects(first, 'ControlledByOtherPage');
-    assert.equal((await act(visitor, shop.deviceId, first, { type: 'Cancel' })).status, 409);
+    assert.equal((await act(visitor, store.deviceId, first, { type: 'Cancel' })).status, 409);
     second.stream.destroy();
     await connects(first, 'Online');
   });
 
   test('another terminal with the same identity replaces it until the page connects it again', async () => {
-    const { shop, visitor, page, tsn } = await openTerminal();
+    const { store, visitor, page, tsn } = await openTerminal();
     const { dataDir, baseUrl, deviceAuthUrl } = portal.settings;
     const read = (name: string) => readFile(join(dataDir, 'devices', name), 'utf8');
     const states: string[] = [];
@@ -270,24 +282,24 @@ describe('a simulated terminal of a page', () => {
       onCloud: (state) => void states.push(state),
     });
     await connects(page, 'IdentityInUse');
-    assert.equal((await act(visitor, shop.deviceId, page, { type: 'Connect' })).status, 204);
+    assert.equal((await act(visitor, store.deviceId, page, { type: 'Connect' })).status, 204);
     await connects(page, 'Online');
     await eventually('the other terminal stops', () => states.at(-1) === 'Superseded');
     await other.stop();
   });
 
   test('the point of sale learns at once that the terminal is gone, with unknown outcome', async () => {
-    const { shop, visitor, page, tsn } = await openTerminal();
-    const pendingResponse = sync(visitor, shop.deviceId, tsn, paymentOf({ POIID: tsn }));
+    const { store, visitor, page, tsn } = await openTerminal();
+    const pendingResponse = sync(visitor, store.deviceId, tsn, paymentOf({ POIID: tsn }));
     await asksFor(page, 'Card');
-    assert.equal((await act(visitor, shop.deviceId, page, { type: 'Disconnect' })).status, 204);
+    assert.equal((await act(visitor, store.deviceId, page, { type: 'Disconnect' })).status, 204);
     const lost = await pendingResponse;
     assert.deepEqual(
       [lost.json()['code'], lost.json()['outcome']],
       ['device_disconnected', 'Unknown'],
     );
     await connects(page, 'Disconnected');
-    const offline = await sync(visitor, shop.deviceId, tsn, paymentOf({ POIID: tsn }));
+    const offline = await sync(visitor, store.deviceId, tsn, paymentOf({ POIID: tsn }));
     assert.deepEqual(
       [offline.json()['code'], offline.json()['outcome']],
       ['device_offline', 'NotProcessed'],
@@ -295,30 +307,30 @@ describe('a simulated terminal of a page', () => {
   });
 
   test('two users at two points of sale without names share no terminal', async () => {
-    const { shop, visitor, page, tsn } = await openTerminal();
-    const other = await signedIn({ merchantId: shop.merchantId });
+    const { store, visitor, page, tsn } = await openTerminal();
+    const other = await signedIn({ merchantId: store.merchantId });
     const send = ({ ask }: Visitor, message: Json) =>
       ask(`/retail/v1/devices/${tsn}/sync`, {
         method: 'POST',
-        headers: { 'x-switchyard-till': shop.deviceId, 'content-type': 'application/json' },
+        headers: { 'x-switchyard-till': store.deviceId, 'content-type': 'application/json' },
         body: JSON.stringify(message),
       });
     const pendingResponse = send(visitor, paymentOf({ POIID: tsn }));
     await asksFor(page, 'Card');
     assert.deepEqual(codeOf(await send(other, paymentOf({ POIID: tsn }))), [409, 'device_claimed']);
-    await act(visitor, shop.deviceId, page, { type: 'Cancel' });
+    await act(visitor, store.deviceId, page, { type: 'Cancel' });
     assert.equal((await pendingResponse).status, 200);
   });
 
   // Spec: NEXO-30
   test('the end of a session ends the stream, and the terminal without a page disconnects', async () => {
-    const { shop, visitor, page, tsn } = await openTerminal();
-    const other = await signedIn({ merchantId: shop.merchantId });
+    const { store, visitor, page, tsn } = await openTerminal();
+    const other = await signedIn({ merchantId: store.merchantId });
     const out = await visitor.ask('/portal/sign-out', { method: 'POST' });
     assert.equal(out.status, 200, out.text);
-    assert.equal((await act(visitor, shop.deviceId, page, { type: 'Cancel' })).status, 401);
+    assert.equal((await act(visitor, store.deviceId, page, { type: 'Cancel' })).status, 401);
     await page.stream.waitForEnd();
-    const asTill = { 'x-switchyard-till': shop.deviceId };
+    const asTill = { 'x-switchyard-till': store.deviceId };
     await eventually(
       'the terminal is offline',
       async () =>
@@ -330,12 +342,15 @@ describe('a simulated terminal of a page', () => {
   });
 
   test('the point of sale can only use the terminals of its store', async () => {
-    const [shop, foreign] = [await made.shop(), await made.shop()];
-    const beside = await made.store(shop.merchantId);
-    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const [store, foreign] = [
+      await made.createMerchantWithStore(),
+      await made.createMerchantWithStore(),
+    ];
+    const beside = await made.createStore(store.merchantId);
+    const visitor = await signedIn({ merchantId: store.merchantId });
     const otherVisitor = await signedIn({ merchantId: foreign.merchantId });
     const [own, next, strange] = [
-      await follow(visitor, shop.deviceId),
+      await follow(visitor, store.deviceId),
       await follow(visitor, beside.deviceId),
       await follow(otherVisitor, foreign.deviceId),
     ];
@@ -343,11 +358,11 @@ describe('a simulated terminal of a page', () => {
     const tsnOf = (page: Page) => viewOf(page)?.tsn ?? '';
     const errorCodeOf = async (deviceId: string, tsn: string) =>
       (await sync(visitor, deviceId, tsn, requestOf('Diagnosis', {}))).json()['code'];
-    assert.equal(await errorCodeOf(shop.deviceId, tsnOf(next)), 'wrong_store');
-    assert.equal(await errorCodeOf(shop.deviceId, tsnOf(strange)), 'device_unknown');
+    assert.equal(await errorCodeOf(store.deviceId, tsnOf(next)), 'wrong_store');
+    assert.equal(await errorCodeOf(store.deviceId, tsnOf(strange)), 'device_unknown');
     assert.equal(await errorCodeOf(foreign.deviceId, tsnOf(strange)), 'device_not_found');
     assert.equal(await errorCodeOf(randomUUID(), tsnOf(own)), 'device_not_found');
-    const asTill = { 'x-switchyard-till': shop.deviceId };
+    const asTill = { 'x-switchyard-till': store.deviceId };
     const response = await visitor.ask('/portal/session', { headers: asTill });
     assert.deepEqual(response.json()['permissions'], ['cc.pos']);
     const users = await visitor.ask(
@@ -355,7 +370,7 @@ describe('a simulated terminal of a page', () => {
       { headers: asTill },
     );
     assert.equal(users.status, 403);
-    const supervisor = await signedIn({ merchantId: shop.merchantId, group: 'org_supervisor' });
+    const supervisor = await signedIn({ merchantId: store.merchantId, group: 'org_supervisor' });
     const path = `/retail/v1/devices/${tsnOf(own)}/status`;
     assert.equal((await supervisor.ask(path, { headers: asTill })).status, 403);
     assert.equal((await visitor.ask(path)).status, 403, 'a person is no till');
@@ -374,10 +389,10 @@ describe('outside of the demo', () => {
 
   // Spec: NEXO-30
   test('no page can be a terminal or a point of sale', async () => {
-    const shop = await (await shops(portal, realm)).shop();
+    const store = await (await openStores(portal, realm)).createMerchantWithStore();
     const visitor = openVisitor(portal, realm.userDomainId);
-    await visitor.signIn(await createTestUser(realm, { merchantId: shop.merchantId }));
-    const headers = { 'x-switchyard-device': shop.deviceId, 'x-switchyard-till': shop.deviceId };
+    await visitor.signIn(await createTestUser(realm, { merchantId: store.merchantId }));
+    const headers = { 'x-switchyard-device': store.deviceId, 'x-switchyard-till': store.deviceId };
     const actions = await visitor.ask('/portal/terminals/actions', { method: 'POST', headers });
     assert.deepEqual([actions.status, actions.json()['code']], [405, 'method_not_allowed']);
     assert.equal((await visitor.ask('/portal/terminals/events', { headers })).status, 404);

@@ -11,28 +11,28 @@ import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
   assertFits,
-  openStage,
+  openPortal,
   recordBrowserProblems,
-  type Stage,
+  type TestPortal,
   wide,
 } from './portal-in-chromium.ts';
 
 const address = '/portal/virtual-terminal?method=Nexo';
 
 describe('a point of sale and a terminal in one page', { skip: chromiumSkipReason }, () => {
-  let stage: Stage;
+  let setup: TestPortal;
   let client: Client;
   let context: BrowserContext;
   let token: string;
 
   before(async () => {
-    stage = await openStage('virtual-terminal');
-    client = stage.client;
-    token = await stage.tokenOf('merchant');
+    setup = await openPortal('virtual-terminal');
+    client = setup.client;
+    token = await setup.tokenOf('merchant');
     await waitForLink(client, token);
-    context = await stage.signedIn('demo', { reducedMotion: 'reduce' });
+    context = await setup.signedIn('demo', { reducedMotion: 'reduce' });
   });
-  after(() => stage?.close());
+  after(() => setup?.close());
 
   /** Opens the screen in its own tab, and asserts that the browser reported no problem. */
   async function walk(steps: (page: Page) => Promise<void>): Promise<void> {

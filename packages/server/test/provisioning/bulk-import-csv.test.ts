@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bulkLimits } from '@switchyard/contract';
 import {
-  type BulkScene,
   jsonLines,
   merchantLine,
   openBulk,
+  type TestBulkImport,
 } from '../support/provisioning/bulk-import-client.ts';
 import { deviceBody } from '../support/provisioning/test-provisioning.ts';
 
@@ -17,14 +17,14 @@ const merchantRow = (externalId: string, name = 'Shop') =>
   `merchant,${externalId},${name},FR,5814,Europe/Paris`;
 
 describe('a bulk import of a table', () => {
-  let scene: BulkScene;
+  let setup: TestBulkImport;
   before(async () => {
-    scene = await openBulk();
+    setup = await openBulk();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const merchant = async (externalId: string) => {
-    const { body } = await scene.call('org', 'GET', `/merchants?externalId=${externalId}`);
+    const { body } = await setup.call('org', 'GET', `/merchants?externalId=${externalId}`);
     return (body['items'] as Record<string, unknown>[])[0];
   };
 
@@ -44,7 +44,7 @@ describe('a bulk import of a table', () => {
       ['a-1', '\n'],
       ['a-2', '\r\n'],
     ] as const) {
-      const imported = await scene.send(`\uFEFF${rows.join(ending)}`, {
+      const imported = await setup.send(`\uFEFF${rows.join(ending)}`, {
         key,
         type: `${csv}; charset=UTF-8`,
       });
@@ -62,9 +62,9 @@ describe('a bulk import of a table', () => {
         ],
         imported.text,
       );
-      const { bytes, format } = await scene.state(key);
+      const { bytes, format } = await setup.state(key);
       assert.deepEqual([bytes, format], [Buffer.byteLength(`\uFEFF${rows.join(ending)}`), 'Csv']);
-      const again = await scene.send(`\uFEFF${rows.join(ending)}`, { key, type: csv });
+      const again = await setup.send(`\uFEFF${rows.join(ending)}`, { key, type: csv });
       assert.equal(again.text, imported.text);
     }
     const made = await merchant('a-M');
@@ -93,7 +93,7 @@ describe('a bulk import of a table', () => {
       ['\n\n', 'malformed_csv', /has no header row/],
     ];
     for (const [body, code, detail] of rows) {
-      const { status, problem } = await scene.send(body, { type: csv });
+      const { status, problem } = await setup.send(body, { type: csv });
       assert.equal(problem['code'], code, body);
       assert.match(String(problem['detail']), detail);
       assert.ok(status === 422 || status === 400);
@@ -115,7 +115,7 @@ describe('a bulk import of a table', () => {
       merchantRow('b-7'),
     ];
     const body = rows.join('\n');
-    const imported = await scene.send(body, { type: csv, key: 'b' });
+    const imported = await setup.send(body, { type: csv, key: 'b' });
     assert.deepEqual(
       imported.results.map(({ line, status, error }) => [line, error?.code ?? status]),
       [
@@ -131,20 +131,20 @@ describe('a bulk import of a table', () => {
     assert.equal(imported.summary?.error?.code, 'malformed_csv');
     assert.match(imported.summary?.error?.detail ?? '', /opens on line 7 is never closed/);
     // The corrected body continues after the accepted lines, with the same key.
-    const mended = await scene.send(body.replace('"closed', 'closed'), { type: csv, key: 'b' });
+    const mended = await setup.send(body.replace('"closed', 'closed'), { type: csv, key: 'b' });
     assert.deepEqual([mended.summary?.state, mended.summary?.created], ['Completed', 4]);
   });
 
   test('a quote within a cell, and a row without end', async () => {
     const within = [merchantColumns, merchantRow('c-1'), merchantRow('c-2', 'a "b" c')].join('\n');
-    const first = await scene.send(within, { type: csv });
+    const first = await setup.send(within, { type: csv });
     assert.deepEqual([first.results.length, first.summary?.error?.code], [1, 'malformed_csv']);
     assert.match(
       first.summary?.error?.detail ?? '',
       /begins on line 3 a cell contains an unescaped quote/,
     );
     const endless = `${merchantColumns}\n${merchantRow('c-3')}\n${merchantRow('c-4', `"${'x\n'.repeat(bulkLimits.lineBytes)}`)}`;
-    const second = await scene.send(endless, { type: csv });
+    const second = await setup.send(endless, { type: csv });
     assert.match(second.summary?.error?.detail ?? '', /begins on line 3 is longer than 65536/);
     assert.deepEqual(
       second.results.map(({ status }) => status),
@@ -156,7 +156,7 @@ describe('a bulk import of a table', () => {
     const names = ['=1+1', '+1', '-1', '@SUM(A1)', "'=1", '"\t=1"', '"a\u0000b"', '"a\u0007"'];
     const rows = names.map((name, index) => merchantRow(`d-${index}`, name));
     const body = [merchantColumns, ...rows].join('\n');
-    const { results } = await scene.send(body, { type: csv });
+    const { results } = await setup.send(body, { type: csv });
     assert.deepEqual(
       results.map(({ status }) => status),
       [...Array(5).fill('created'), ...Array(3).fill('failed')],
@@ -169,7 +169,7 @@ describe('a bulk import of a table', () => {
       [merchantColumns, merchantRow('e-1', 'café'), merchantRow('e-2')].join('\n'),
       'latin1',
     );
-    const { results } = await scene.send(latin, { type: csv });
+    const { results } = await setup.send(latin, { type: csv });
     assert.deepEqual(
       results.map(({ status, error }) => error?.code ?? status),
       ['malformed_csv', 'created'],
@@ -178,23 +178,23 @@ describe('a bulk import of a table', () => {
       jsonLines([merchantLine('e-3', { name: 'café' }), merchantLine('e-4')]),
       'latin1',
     );
-    const imported = await scene.send(lines);
+    const imported = await setup.send(lines);
     assert.deepEqual(
       imported.results.map(({ status, error }) => error?.code ?? status),
       ['malformed_json', 'created'],
     );
     const wide = Buffer.from(`\uFEFF${merchantColumns}\n${merchantRow('e-5')}`, 'utf16le');
-    assert.equal((await scene.send(wide, { type: csv })).problem['code'], 'malformed_csv');
+    assert.equal((await setup.send(wide, { type: csv })).problem['code'], 'malformed_csv');
     for (const type of [
       `${csv}; charset=iso-8859-1`,
       'application/jsonl; charset=utf-16',
       'application/json',
       'text/plain',
     ]) {
-      const { status, problem } = await scene.send(merchantColumns, { type });
+      const { status, problem } = await setup.send(merchantColumns, { type });
       assert.deepEqual([status, problem['code']], [415, 'unsupported_media_type'], type);
     }
-    const marked = await scene.send(`\uFEFF${jsonLines([merchantLine('e-6')])}`, {
+    const marked = await setup.send(`\uFEFF${jsonLines([merchantLine('e-6')])}`, {
       type: 'application/x-ndjson',
     });
     assert.equal(marked.results[0]?.status, 'created');
@@ -202,18 +202,18 @@ describe('a bulk import of a table', () => {
 
   test('a line that is too long fails alone, a body that is too long ends', async () => {
     const long = JSON.stringify(merchantLine('f-1', { name: 'x'.repeat(bulkLimits.lineBytes) }));
-    const { results } = await scene.send(`${long}\n${JSON.stringify(merchantLine('f-2'))}`);
+    const { results } = await setup.send(`${long}\n${JSON.stringify(merchantLine('f-2'))}`);
     assert.deepEqual(
       results.map(({ status, error }) => error?.code ?? status),
       ['payload_too_large', 'created'],
     );
-    const { request, answered } = scene.open({ key: 'f' });
+    const { request, answered } = setup.open({ key: 'f' });
     request.write(jsonLines([merchantLine('f-3')]));
     request.end(Buffer.alloc(bulkLimits.bytes, '\n'));
     const { summary, results: before } = await answered;
     assert.equal(before[0]?.status, 'created');
     assert.deepEqual([summary?.state, summary?.error?.code], ['Interrupted', 'payload_too_large']);
-    const headed = scene.open({});
+    const headed = setup.open({});
     headed.request.setHeader('content-length', bulkLimits.bytes + 1);
     headed.request.flushHeaders();
     const refused = await headed.answered;
@@ -223,7 +223,7 @@ describe('a bulk import of a table', () => {
 
   test('a slow sender is waited for, byte by byte', async () => {
     const body = Buffer.from(`${merchantColumns}\r\n${merchantRow('g-1', '"Café"')}\r\n`);
-    const { request, answered } = scene.open({ type: csv });
+    const { request, answered } = setup.open({ type: csv });
     for (const byte of body) {
       await new Promise<void>((resolve) => request.write(Buffer.of(byte), () => resolve()));
     }

@@ -15,7 +15,7 @@ import {
 } from '../support/provisioning/bulk-import-client.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-describe('a bulk import in the house', () => {
+describe('a bulk import over HTTPS', () => {
   let setup: TestOrganization;
   before(async () => {
     setup = await createTestOrganization();

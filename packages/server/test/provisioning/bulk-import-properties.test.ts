@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { createRandom } from '../faults/load-during-faults.ts';
-import { type BulkScene, type Line, openBulk } from '../support/provisioning/bulk-import-client.ts';
+import {
+  type Line,
+  openBulk,
+  type TestBulkImport,
+} from '../support/provisioning/bulk-import-client.ts';
 import type { Answer } from '../support/provisioning/test-provisioning.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
@@ -22,11 +26,11 @@ const paths: Record<string, string> = {
 };
 const idOf = (type: string) => `${type}Id`;
 
-let scene: BulkScene;
+let setup: TestBulkImport;
 before(async () => {
-  scene = await openBulk();
+  setup = await openBulk();
 });
-after(() => scene.close());
+after(() => setup.close());
 
 /**
  * The lines use few names, so that they affect each other, each below one parent; some members are
@@ -82,7 +86,7 @@ function createLines(next: () => number, round: number) {
 /** Applies the lines by the single routes, one request after the other. */
 function createClient(token: string) {
   const call = (method: string, path: string, body?: unknown) =>
-    scene.call(token, method, path, defined({ body }));
+    setup.call(token, method, path, defined({ body }));
 
   const find = async (type: string, externalId: unknown): Promise<Members | undefined> => {
     const path = `${paths[type]}?externalId=${externalId}`;
@@ -187,7 +191,7 @@ async function estateOf(token: string) {
   for (const [type, path] of Object.entries(paths)) {
     for (let cursor: unknown; cursor !== null; ) {
       const query = cursor === undefined ? '' : `&cursor=${cursor}`;
-      const { body } = await scene.call(token, 'GET', `${path}?limit=200${query}`);
+      const { body } = await setup.call(token, 'GET', `${path}?limit=200${query}`);
       for (const item of body['items'] as Members[]) {
         names.set(String(item[idOf(type)]), `${type} ${item['externalId']}`);
         items.push(item);
@@ -225,7 +229,7 @@ test(`an import equals the single routes (seed ${seed})`, { timeout: 300_000 }, 
           ? { ...line, data: { ...line.data, make } }
           : line,
       );
-    const { results, status, text } = await scene.lines(withMake('AXIUMA'));
+    const { results, status, text } = await setup.lines(withMake('AXIUMA'));
     assert.equal(status, 200, text);
     for (const [index, line] of withMake('AXIUMB').entries()) {
       const { status: importedStatus, error } = results[index] ?? {};

@@ -5,12 +5,12 @@ import { after, before, describe, test } from 'node:test';
 import { bulkLimits } from '@switchyard/contract';
 import { pause, systemClock } from '../../src/platform/index.ts';
 import {
-  type BulkScene,
   jsonLines,
   merchantLine,
   openBulk,
   placeLine,
   storeLine,
+  type TestBulkImport,
 } from '../support/provisioning/bulk-import-client.ts';
 import { assertRefused } from '../support/provisioning/test-provisioning.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -30,30 +30,30 @@ const estate = (name: string, count: number) => [
 ];
 
 describe('a bulk import that is sent again', () => {
-  let scene: BulkScene;
+  let setup: TestBulkImport;
   let aheadMs = 0;
   before(async () => {
-    scene = await openBulk({ now: () => systemClock.now() + aheadMs });
+    setup = await openBulk({ now: () => systemClock.now() + aheadMs });
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const countOf = async (name: string) => {
-    const rows = await scene.database.query<{ count: number }>(
+    const rows = await setup.database.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM logical_devices
        WHERE organization_id = $1 AND external_id LIKE $2 AND removed_at IS NULL`,
-      [scene.organizationId, `${name}-D%`],
+      [setup.organizationId, `${name}-D%`],
     );
     return rows[0]?.count;
   };
 
   test('is answered as it was, and changes nothing', async () => {
     const lines = estate('a', 3);
-    const first = await scene.lines(lines, { key: 'a' });
-    const again = await scene.lines(lines, { key: 'a' });
+    const first = await setup.lines(lines, { key: 'a' });
+    const again = await setup.lines(lines, { key: 'a' });
     assert.equal(again.text, first.text);
-    const byQuery = await scene.lines(lines, { query: 'bulkId=a' });
+    const byQuery = await setup.lines(lines, { query: 'bulkId=a' });
     assert.equal(byQuery.text, first.text);
-    const { createdAt, updatedAt, completedAt, ...state } = await scene.state('a');
+    const { createdAt, updatedAt, completedAt, ...state } = await setup.state('a');
     assert.deepEqual(state, {
       bulkId: 'a',
       state: 'Completed',
@@ -73,7 +73,7 @@ describe('a bulk import that is sent again', () => {
   test('with other bytes is refused, whichever they are', async () => {
     const lines = estate('b', 3);
     const body = jsonLines(lines);
-    await scene.send(body, { key: 'b' });
+    await setup.send(body, { key: 'b' });
     const others = [
       body.replace('Store b-S', 'Store b-T'),
       body.slice(0, -2),
@@ -83,46 +83,46 @@ describe('a bulk import that is sent again', () => {
       '',
     ];
     for (const other of others) {
-      const answer = await scene.send(other, { key: 'b' });
+      const answer = await setup.send(other, { key: 'b' });
       assert.deepEqual([answer.status, answer.problem['code']], [422, 'client_id_reused'], other);
     }
-    const table = await scene.send('type\n', { key: 'b', type: 'text/csv' });
+    const table = await setup.send('type\n', { key: 'b', type: 'text/csv' });
     assert.equal(table.problem['code'], 'client_id_reused');
-    assert.equal((await scene.send(`${body}\n \n`, { key: 'b' })).status, 200);
+    assert.equal((await setup.send(`${body}\n \n`, { key: 'b' })).status, 200);
   });
 
   // Spec: PROV-28
   test('stores its complete chunks after an interruption, shows its state, and continues after them', async () => {
     const lines = estate('c', 1300);
     const body = jsonLines(lines);
-    const { request, answered } = scene.open({ key: 'c' });
+    const { request, answered } = setup.open({ key: 'c' });
     request.write(body.slice(0, Math.floor(body.length * 0.7)));
     const broken = answered.then(
       () => assert.fail('a half-sent body was answered to the end'),
       () => undefined,
     );
     await eventually('the first chunk', async () => (await countOf('c')) === chunk - 2);
-    assert.equal((await scene.state('c')).state, 'Running');
-    const second = await scene.lines(lines, { key: 'c' });
+    assert.equal((await setup.state('c')).state, 'Running');
+    const second = await setup.lines(lines, { key: 'c' });
     assert.deepEqual([second.status, second.problem['code']], [409, 'request_in_progress']);
     assert.ok(Number(second.headers['retry-after'] ?? 1) > 0);
     // A process whose clock is ahead by more than the lease time does not take the import over
     // either.
     aheadMs = 60_000;
-    assert.equal((await scene.lines(lines, { key: 'c' })).status, 409);
-    assert.equal((await scene.state('c')).state, 'Running');
+    assert.equal((await setup.lines(lines, { key: 'c' })).status, 409);
+    assert.equal((await setup.state('c')).state, 'Running');
     request.destroy();
     await broken;
     await eventually(
       'the end of the broken request',
-      async () => (await scene.state('c')).state === 'Interrupted',
+      async () => (await setup.state('c')).state === 'Interrupted',
     );
-    const { lines: done, created, completedAt } = await scene.state('c');
+    const { lines: done, created, completedAt } = await setup.state('c');
     assert.deepEqual([done, created, completedAt], [chunk, chunk, undefined]);
-    const page = await scene.call('org', 'GET', '/bulk/c/results?limit=200');
+    const page = await setup.call('org', 'GET', '/bulk/c/results?limit=200');
     assert.equal((page.body['items'] as unknown[]).length, 200);
 
-    const resumed = await scene.lines(lines, { key: 'c' });
+    const resumed = await setup.lines(lines, { key: 'c' });
     assert.equal(resumed.status, 200, resumed.text.slice(0, 500));
     assert.deepEqual(
       resumed.results.map(({ line }) => line),
@@ -135,7 +135,7 @@ describe('a bulk import that is sent again', () => {
   test('an import is released when the client disconnects at any moment', async () => {
     const lines = estate('i', 1100);
     for (const afterMs of [0, 5, 20, 60, 120]) {
-      const { request, answered } = scene.open({ key: 'i' });
+      const { request, answered } = setup.open({ key: 'i' });
       const broken = answered.catch(() => undefined);
       request.end(jsonLines(lines));
       await pause(afterMs);
@@ -145,13 +145,13 @@ describe('a bulk import that is sent again', () => {
       await eventually(
         'the name to be free',
         async () => {
-          const { status, body } = await scene.call('org', 'GET', '/bulk/i');
+          const { status, body } = await setup.call('org', 'GET', '/bulk/i');
           return status === 404 || body['state'] !== 'Running';
         },
         soonerThanLeaseMs,
       );
     }
-    const done = await scene.lines(lines, { key: 'i' });
+    const done = await setup.lines(lines, { key: 'i' });
     assert.equal(done.summary?.created, lines.length, done.text.slice(0, 300));
     assert.equal(await countOf('i'), 1100);
   });
@@ -159,7 +159,7 @@ describe('a bulk import that is sent again', () => {
   test('two at once under one name: one of them runs', async () => {
     const lines = estate('d', 600);
     const answers = await Promise.all(
-      Array.from({ length: 3 }, () => scene.lines(lines, { key: 'd' })),
+      Array.from({ length: 3 }, () => setup.lines(lines, { key: 'd' })),
     );
     const ran = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 409);
@@ -172,8 +172,8 @@ describe('a bulk import that is sent again', () => {
   test('two under two names make the same thing once', async () => {
     const lines = [...estate('e', 300)];
     const answers = await Promise.all([
-      scene.lines(lines, { key: 'e-1' }),
-      scene.lines(lines, { key: 'e-2' }),
+      setup.lines(lines, { key: 'e-1' }),
+      setup.lines(lines, { key: 'e-2' }),
     ]);
     for (const { status } of answers) assert.equal(status, 200);
     const made = answers.map(({ summary }) => summary?.created).sort();
@@ -183,12 +183,12 @@ describe('a bulk import that is sent again', () => {
 
   test('the answers are read page by page, in order', async () => {
     const lines = [...estate('f', 700), merchantLine('f', { country: 'XX' })];
-    await scene.lines(lines, { key: 'f' });
+    await setup.lines(lines, { key: 'f' });
     const read = async (filters: string) => {
       const lineNumbers: number[] = [];
       for (let cursor: unknown; cursor !== null; ) {
         const query = cursor === undefined ? '' : `&cursor=${cursor}`;
-        const { body } = await scene.call('org', 'GET', `/bulk/f/results?${filters}${query}`);
+        const { body } = await setup.call('org', 'GET', `/bulk/f/results?${filters}${query}`);
         const items = body['items'] as { line: number; status: string }[];
         lineNumbers.push(...items.map(({ line }) => line));
         cursor = body['nextCursor'];
@@ -201,10 +201,10 @@ describe('a bulk import that is sent again', () => {
     assert.deepEqual(await read('limit=199&status=created'), all.slice(0, -1));
     assert.deepEqual(await read('status=deleted'), []);
     for (const token of ['other', 'org']) {
-      const answer = await scene.call(token, 'GET', '/bulk/nobody/results');
+      const answer = await setup.call(token, 'GET', '/bulk/nobody/results');
       assertRefused(answer, 404, 'batch_not_found');
     }
-    assertRefused(await scene.call('other', 'GET', '/bulk/f'), 404, 'batch_not_found');
+    assertRefused(await setup.call('other', 'GET', '/bulk/f'), 404, 'batch_not_found');
   });
 
   test('names of another form, and two that differ, are refused', async () => {
@@ -217,22 +217,22 @@ describe('a bulk import that is sent again', () => {
       [{ query: 'dryrun=true' }, 'field_unknown'],
     ] as const;
     for (const [sending, code] of codes) {
-      assert.equal((await scene.lines(line, sending)).problem['code'], code, code);
+      assert.equal((await setup.lines(line, sending)).problem['code'], code, code);
     }
   });
 
   test('an import stops at the maximum number of lines, and earlier lines are stored', async () => {
     const line = JSON.stringify({ type: 'store', data: {} });
     const body = `${line}\n`.repeat(bulkLimits.lines + 1);
-    const { results, summary } = await scene.send(body, { key: 'h' });
+    const { results, summary } = await setup.send(body, { key: 'h' });
     assert.equal(results.length, bulkLimits.lines);
     assert.equal(summary?.state, 'Interrupted');
     assert.equal(summary?.error?.code, 'payload_too_large');
     assert.match(summary?.error?.detail ?? '', /line 10001 /);
-    const state = await scene.state('h');
+    const state = await setup.state('h');
     assert.deepEqual([state.state, state.error?.code], ['Interrupted', 'payload_too_large']);
-    const shorter = await scene.send(`${line}\n`.repeat(bulkLimits.lines), { key: 'h' });
+    const shorter = await setup.send(`${line}\n`.repeat(bulkLimits.lines), { key: 'h' });
     assert.equal(shorter.summary?.state, 'Completed');
-    assert.equal((await scene.state('h')).error, undefined);
+    assert.equal((await setup.state('h')).error, undefined);
   });
 });

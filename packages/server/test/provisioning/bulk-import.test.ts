@@ -4,24 +4,24 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { BulkImport } from '@switchyard/contract';
 import {
-  type BulkScene,
   hardwareLine,
   type Imported,
   merchantLine,
   openBulk,
   placeLine,
   storeLine,
+  type TestBulkImport,
 } from '../support/provisioning/bulk-import-client.ts';
 import { assertRefused, deviceBody } from '../support/provisioning/test-provisioning.ts';
 
 const statuses = ({ results }: Imported) => results.map(({ status }) => status);
 
 describe('a bulk import', () => {
-  let scene: BulkScene;
+  let setup: TestBulkImport;
   before(async () => {
-    scene = await openBulk();
+    setup = await openBulk();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   // Spec: PROV-24
   test('creates parents first, and children by the external identifiers of their parents', async () => {
@@ -32,7 +32,7 @@ describe('a bulk import', () => {
       placeLine('a-S', 'a-D'),
       hardwareLine('a-D', hardware),
     ];
-    const made = await scene.lines(lines, { key: 'a-1' });
+    const made = await setup.lines(lines, { key: 'a-1' });
     assert.equal(made.status, 200, made.text);
     assert.deepEqual(statuses(made), ['created', 'created', 'created', 'created'], made.text);
     assert.deepEqual(
@@ -57,16 +57,16 @@ describe('a bulk import', () => {
     });
     assert.equal(made.headers['location'], '/provisioning/v2/bulk/a-1');
     const [merchant, store, logicalDeviceId, device] = made.results.map(({ id }) => id);
-    const read = await scene.call('org', 'GET', `/physical-devices/${device}`);
+    const read = await setup.call('org', 'GET', `/physical-devices/${device}`);
     assert.equal(read.body['merchantId'], merchant);
     assert.equal(read.body['logicalDeviceId'], logicalDeviceId);
-    const filled = await scene.call('org', 'GET', `/logical-devices/${logicalDeviceId}`);
+    const filled = await setup.call('org', 'GET', `/logical-devices/${logicalDeviceId}`);
     assert.deepEqual(filled.body['physicalDeviceIds'], [device]);
     assert.equal(filled.body['storeId'], store);
 
-    const again = await scene.lines(lines, { key: 'a-2' });
+    const again = await setup.lines(lines, { key: 'a-2' });
     assert.deepEqual(statuses(again), Array(4).fill('unchanged'), again.text);
-    const renamed = await scene.lines([
+    const renamed = await setup.lines([
       storeLine('a-M', 'a-S', { name: 'Renamed' }),
       {
         type: 'physicalDevice',
@@ -86,13 +86,13 @@ describe('a bulk import', () => {
       ['replaced', 'deleted', 'deleted', 'deleted', 'deleted'],
       renamed.text,
     );
-    assert.equal((await scene.call('org', 'GET', `/stores/${store}`)).status, 404);
+    assert.equal((await setup.call('org', 'GET', `/stores/${store}`)).status, 404);
   });
 
   // Spec: PROV-24
   test('reports the error of each invalid line, and continues with the next line', async () => {
-    const { merchantId } = await scene.shop('b-shop');
-    const foreign = await scene.call('other', 'POST', '/merchants', {
+    const { merchantId } = await setup.createMerchant('b-shop');
+    const foreign = await setup.call('other', 'POST', '/merchants', {
       body: { name: 'Foreign', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' },
     });
     const rows: [string, string | undefined, string | undefined][] = [
@@ -165,7 +165,7 @@ describe('a bulk import', () => {
         undefined,
       ],
     ];
-    const imported = await scene.send(rows.map(([line]) => line).join('\n'));
+    const imported = await setup.send(rows.map(([line]) => line).join('\n'));
     assert.equal(imported.status, 200, imported.text);
     for (const [index, [line, code, pointer]] of rows.entries()) {
       const { line: number, status, error } = imported.results[index] ?? {};
@@ -191,7 +191,7 @@ describe('a bulk import', () => {
       type: 'physicalDevice',
       data: { ...one, serialNumber, externalId },
     });
-    const imported = await scene.lines([
+    const imported = await setup.lines([
       merchantLine('c-M'),
       storeLine('c-M', 'c-S'),
       storeLine('c-M', 'c-S', { name: 'Again' }),
@@ -228,7 +228,7 @@ describe('a bulk import', () => {
       ],
       imported.text,
     );
-    const remainingList = await scene.call('org', 'GET', '/physical-devices?externalId=c-1');
+    const remainingList = await setup.call('org', 'GET', '/physical-devices?externalId=c-1');
     const [device] = remainingList.body['items'] as { serialNumber: string }[];
     assert.equal(device?.serialNumber, two.serialNumber);
   });
@@ -238,12 +238,12 @@ describe('a bulk import', () => {
       merchantLine(merchant),
       storeLine(merchant, 'd-001'),
     ]);
-    assert.deepEqual(statuses(await scene.lines(numbered)), Array(4).fill('created'));
+    assert.deepEqual(statuses(await setup.lines(numbered)), Array(4).fill('created'));
     const deviceLineOf = (merchant: object) => ({
       type: 'logicalDevice',
       data: { ...merchant, storeExternalId: 'd-001', externalId: 'd-D', name: 'Till' },
     });
-    const { results } = await scene.lines([
+    const { results } = await setup.lines([
       deviceLineOf({}),
       deviceLineOf({ merchantExternalId: 'd-1' }),
       deviceLineOf({ merchantExternalId: 'd-2' }),
@@ -259,7 +259,7 @@ describe('a bulk import', () => {
   });
 
   test('the import assigns hardware to a logical device with a free slot, and does not move assigned hardware', async () => {
-    await scene.lines([
+    await setup.lines([
       merchantLine('e-M'),
       merchantLine('e-N'),
       storeLine('e-M', 'e-S'),
@@ -268,7 +268,7 @@ describe('a bulk import', () => {
       placeLine('e-T', 'e-E'),
     ]);
     const [a, b, c] = [deviceBody(), deviceBody(), deviceBody()];
-    const { results, text } = await scene.lines([
+    const { results, text } = await setup.lines([
       hardwareLine('e-D', a),
       { type: 'physicalDevice', data: c },
       hardwareLine('e-D', b),
@@ -292,10 +292,10 @@ describe('a bulk import', () => {
       ],
       text,
     );
-    const listed = await scene.call('org', 'GET', '/logical-devices?externalId=e-D');
+    const listed = await setup.call('org', 'GET', '/logical-devices?externalId=e-D');
     const [filled] = listed.body['items'] as { physicalDeviceIds: string[] }[];
     assert.deepEqual(filled?.physicalDeviceIds, [results[0]?.id, results[2]?.id]);
-    const removed = await scene.lines([
+    const removed = await setup.lines([
       { type: 'physicalDevice', operation: 'delete', data: { serialNumber: a.serialNumber } },
       hardwareLine('e-D', deviceBody()),
     ]);
@@ -303,13 +303,13 @@ describe('a bulk import', () => {
   });
 
   test('a merchant imports its own entities, and cannot create or delete a merchant', async () => {
-    const { token, merchantId } = await scene.shop('f-shop');
-    const { merchantId: otherId } = await scene.shop('f-other');
+    const { token, merchantId } = await setup.createMerchant('f-shop');
+    const { merchantId: otherId } = await setup.createMerchant('f-other');
     const merchantLineOf = (data: object) => ({
       type: 'store',
       data: { externalId: 'f-S', name: 'Own', ...data },
     });
-    const { results, text } = await scene.lines(
+    const { results, text } = await setup.lines(
       [
         merchantLineOf({}),
         merchantLineOf({ merchantId: otherId }),
@@ -333,46 +333,46 @@ describe('a bulk import', () => {
       text,
     );
     // The keys of imports also belong to the merchant.
-    assert.equal((await scene.call('org', 'GET', '/bulk/f-1')).status, 404);
-    assert.equal((await scene.state('f-1', token)).lines, 6);
+    assert.equal((await setup.call('org', 'GET', '/bulk/f-1')).status, 404);
+    assert.equal((await setup.state('f-1', token)).lines, 6);
     for (const [caller, code] of [
       ['reader', 403],
       ['nobody', 403],
       ['unknown', 401],
     ] as const) {
-      assert.equal((await scene.lines([merchantLine('x')], { token: caller })).status, code);
+      assert.equal((await setup.lines([merchantLine('x')], { token: caller })).status, code);
     }
   });
 
   test('imports are listed, the newest first, without trials and without those of others', async () => {
-    await scene.lines([merchantLine('l-M')], { key: 'l-0' });
-    const { token } = await scene.shop('l-shop');
+    await setup.lines([merchantLine('l-M')], { key: 'l-0' });
+    const { token } = await setup.createMerchant('l-shop');
     const line = (externalId: string) => ({ type: 'store', data: { externalId, name: 'Own' } });
     for (const key of ['l-1', 'l-2', 'l-3']) {
-      await scene.lines([line(key), line('')], { token, key });
-      await scene.lines([line(key)], { token, query: 'dryRun=true' });
+      await setup.lines([line(key), line('')], { token, key });
+      await setup.lines([line(key)], { token, query: 'dryRun=true' });
     }
     const names: string[] = [];
     let cursor: string | null = '';
     do {
       const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
-      const { status, body } = await scene.call(token, 'GET', `/bulk?limit=1${query}`);
+      const { status, body } = await setup.call(token, 'GET', `/bulk?limit=1${query}`);
       assert.equal(status, 200, JSON.stringify(body));
       const page = body as { items: BulkImport[]; nextCursor: string | null };
       for (const one of page.items) {
         names.push(one.bulkId);
-        assert.deepEqual(one, await scene.state(one.bulkId, token));
+        assert.deepEqual(one, await setup.state(one.bulkId, token));
       }
       cursor = page.nextCursor;
     } while (cursor !== null);
     assert.deepEqual(names, ['l-3', 'l-2', 'l-1']);
-    const ofAll = (await scene.call('org', 'GET', '/bulk?limit=200')).body['items'] as BulkImport[];
+    const ofAll = (await setup.call('org', 'GET', '/bulk?limit=200')).body['items'] as BulkImport[];
     assert.ok(ofAll.some(({ bulkId }) => bulkId === 'l-0'));
     assert.ok(!ofAll.some(({ bulkId }) => bulkId === 'l-1'), 'the names of a merchant are its own');
-    const ofOthers = (await scene.call('other', 'GET', '/bulk')).body['items'] as BulkImport[];
+    const ofOthers = (await setup.call('other', 'GET', '/bulk')).body['items'] as BulkImport[];
     assert.ok(!ofOthers.some(({ bulkId }) => bulkId.startsWith('l-')));
-    assertRefused(await scene.call('nobody', 'GET', '/bulk'), 403, 'permission_denied');
-    assertRefused(await scene.call('org', 'GET', '/bulk?cursor=x'), 422, 'cursor_invalid');
+    assertRefused(await setup.call('nobody', 'GET', '/bulk'), 403, 'permission_denied');
+    assertRefused(await setup.call('org', 'GET', '/bulk?cursor=x'), 422, 'cursor_invalid');
   });
 
   // Spec: PROV-33
@@ -388,7 +388,7 @@ describe('a bulk import', () => {
       placeLine('g-S', 'g-D7'),
       placeLine('g-T', 'g-D8'),
     ];
-    const tried = await scene.lines(lines, { query: 'dryRun=true', key: 'g-1' });
+    const tried = await setup.lines(lines, { query: 'dryRun=true', key: 'g-1' });
     assert.deepEqual(
       tried.results.slice(-5).map(({ status, error }) => error?.code ?? status),
       ['created', 'field_invalid', 'has_dependants', 'unchanged', 'store_not_found'],
@@ -407,10 +407,10 @@ describe('a bulk import', () => {
         failed: 3,
       },
     );
-    const listResponse = await scene.call('org', 'GET', '/merchants?externalId=g-M');
+    const listResponse = await setup.call('org', 'GET', '/merchants?externalId=g-M');
     assert.deepEqual(listResponse.body['items'], []);
-    assert.equal((await scene.call('org', 'GET', '/bulk/g-1')).status, 404);
-    const made = await scene.lines(lines, { key: 'g-1' });
+    assert.equal((await setup.call('org', 'GET', '/bulk/g-1')).status, 404);
+    const made = await setup.lines(lines, { key: 'g-1' });
     assert.deepEqual(
       made.results.map(({ status, error }) => [status, error?.code, error?.detail]),
       tried.results.map(({ status, error }) => [status, error?.code, error?.detail]),
@@ -419,7 +419,7 @@ describe('a bulk import', () => {
 
   test('every change is in the audit, in the order of the lines', async () => {
     const device = deviceBody();
-    const { results } = await scene.lines([
+    const { results } = await setup.lines([
       merchantLine('h-M'),
       storeLine('h-M', 'h-S'),
       placeLine('h-S', 'h-D'),
@@ -427,7 +427,7 @@ describe('a bulk import', () => {
       storeLine('h-M', 'h-S'),
       storeLine('h-M', 'h-S', { status: 'Disabled' }),
     ]);
-    const auditResponse = await scene.app.inject({
+    const auditResponse = await setup.app.inject({
       url: '/audit/v1/records?order=NewestFirst&limit=6',
       headers: { authorization: 'Bearer org' },
     });
@@ -449,12 +449,12 @@ describe('a bulk import', () => {
 
   test('an import does not change the claim of a terminal, and the deletion of the terminal ends the claim', async () => {
     const body = deviceBody();
-    const merchantLineOf = await scene.made('org', '/physical-devices', body);
+    const merchantLineOf = await setup.made('org', '/physical-devices', body);
     const { physicalDeviceId = '' } = merchantLineOf;
-    const { terminalClaims } = scene.provisioning;
-    await terminalClaims.claimByOperator(scene.organizationId, physicalDeviceId);
+    const { terminalClaims } = setup.provisioning;
+    await terminalClaims.claimByOperator(setup.organizationId, physicalDeviceId);
     const statusOf = async (token: string) => {
-      const listResponse = await scene.call(
+      const listResponse = await setup.call(
         token,
         'GET',
         `/physical-devices?serialNumber=${body.serialNumber}`,
@@ -463,12 +463,12 @@ describe('a bulk import', () => {
         ({ claimStatus }) => claimStatus,
       );
     };
-    const renamed = await scene.lines([{ type: 'physicalDevice', data: { ...body, name: 'Bar' } }]);
+    const renamed = await setup.lines([{ type: 'physicalDevice', data: { ...body, name: 'Bar' } }]);
     assert.deepEqual(statuses(renamed), ['replaced'], renamed.text);
     assert.deepEqual(await statusOf('org'), ['Claimed']);
-    const elsewhere = await scene.made('other', '/physical-devices', body);
+    const elsewhere = await setup.made('other', '/physical-devices', body);
     const removing = { operation: 'delete', data: { serialNumber: body.serialNumber } };
-    await scene.lines([{ type: 'physicalDevice', ...removing }]);
+    await setup.lines([{ type: 'physicalDevice', ...removing }]);
     await terminalClaims.claimByOperator(
       String(elsewhere['organizationId']),
       String(elsewhere['physicalDeviceId']),
@@ -480,8 +480,8 @@ describe('a bulk import', () => {
     const bodies = Array.from({ length: 120 }, deviceBody);
     const half = bodies.filter((_body, index) => index % 2 === 0);
     const [imported, ...singles] = await Promise.all([
-      scene.lines(bodies.map((data) => ({ type: 'physicalDevice', operation: 'create', data }))),
-      ...half.map((body) => scene.call('org', 'POST', '/physical-devices', { body })),
+      setup.lines(bodies.map((data) => ({ type: 'physicalDevice', operation: 'create', data }))),
+      ...half.map((body) => setup.call('org', 'POST', '/physical-devices', { body })),
     ]);
     assert.equal(imported.summary?.state, 'Completed', imported.text.slice(-500));
     const byImport = new Map(
@@ -496,7 +496,7 @@ describe('a bulk import', () => {
       assert.ok(outcomes.includes(outcome.join()), `${serialNumber}: ${outcome}`);
     }
     for (const { serialNumber } of bodies) {
-      const listResponse = await scene.call(
+      const listResponse = await setup.call(
         'org',
         'GET',
         `/physical-devices?serialNumber=${serialNumber}`,

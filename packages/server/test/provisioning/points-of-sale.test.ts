@@ -241,10 +241,10 @@ describe('points of sale', () => {
   });
 
   test('prevent the deletion of their store and merchant, and the error names the point of sale', async () => {
-    const shop = await setup.createMerchant();
-    const { storeId } = await otherStoreOf(shop);
+    const merchant = await setup.createMerchant();
+    const { storeId } = await otherStoreOf(merchant);
     const { pointOfSaleId } = await made({ storeId, name: 'Still there' });
-    for (const path of [`/stores/${storeId}`, `/merchants/${shop.merchantId}`]) {
+    for (const path of [`/stores/${storeId}`, `/merchants/${merchant.merchantId}`]) {
       const answer = await call('DELETE', `/provisioning/v2${path}`);
       assertRefused(answer, 409, 'has_dependants');
       assert.ok(

@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { openQr, type QrScene } from './test-qr-merchant.ts';
+import { openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply, sampleCode } from './test-qr-provider.ts';
 
 const payWithinMs = 180_000;
 
 describe('a provider that lies', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   before(async () => {
     qr = await openQr();
   });
@@ -140,7 +140,7 @@ describe('a provider that lies', () => {
     };
     const accept = (amount: number) => {
       const body = { resolution: 'Accept', amount };
-      return qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.shop.token);
+      return qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.merchant.token);
     };
     const firstAmount = await holdAmount(900, 1);
     const secondAmount = await holdAmount(1, 2);

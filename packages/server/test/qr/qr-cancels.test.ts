@@ -6,11 +6,11 @@ import { after, before, describe, test } from 'node:test';
 import { operationsMax } from '../../src/qr/transaction/limits.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { openQr, type QrScene } from './test-qr-merchant.ts';
+import { openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply } from './test-qr-provider.ts';
 
 describe('a cancel of a QR payment', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   before(async () => {
     qr = await openQr();
   });

@@ -5,11 +5,11 @@ import { after, before, describe, test } from 'node:test';
 import type { ErrorCode } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
-import { openQr, type QrScene } from './test-qr-merchant.ts';
+import { openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, sampleCode } from './test-qr-provider.ts';
 
 describe('a QR payment', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   before(async () => {
     qr = await openQr();
   });
@@ -30,10 +30,10 @@ describe('a QR payment', () => {
     const [sent] = qr.provider.of('create', transactionId);
     assert.ok(sent !== undefined);
     const { merchant } = sent.body;
-    assert.equal(merchant.merchantId, qr.shop.merchantId);
+    assert.equal(merchant.merchantId, qr.merchant.merchantId);
     assert.equal(merchant.acquirerId, qr.organization.organizationId);
-    assert.equal(merchant.storeId, qr.shop.storeId);
-    assert.equal(merchant.terminalId, qr.shop.deviceIds[0]);
+    assert.equal(merchant.storeId, qr.merchant.storeId);
+    assert.equal(merchant.terminalId, qr.merchant.deviceIds[0]);
     assert.equal(merchant.mcc, '5411');
     assert.equal(merchant.country, 'FR');
     assert.deepEqual(sent.body['amount'], { amount: 1050, currency: 'EUR' });
@@ -198,7 +198,7 @@ describe('a QR payment', () => {
     const id = await qr.begun();
     const { clientTransactionId } = await qr.get(id);
     const refused = async (path: string, body: Json, code: ErrorCode, state: string) => {
-      const answer = await qr.call('POST', `${qrBase}/${id}/${path}`, body, qr.shop.token);
+      const answer = await qr.call('POST', `${qrBase}/${id}/${path}`, body, qr.merchant.token);
       assertProblem(answer, { code });
       assert.deepEqual(answer.body.transaction, { transactionId: id, clientTransactionId, state });
       return answer.body.allowedOperations.map((each: Json) => {

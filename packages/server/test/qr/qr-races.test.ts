@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { openQr, type QrScene } from './test-qr-merchant.ts';
+import { openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply, sampleCode } from './test-qr-provider.ts';
 
 const types = (payment: Json): string[] => payment['events'].map(({ type }: Json) => type);
@@ -20,7 +20,7 @@ function gate() {
 }
 
 describe('races of a QR payment', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   before(async () => {
     qr = await openQr();
   });
@@ -192,7 +192,7 @@ describe('races of a QR payment', () => {
       amount: 1049,
       currency: 'EUR',
     });
-    const token = qr.shop.token;
+    const token = qr.merchant.token;
     for (const verb of ['cancel', 'refund']) {
       const { status, body } = await qr.call('POST', `${qrBase}/${id}/${verb}`);
       assert.deepEqual([status, body.code], [409, 'payment_held'], verb);
@@ -218,7 +218,7 @@ describe('races of a QR payment', () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(900), sequence: 1 });
     const resolution = { resolution: 'Accept' };
-    const token = qr.shop.token;
+    const token = qr.merchant.token;
     const { body } = await qr.call('POST', `${qrBase}/${id}/resolve`, resolution, token);
     assert.deepEqual([body.status, body.paidAmount], ['Completed', 900]);
     const refund = await qr.call('POST', `${qrBase}/${id}/refund`);
@@ -255,7 +255,7 @@ describe('races of a QR payment', () => {
     const payment = await qr.becomes(id, (each) => each['hold'] !== undefined, 'the hold');
     assert.equal(payment['hold'].reason, 'RefundDeclined');
     const body = { resolution: 'Refund' };
-    await qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.shop.token);
+    await qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.merchant.token);
     await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the second refund');
   });
 
@@ -267,7 +267,7 @@ describe('races of a QR payment', () => {
     await qr.tell(id, { ...completed(), sequence: 1 });
     await qr.becomes(id, (each) => each['hold'] !== undefined, 'the hold');
     const resolve = (decision: Json) =>
-      qr.call('POST', `${qrBase}/${id}/resolve`, decision, qr.shop.token);
+      qr.call('POST', `${qrBase}/${id}/resolve`, decision, qr.merchant.token);
     const accepted = await resolve({ resolution: 'Accept' });
     assert.deepEqual([accepted.status, accepted.body.code], [409, 'resolution_not_possible']);
     assert.deepEqual(accepted.body.allowedResolutions, ['Refund', 'Settle']);

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
-import { openQr, type QrScene } from './test-qr-merchant.ts';
+import { openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply } from './test-qr-provider.ts';
 
 const completed = (sequence = 1) => ({ type: 'payment.completed', sequence });
@@ -16,7 +16,7 @@ function assertReplayed(answer: HttpResponse, status: number): void {
 }
 
 describe('a repeated QR payment request', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   before(async () => {
     qr = await openQr();
   });
@@ -204,7 +204,7 @@ describe('a repeated QR payment request', () => {
     const first = await qr.call('POST', qrBase, request);
     const { stores } = qr.organization.platform.provisioning;
     const { organizationId } = qr.organization;
-    const { storeId } = qr.shop;
+    const { storeId } = qr.merchant;
     const become = async (status: 'Enabled' | 'Disabled') => {
       const { view } = await stores.get({ organizationId }, storeId);
       await stores.replace({ organizationId }, storeId, { ...view, status });

@@ -6,18 +6,18 @@ import { after, before, describe, test } from 'node:test';
 import { textWithoutRequestId } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { until } from '../support/wait-for-result.ts';
-import { deviceTokenOf, openQr, type QrScene } from './test-qr-merchant.ts';
+import { deviceTokenOf, openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase } from './test-qr-provider.ts';
 
 const pan = `4${'1'.repeat(15)}`;
 
 describe('refused QR payments', () => {
-  let qr: QrScene;
-  let otherScene: QrScene;
+  let qr: TestQr;
+  let otherSetup: TestQr;
   before(async () => {
-    [qr, otherScene] = await Promise.all([openQr(), openQr()]);
+    [qr, otherSetup] = await Promise.all([openQr(), openQr()]);
   });
-  after(() => Promise.all([qr.close(), otherScene.close()]));
+  after(() => Promise.all([qr.close(), otherSetup.close()]));
 
   // Spec: QRREQ-4
   test('a repeated request returns the first response, and a different request with the same id is refused', async () => {
@@ -85,24 +85,24 @@ describe('refused QR payments', () => {
 
   // Spec: QRREQ-1 QR-1
   test('only a device begins one, of a payment type that is active for it', async () => {
-    const token = qr.shop.token;
+    const token = qr.merchant.token;
     const till = await qr.call('POST', qrBase, qr.request(), token);
     assert.deepEqual([till.status, till.body.code], [403, 'permission_denied']);
     // The server checks the caller before the body.
     const faulty = await qr.call('POST', qrBase, { paymentAmount: 'much' }, token);
     assert.deepEqual([faulty.status, faulty.body.code], [403, 'permission_denied']);
-    for (const paymentType of ['nobodys', otherScene.paymentType]) {
+    for (const paymentType of ['nobodys', otherSetup.paymentType]) {
       const { status, body } = await qr.create({ paymentType });
       assert.deepEqual([status, body.code], [422, 'payment_type_not_enabled'], paymentType);
     }
     // The device was added after the activation at the higher level and needs its own activation.
     const { platform, organizationId } = qr.organization;
-    const { storeId } = qr.shop;
+    const { storeId } = qr.merchant;
     const made = await platform.provisioning.logicalDevices.create(
       { organizationId },
       { storeId, name: 'New till' },
     );
-    const newcomer = await deviceTokenOf(qr.organization, qr.shop, made.view.logicalDeviceId);
+    const newcomer = await deviceTokenOf(qr.organization, qr.merchant, made.view.logicalDeviceId);
     const refused = await qr.call('POST', qrBase, qr.request(), newcomer);
     assert.deepEqual([refused.status, refused.body.code], [422, 'payment_type_not_enabled']);
   });
@@ -210,9 +210,9 @@ describe('refused QR payments', () => {
     const others = [
       qr.otherDeviceToken,
       qr.organization.otherMerchant.token,
-      otherScene.deviceToken,
+      otherSetup.deviceToken,
     ];
-    for (const token of [...others, otherScene.organization.acquirerToken]) {
+    for (const token of [...others, otherSetup.organization.acquirerToken]) {
       for (const path of [`${qrBase}/${id}`, `${qrBase}/${id}/events`]) {
         const { status } = await qr.call('GET', path, undefined, token);
         assert.ok(status === 404 || status === 403, `${path}: ${status}`);
@@ -224,9 +224,9 @@ describe('refused QR payments', () => {
       assert.deepEqual([status, body.code], [404, 'transaction_not_found']);
     }
     const event = { type: 'payment.completed', sequence: 1 };
-    for (const token of [otherScene.providerToken, qr.organization.acquirerToken, qr.deviceToken]) {
+    for (const token of [otherSetup.providerToken, qr.organization.acquirerToken, qr.deviceToken]) {
       const { status, body } = await qr.tell(id, event, token);
-      const isProvider = token === otherScene.providerToken;
+      const isProvider = token === otherSetup.providerToken;
       const expected = isProvider ? [404, 'transaction_not_found'] : [403, 'permission_denied'];
       assert.deepEqual([status, body.code], expected);
     }
@@ -244,10 +244,10 @@ describe('refused QR payments', () => {
     assert.equal(response.body.transactionId, body.transactionId);
     const card = await qr.call('GET', `/payment/v1/transactions/${name}`);
     assert.equal(card.status, 404);
-    const list = await qr.call('GET', `${qrBase}?limit=1`, undefined, qr.shop.token);
+    const list = await qr.call('GET', `${qrBase}?limit=1`, undefined, qr.merchant.token);
     assert.equal(list.body.items.length, 1);
     const next = `${qrBase}?limit=1&cursor=${list.body.nextCursor}`;
-    const second = await qr.call('GET', next, undefined, qr.shop.token);
+    const second = await qr.call('GET', next, undefined, qr.merchant.token);
     assert.ok(second.body.items[0].transactionId < list.body.items[0].transactionId);
     const ownPayments = await qr.call(
       'GET',
@@ -345,7 +345,7 @@ describe('refused QR payments', () => {
       types,
     );
     const [pending] = feed.items;
-    assert.equal(pending.data.merchantId, qr.shop.merchantId);
+    assert.equal(pending.data.merchantId, qr.merchant.merchantId);
     assert.equal(pending.data.providerTransactionId, nameOf(id));
     assert.ok(!feed.text.includes(pan));
     assert.deepEqual(moneyIn(feed), [

@@ -20,17 +20,17 @@ export type ProviderEventInput = {
   [member: string]: unknown;
 };
 
-export type QrScene = {
+export type TestQr = {
   readonly organization: TestOrganization;
-  readonly shop: TestMerchant;
+  readonly merchant: TestMerchant;
   readonly provider: QrProvider;
   readonly providerId: string;
   readonly providerToken: string;
   readonly serviceId: string;
   readonly paymentType: string;
-  /** The token of the first till of the shop. */
+  /** The token of the first till of the merchant. */
   readonly deviceToken: string;
-  /** The token of a till of another shop. */
+  /** The token of a till of another merchant. */
   readonly otherDeviceToken: string;
   request(members?: Json): Json;
   /** Sends a request as the device. */
@@ -107,10 +107,10 @@ async function activate(organization: TestOrganization, serviceId: string): Prom
 
 export function deviceTokenOf(
   organization: TestOrganization,
-  shop: TestMerchant,
-  deviceId = shop.deviceIds[0],
+  merchant: TestMerchant,
+  deviceId = merchant.deviceIds[0],
 ) {
-  const { merchantId, storeId } = shop;
+  const { merchantId, storeId } = merchant;
   return signAccessToken(organization, {
     permissions: [...rolePermissions.Device],
     entityId: merchantId,
@@ -120,9 +120,9 @@ export function deviceTokenOf(
 }
 
 /**
- * A separate scene: an organisation with two shops, and a provider whose service is active there.
+ * Creates an organisation with two merchants, and a provider whose service is active there.
  */
-export async function openQr(declaration: Json = {}): Promise<QrScene> {
+export async function openQr(declaration: Json = {}): Promise<TestQr> {
   const organization = await createTestOrganization();
   const provider = await openQrProvider();
   const { providerId, providerToken } = await providerOf(organization);
@@ -149,9 +149,9 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
         ...event,
       },
     });
-  const qr: QrScene = {
+  const qr: TestQr = {
     organization,
-    shop: merchant,
+    merchant,
     provider,
     providerId,
     providerToken,

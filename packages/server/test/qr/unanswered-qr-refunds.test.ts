@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { testDatabase } from '../support/database/test-database.ts';
 import { until } from '../support/wait-for-result.ts';
-import { openQr, type QrScene } from './test-qr-merchant.ts';
+import { openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, qrBase } from './test-qr-provider.ts';
 
 const reason = 'RefundUnanswered';
@@ -14,13 +14,13 @@ const refundOf = ({ operations }: Json): Json =>
   operations.find(({ kind }: Json) => kind === 'Refund');
 
 describe('a refund without an answer', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   before(async () => {
     qr = await openQr();
   });
   after(() => qr.close());
 
-  const resolve = (id: string, decision: Json, token = qr.shop.token) =>
+  const resolve = (id: string, decision: Json, token = qr.merchant.token) =>
     qr.call('POST', `${qrBase}/${id}/resolve`, decision, token);
 
   /** Sets the refund's age so that the server asks once more and then stops. */
@@ -77,7 +77,7 @@ describe('a refund without an answer', () => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
     const other = await qr.call('POST', `${qrBase}/${id}/refund`, { amount: 100 });
     assert.deepEqual([other.status, other.body.code], [409, 'payment_held']);
-    const { body } = await qr.call('GET', `${qrBase}?held=true`, undefined, qr.shop.token);
+    const { body } = await qr.call('GET', `${qrBase}?held=true`, undefined, qr.merchant.token);
     assert.ok(body.items.some(({ transactionId }: Json) => transactionId === id));
     const feedEvent = await until(async () => {
       const feed = '/events/v1?types=qr.refund_unanswered';

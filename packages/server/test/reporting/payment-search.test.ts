@@ -25,9 +25,9 @@ describe('the search over payments', () => {
   let token: string;
   const made: Record<string, Json> = {};
 
-  async function sell(name: string, members: Json = {}, shop = setup.merchant): Promise<Json> {
+  async function sell(name: string, members: Json = {}, merchant = setup.merchant): Promise<Json> {
     const answer = await setup.client.call('POST', `${base}/process`, {
-      token: shop.token,
+      token: merchant.token,
       body: keyedSale(members),
     });
     assert.equal(answer.status, 200, answer.text);

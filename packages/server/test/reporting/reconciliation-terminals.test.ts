@@ -16,15 +16,15 @@ type Moved = { transactionId: string; merchant: string; terminal: string; date: 
 test('of two sales with one reference and amount each is found by its terminal', async () => {
   const {
     client,
-    merchant: shop,
+    merchant,
     organizationId,
     linkId,
     acquirerToken: token,
   } = await createTestOrganization();
-  for (const deviceId of shop.deviceIds) {
+  for (const deviceId of merchant.deviceIds) {
     const sale = await client.call('POST', '/payment/v1/transactions/process', {
-      token: shop.token,
-      body: keyedSale({ amount: 700, storeId: shop.storeId, deviceId }),
+      token: merchant.token,
+      body: keyedSale({ amount: 700, storeId: merchant.storeId, deviceId }),
     });
     assert.equal(sale.body.state, 'Captured', sale.text);
   }

@@ -77,7 +77,7 @@ describe('the sources of reports', () => {
       ]);
       assert.deepEqual(
         lines.map(({ deviceId }: Json) => deviceId),
-        [qr.shop.deviceIds[0]],
+        [qr.merchant.deviceIds[0]],
       );
       const detail = await fetchReport(
         organization,
@@ -109,7 +109,7 @@ describe('the sources of reports', () => {
       const decide = (id: string, resolution: string) => {
         const body = { resolution, note: 'Given back in cash.' };
         const path = `/qrcode-payment/v1/transactions/${id}/resolve`;
-        return qr.call('POST', path, body, qr.shop.token);
+        return qr.call('POST', path, body, qr.merchant.token);
       };
       const settled = await paid(900, 'EUR');
       await paid(1050, 'USD');

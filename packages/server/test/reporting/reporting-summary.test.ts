@@ -99,13 +99,13 @@ describe('summaries of payments', () => {
   let span: { from: string; to: string };
   let branchId: string;
 
-  const post = (shop: TestMerchant, path: string, body: Json) =>
-    setup.client.call('POST', `${base}/${path}`, { token: shop.token, body });
+  const post = (merchant: TestMerchant, path: string, body: Json) =>
+    setup.client.call('POST', `${base}/${path}`, { token: merchant.token, body });
 
   /** A random device, or one of two stores without a device. */
-  const placeOf = (shop: TestMerchant, chance: (below: number) => number) => {
-    if (chance(3) === 0) return { deviceId: shop.deviceIds[chance(2)] };
-    return shop === setup.merchant
+  const placeOf = (merchant: TestMerchant, chance: (below: number) => number) => {
+    if (chance(3) === 0) return { deviceId: merchant.deviceIds[chance(2)] };
+    return merchant === setup.merchant
       ? { storeId: [setup.merchant.storeId, branchId][chance(2)] }
       : {};
   };
@@ -114,18 +114,18 @@ describe('summaries of payments', () => {
   async function happen(chance: (below: number) => number, sales: number): Promise<void> {
     const tails = [0, 0, 0, 0, 0, 0, 9051, 9005, 9091, 9010];
     const one = async () => {
-      const shop = chance(2) === 0 ? setup.merchant : setup.otherMerchant;
+      const merchant = chance(2) === 0 ? setup.merchant : setup.otherMerchant;
       // Captured, and then reversed as a whole before the till confirms it.
       const isTakenBack = chance(6) === 0;
       const sale = await post(
-        shop,
+        merchant,
         'process',
         keyedSale({
           amount: (1 + chance(50)) * 10_000 + (tails[chance(tails.length)] || 100 + chance(800)),
           currency: ['EUR', 'EUR', 'USD', 'JPY'][chance(4)],
           captureMode: chance(2) === 0 ? 'Immediate' : 'Deferred',
           partialApproval: chance(2) === 0,
-          ...placeOf(shop, chance),
+          ...placeOf(merchant, chance),
           ...(isTakenBack ? { captureMode: 'Immediate', confirmWithinSeconds: 60 } : {}),
         }),
       );
@@ -136,10 +136,10 @@ describe('summaries of payments', () => {
         const amount = 1000 * (1 + chance(Math.max(1, Math.floor(authorizedAmount / 1000))));
         const body = { clientOperationId: randomUUID(), ...(chance(3) === 0 ? {} : { amount }) };
         const reason = verb === 'cancel' ? { cancelReason: 'Functional' } : {};
-        await post(shop, `${transactionId}/${verb}`, { ...body, ...reason });
+        await post(merchant, `${transactionId}/${verb}`, { ...body, ...reason });
       }
       if (isTakenBack || chance(6) === 0) {
-        await post(shop, `${transactionId}/cancel`, { cancelReason: 'Technical' });
+        await post(merchant, `${transactionId}/cancel`, { cancelReason: 'Technical' });
       }
     };
     for (let done = 0; done < sales; done += 10) {
@@ -223,7 +223,7 @@ describe('summaries of payments', () => {
   }
 
   test('of a merchant are those of its payments alone, for itself and for the organisation', async () => {
-    const sumOf = (shop: TestMerchant) => summary({ merchantId: shop.merchantId });
+    const sumOf = (merchant: TestMerchant) => summary({ merchantId: merchant.merchantId });
     const [one, other] = [await sumOf(setup.merchant), await sumOf(setup.otherMerchant)];
     const { total } = await summary();
     assert.equal(one.total.count + other.total.count, total.count);

@@ -136,10 +136,10 @@ export async function createTestOrganization(
     entityId: organizationId,
     roles: ['AcquirerAdministrator'],
   });
-  const shop = await createMerchant();
+  const merchant = await createMerchant();
   await until(async () => {
     const path = '/payment/v1/transactions/technical/isAvailable';
-    const { body } = await client.call('GET', path, { token: shop.token });
+    const { body } = await client.call('GET', path, { token: merchant.token });
     return body.available === true ? true : undefined;
   }, 'the link to sign on');
   return {
@@ -148,7 +148,7 @@ export async function createTestOrganization(
     organizationId,
     linkId,
     acquirerToken,
-    merchant: shop,
+    merchant,
     otherMerchant: await createMerchant(),
     createMerchant,
     tokenFor,

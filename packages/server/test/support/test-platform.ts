@@ -41,7 +41,7 @@ export const testTimeoutMs = 3000;
 export const testLateMs = testTimeoutMs + 2500;
 
 async function startTestPlatform(): Promise<TestPlatform> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-house-'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-test-platform-'));
   const host = await startAcquirerHost({
     host: '127.0.0.1',
     port: 0,

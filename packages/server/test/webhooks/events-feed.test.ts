@@ -42,9 +42,9 @@ describe('the feed of events', () => {
     }
   }
 
-  async function sale(shop = setup.merchant, amount = 1050): Promise<string> {
+  async function sale(merchant = setup.merchant, amount = 1050): Promise<string> {
     const { body, text } = await setup.client.call('POST', '/payment/v1/transactions/process', {
-      token: shop.token,
+      token: merchant.token,
       body: keyedSale({ amount }),
     });
     assert.equal(body?.state, 'Captured', text);

@@ -47,9 +47,9 @@ describe('webhooks', () => {
     return body;
   }
 
-  async function sale(shop = setup.merchant): Promise<string> {
+  async function sale(merchant = setup.merchant): Promise<string> {
     const { body, text } = await setup.client.call('POST', '/payment/v1/transactions/process', {
-      token: shop.token,
+      token: merchant.token,
       body: keyedSale(),
     });
     assert.equal(body?.state, 'Captured', text);

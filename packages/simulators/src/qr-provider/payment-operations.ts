@@ -48,7 +48,7 @@ const newId = (prefix: string) => prefix + randomBytes(idBytes).toString('hex').
 const pollAfterMs = 3_000;
 const retryAfterSeconds = 1;
 
-function refuse(
+function throwProblem(
   status: number,
   code: string,
   paymentStatus?: Payment['status'],
@@ -111,7 +111,7 @@ function plannedSteps(
 }
 
 function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPaymentAnswer> {
-  const { journal, stepRunner: stage, clock, isBroken } = deps;
+  const { journal, stepRunner, clock, isBroken } = deps;
 
   /** A keyed hash of the request. It covers the scanned code, which the provider does not store. */
   const fingerprintOf = (message: CreateQrPayment): string => {
@@ -151,7 +151,7 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
     // The cancel came before the payment: the record has no content and stays cancelled.
     const isSame = existing.fingerprint === '' || existing.fingerprint === fingerprint;
     if (isSame || isBroken('accepts-other-content')) return existing;
-    return refuse(409, 'payment_differs', existing.status);
+    return throwProblem(409, 'payment_differs', existing.status);
   }
 
   function startPayment(message: CreateQrPayment, fingerprint: string): Payment {
@@ -189,7 +189,7 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
     scanned: string | undefined,
     script: PaymentScript,
   ): void {
-    if (scanned === undefined) refuse(422, 'scanned_code_missing');
+    if (scanned === undefined) throwProblem(422, 'scanned_code_missing');
     const scannedCode = readScannedCode(scanned);
     if (!scannedCode.isReadable) {
       payment.status = 'Declined';
@@ -210,18 +210,18 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
     if (existing !== undefined) return answerOf(existing);
     const { amount } = message.amount;
     const { refusal, delivery } = scriptForAmount(amount);
-    if (refusal === 503) refuse(503, 'busy', undefined, { retryAfterSeconds });
+    if (refusal === 503) throwProblem(503, 'busy', undefined, { retryAfterSeconds });
     if (refusal !== undefined) {
-      refuse(refusal, refusal === 422 ? 'amount_not_supported' : 'not_now');
+      throwProblem(refusal, refusal === 422 ? 'amount_not_supported' : 'not_now');
     }
     const payment = startPayment(message, fingerprint);
     journal.write(payment);
     const answer = await answerOf(payment);
     if (delivery === 'after-event') {
-      await stage.runStep(payment, { at: clock.now(), to: 'Completed' });
-      await stage.waitUntilSent(payment);
+      await stepRunner.runStep(payment, { at: clock.now(), to: 'Completed' });
+      await stepRunner.waitUntilSent(payment);
     }
-    stage.scheduleNextStep(payment);
+    stepRunner.scheduleNextStep(payment);
     return answer;
   };
 }
@@ -232,7 +232,7 @@ function merchantCodeOf(message: CreateQrPayment, providerTransactionId: string)
     return merchantCodeText(message, providerTransactionId);
   } catch (error) {
     if (error instanceof EmvError || error instanceof RangeError) {
-      return refuse(422, 'currency_not_supported');
+      return throwProblem(422, 'currency_not_supported');
     }
     throw error;
   }
@@ -240,7 +240,7 @@ function merchantCodeOf(message: CreateQrPayment, providerTransactionId: string)
 
 function createCancels({
   journal,
-  stepRunner: stage,
+  stepRunner,
   clock,
   stepMs,
   isBroken,
@@ -275,7 +275,7 @@ function createCancels({
     const id = payment.platformTransactionId;
     const count = (failures.get(id) ?? 0) + 1;
     failures.set(id, count);
-    if (count <= 2) refuse(500, 'not_now');
+    if (count <= 2) throwProblem(500, 'not_now');
     failures.delete(id);
   }
 
@@ -285,11 +285,11 @@ function createCancels({
     const { providerTransactionId } = payment;
     const { onCancel } = scriptForAmount(payment.amount);
     if (isOpen(payment)) {
-      if (isBroken('refuses-cancel')) refuse(422, 'cancel_not_supported', payment.status);
+      if (isBroken('refuses-cancel')) throwProblem(422, 'cancel_not_supported', payment.status);
       if (onCancel === 'error-twice') countFailure(payment);
       if (onCancel === 'paid-before') {
-        await stage.runStep(payment, { at: clock.now(), to: 'Completed' });
-        return refuse(409, 'already_paid', payment.status);
+        await stepRunner.runStep(payment, { at: clock.now(), to: 'Completed' });
+        return throwProblem(409, 'already_paid', payment.status);
       }
       payment.status = 'Cancelled';
       payment.steps = payment.steps.filter(({ isForced }) => isForced === true);
@@ -297,7 +297,7 @@ function createCancels({
         payment.steps.push({ at: clock.now() + stepMs, to: 'Completed', isForced: true });
       }
       journal.write(payment);
-      stage.scheduleNextStep(payment);
+      stepRunner.scheduleNextStep(payment);
     } else if (isPaid(payment) && isBroken('cancels-paid')) {
       return { providerTransactionId, status: 'Cancelled' };
     }
@@ -307,7 +307,7 @@ function createCancels({
 
 function createRefunds({
   journal,
-  stepRunner: stage,
+  stepRunner,
   clock,
   stepMs,
   isBroken,
@@ -316,14 +316,14 @@ function createRefunds({
     payment: Payment,
     { amount, currency }: RefundQrPayment['amount'],
   ): void {
-    if (isBroken('refuses-refund')) refuse(422, 'refund_not_supported', payment.status);
+    if (isBroken('refuses-refund')) throwProblem(422, 'refund_not_supported', payment.status);
     if (!isPaid(payment) && !isBroken('refunds-unpaid')) {
-      refuse(409, 'payment_not_paid', payment.status);
+      throwProblem(409, 'payment_not_paid', payment.status);
     }
-    if (currency !== payment.currency) refuse(422, 'currency_differs', payment.status);
+    if (currency !== payment.currency) throwProblem(422, 'currency_differs', payment.status);
     const { claimed } = refundTotals(payment);
     if (claimed + amount > payment.amount && !isBroken('refunds-too-much')) {
-      refuse(409, 'refund_too_much', payment.status);
+      throwProblem(409, 'refund_too_much', payment.status);
     }
   }
 
@@ -337,19 +337,20 @@ function createRefunds({
       ...(atOnce === 'Declined' ? { failure: refundFailure } : {}),
     };
     payment.refunds.push(refund);
-    if (isPaid(payment)) stage.settleRefunds(payment);
+    if (isPaid(payment)) stepRunner.settleRefunds(payment);
     if (next !== undefined) payment.steps.push({ at: clock.now() + stepMs, to: next, refundId });
     journal.write(payment);
-    stage.scheduleNextStep(payment);
+    stepRunner.scheduleNextStep(payment);
     return refund;
   }
 
   return (message) => {
     const payment = journal.payments.get(message.platformTransactionId);
-    if (payment === undefined) return refuse(404, 'payment_not_found');
+    if (payment === undefined) return throwProblem(404, 'payment_not_found');
     const existing = payment.refunds.find(({ refundId }) => refundId === message.refundId);
     if (existing !== undefined && !isBroken('refunds-twice')) {
-      if (existing.amount !== message.amount.amount) refuse(409, 'refund_differs', payment.status);
+      if (existing.amount !== message.amount.amount)
+        throwProblem(409, 'refund_differs', payment.status);
       return refundAnswer(payment, existing);
     }
     requireRefundable(payment, message.amount);

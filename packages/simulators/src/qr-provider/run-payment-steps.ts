@@ -49,7 +49,7 @@ const longestTimerMs = 2 ** 31 - 1;
 const sentPollMs = 5;
 const sentLimitMs = 2_000;
 
-/** @example const stage = createStage(deps); stage.arm(payment); */
+/** @example const stepRunner = createPaymentStepRunner(deps); stepRunner.scheduleNextStep(payment); */
 export function createPaymentStepRunner(deps: Deps): PaymentStepRunner {
   const { journal, queue, clock, isBroken } = deps;
   const timers = new Map<Payment, NodeJS.Timeout>();

@@ -125,6 +125,8 @@ export function batchAnswerIn(directory: string): Message<'Batch', 'Response'> |
   return answer !== undefined && isMessage(answer, 'Batch', 'Response') ? answer : undefined;
 }
 
+export type TestTerminal = ReturnType<typeof createTestTerminal>;
+
 export function createTestTerminal(
   options: Partial<TerminalOptions> = {},
   dataDir = temporaryFolder(),

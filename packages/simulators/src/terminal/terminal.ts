@@ -90,10 +90,10 @@ function openProtected(
 ): Reading {
   if (reading.kind !== 'Protected') return reading;
   const inner = channel.protection?.open(reading);
-  if (inner !== undefined && inner.kind !== 'Refused') return inner;
+  if (inner !== undefined && inner.kind !== 'Rejected') return inner;
   emit({
     type: 'Ignored',
-    reason: inner?.refusal ?? 'the message is protected, and the terminal has no key',
+    reason: inner?.error ?? 'the message is protected, and the terminal has no key',
   });
   return reading;
 }

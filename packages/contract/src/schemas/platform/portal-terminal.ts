@@ -91,7 +91,7 @@ export type PortalTerminalView = {
     | 'Refused'
     | 'ControlledByOtherPage';
   /** The error code with which the connector rejects the terminal. */
-  readonly refusal?: string;
+  readonly errorCode?: string;
   readonly cards: readonly WalletCard[];
   /** Absent with `ControlledByOtherPage`. */
   readonly screen?: {

@@ -230,14 +230,14 @@ const deviceServicesSql = `SELECT o.service_id, c.organization_id AS provider_id
   WHERE pd.organization_id = $1 AND pd.logical_device_id = $2 AND pd.removed_at IS NULL
   ORDER BY o.service_id`;
 
-const requestedOrganizationId = 'asked.organization_id';
+const requestedOrganizationId = 'requested.organization_id';
 
-const serviceAtDevicesSql = `SELECT asked.organization_id, asked.logical_device_id, pd.merchant_id,
+const serviceAtDevicesSql = `SELECT requested.organization_id, requested.logical_device_id, pd.merchant_id,
     pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
     pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(selectLevelColumns).join(', ')}
-  FROM unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, logical_device_id)
+  FROM unnest($1::uuid[], $2::uuid[]) AS requested (organization_id, logical_device_id)
   JOIN logical_devices pd ON pd.organization_id = ${requestedOrganizationId}
-    AND pd.logical_device_id = asked.logical_device_id AND pd.removed_at IS NULL
+    AND pd.logical_device_id = requested.logical_device_id AND pd.removed_at IS NULL
   JOIN stores ps ON ps.organization_id = ${requestedOrganizationId} AND ps.store_id = pd.store_id
   JOIN merchants pm ON pm.organization_id = ${requestedOrganizationId} AND pm.merchant_id = pd.merchant_id
   JOIN service_activations o ON o.organization_id = ${requestedOrganizationId} AND o.entity_id = ${requestedOrganizationId}

@@ -3,7 +3,7 @@
 import { defined } from '@switchyard/contract';
 import { type Author, platformAuthor } from '../../audit/index.ts';
 import {
-  createRunningCounts,
+  createConcurrencyCounter,
   createWebhookHeaders,
   hourMs,
   isoTime,
@@ -134,7 +134,7 @@ export function createProviderHandshake(
 ): ProviderHandshake {
   const { database, clock, jobs, log, audit, calls, baseUrl } = deps;
   const retryDelays = deps.retryDelaysMs ?? defaultRetryDelaysMs;
-  const runningCalls = createRunningCounts({ perKey: callsPerServiceMax });
+  const runningCalls = createConcurrencyCounter({ perKey: callsPerServiceMax });
 
   async function send(
     row: ActivationRecord,

@@ -212,7 +212,7 @@ function createDeviceOperations(
       const row = isCurrent
         ? undefined
         : await findDelivery(queries, organizationId, logicalDeviceId);
-      const versions = row?.toldVersion === acknowledgement.version ? row.toldServices : undefined;
+      const versions = row?.sentVersion === acknowledgement.version ? row.sentServices : undefined;
       const acknowledgedVersions = isCurrent ? deviceVersions.desired.versions : versions;
       if (acknowledgedVersions === undefined)
         return throwMemberProblem('/version', 'was not sent to this device');

@@ -15,10 +15,10 @@ import type { DesiredVersions, VersionsByService } from './device-document.ts';
 
 /** Times in epoch milliseconds. */
 export type DeliveryRecord = {
-  askedAt: number;
-  toldVersion: string;
-  toldServices: VersionsByService;
-  toldAt: number;
+  requestedAt: number;
+  sentVersion: string;
+  sentServices: VersionsByService;
+  sentAt: number;
   appliedVersion?: string;
   appliedServices?: VersionsByService;
   appliedAt?: number;
@@ -33,18 +33,18 @@ export type SentConfiguration = DesiredVersions & {
 };
 
 /**
- * One statement for all simultaneous requests; told_at is the time when a version was first sent.
+ * One statement for all simultaneous requests; sent_at is the time when a version was first sent.
  */
 const sentConfigurationsSql = `INSERT INTO device_configurations AS d
-    (organization_id, logical_device_id, asked_at, told_version, told_services, told_at)
+    (organization_id, logical_device_id, requested_at, sent_version, sent_services, sent_at)
   SELECT r."organizationId", r."logicalDeviceId", $2, r.version, r.versions, $2
   FROM jsonb_to_recordset($1::jsonb)
     AS r("organizationId" uuid, "logicalDeviceId" uuid, version text, versions jsonb)
   ON CONFLICT (organization_id, logical_device_id) DO UPDATE SET
-    asked_at = excluded.asked_at,
-    told_at = CASE WHEN d.told_version = excluded.told_version THEN d.told_at
-      ELSE excluded.told_at END,
-    told_version = excluded.told_version, told_services = excluded.told_services`;
+    requested_at = excluded.requested_at,
+    sent_at = CASE WHEN d.sent_version = excluded.sent_version THEN d.sent_at
+      ELSE excluded.sent_at END,
+    sent_version = excluded.sent_version, sent_services = excluded.sent_services`;
 
 export async function recordSentConfigurations(
   queries: Queries,
@@ -54,7 +54,7 @@ export async function recordSentConfigurations(
   await queries.query(sentConfigurationsSql, [JSON.stringify(sent), now]);
 }
 
-const columns = `d.asked_at, d.told_version, d.told_services, d.told_at, d.applied_version,
+const columns = `d.requested_at, d.sent_version, d.sent_services, d.sent_at, d.applied_version,
   d.applied_services, d.applied_at, d.failed_version, d.failed_reason, d.failed_at`;
 
 export async function findDelivery(
@@ -125,17 +125,17 @@ const ancestorsMax = 16;
 /** True if a configuration at the device or above it changed after the device last asked. */
 const changedSinceSql = `EXISTS (
     SELECT FROM service_configurations c
-    WHERE c.organization_id = ANY (above.ids) AND c.updated_at > d.asked_at
+    WHERE c.organization_id = ANY (above.ids) AND c.updated_at > d.requested_at
       AND c.entity_id = ANY (above.ids || ARRAY[l.merchant_id, l.store_id, l.logical_device_id])
       AND ($2::uuid IS NULL OR c.service_id = $2))`;
 
 /** Compares the versions of one service if it is given, otherwise the version of all services. */
 const deliveryStatusSql = `CASE
-    WHEN d.told_version IS NULL THEN 'Pending'
+    WHEN d.sent_version IS NULL THEN 'Pending'
     WHEN ${changedSinceSql} THEN 'Pending'
-    WHEN coalesce(CASE WHEN $2::uuid IS NULL THEN d.applied_version = d.told_version
-      ELSE d.applied_services ->> $2::text = d.told_services ->> $2::text END, false) THEN 'Applied'
-    WHEN d.failed_version = d.told_version THEN 'Failed'
+    WHEN coalesce(CASE WHEN $2::uuid IS NULL THEN d.applied_version = d.sent_version
+      ELSE d.applied_services ->> $2::text = d.sent_services ->> $2::text END, false) THEN 'Applied'
+    WHEN d.failed_version = d.sent_version THEN 'Failed'
     ELSE 'Pending' END`;
 
 /**
@@ -165,7 +165,7 @@ const deliveriesSql = `WITH RECURSIVE line AS (
   ), fleet AS (
     SELECT * FROM looked
     WHERE ($5::text IS NULL OR delivery_status = $5)
-      AND ($2::uuid IS NULL OR told_services ? $2::text)
+      AND ($2::uuid IS NULL OR sent_services ? $2::text)
     ORDER BY logical_device_id LIMIT $7
   )
   SELECT fleet.*, (SELECT logical_device_id FROM looked ORDER BY 1 OFFSET $8 - 1) AS looked_until
@@ -206,9 +206,9 @@ export async function listDeliveries(
 
 /** Converts the members about the delivery into an API response. */
 export function toDeliveryView({
-  askedAt,
-  toldVersion,
-  toldAt,
+  requestedAt,
+  sentVersion,
+  sentAt,
   appliedVersion,
   appliedAt,
   failedVersion,
@@ -223,9 +223,9 @@ export function toDeliveryView({
       ? undefined
       : { version: failedVersion, at: isoTime(failedAt), ...defined({ reason: failedReason }) };
   return defined({
-    requestedAt: toTime(askedAt),
-    sentVersion: toldVersion,
-    sentAt: toTime(toldAt),
+    requestedAt: toTime(requestedAt),
+    sentVersion,
+    sentAt: toTime(sentAt),
     appliedVersion,
     appliedAt: toTime(appliedAt),
     failure,

@@ -72,7 +72,7 @@ function registerDeclarationRoutes(app: FastifyInstance, services: Services): vo
         return { view: { ...view, ...credentials }, version };
       },
     },
-    replace: {
+    update: {
       description:
         'Changes the draft; other organisations see the change after publication. Send the ETag in ' +
         'If-Match.',
@@ -80,7 +80,7 @@ function registerDeclarationRoutes(app: FastifyInstance, services: Services): vo
       errors: ['service_state'],
       run: services.replace,
     },
-    remove: {
+    delete: {
       description: 'Only a draft can be deleted; retire a published service instead.',
       errors: ['service_state'],
       run: services.remove,

@@ -47,13 +47,13 @@ function registerPackageRoutes(
     list: { run: (scope, _filters, page) => listPackages(scope, page) },
     get: { run: getPackage },
     create: { body: ServicePackageInput, errors: ['service_not_found'], run: createPackage },
-    replace: {
+    update: {
       description: 'A service that is active only through this package cannot be removed from it.',
       body: ServicePackageReplacement,
       errors: ['service_not_found', 'has_dependants'],
       run: replacePackage,
     },
-    remove: {
+    delete: {
       description: 'The platform rejects the request while the package has a subscription.',
       errors: ['has_dependants'],
       run: removePackage,
@@ -87,7 +87,7 @@ function registerSubscriptionRoutes(
       errors: ['resource_not_found', 'service_state', 'already_exists'],
       run: async (scope, { packageId }) => ({ view: await subscribe(scope, packageId) }),
     },
-    remove: {
+    delete: {
       description:
         'The platform rejects the request while a service that only this subscription provides is ' +
         'active for the organisation.',

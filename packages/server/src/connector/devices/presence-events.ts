@@ -24,29 +24,29 @@ const rowsMax = 500;
  */
 const publishText = `WITH came AS (
     SELECT organization_id, physical_device_id FROM device_presence
-    WHERE NOT told_online AND online_until IS NOT NULL AND online_until > $1 AND since <= $2
-      AND (told_at IS NULL OR told_at <= $3)
+    WHERE NOT reported_online AND online_until IS NOT NULL AND online_until > $1 AND since <= $2
+      AND (reported_at IS NULL OR reported_at <= $3)
     ORDER BY since LIMIT $4 FOR UPDATE SKIP LOCKED
   ), went AS (
     SELECT organization_id, physical_device_id FROM device_presence
-    WHERE told_online AND online_until IS NULL AND since <= $2 AND told_at <= $3
+    WHERE reported_online AND online_until IS NULL AND since <= $2 AND reported_at <= $3
     ORDER BY since LIMIT $4 FOR UPDATE SKIP LOCKED
   ), lapsed AS (
     SELECT organization_id, physical_device_id FROM device_presence
-    WHERE $5 AND told_online AND online_until <= $1 AND told_at <= $3
+    WHERE $5 AND reported_online AND online_until <= $1 AND reported_at <= $3
     ORDER BY online_until LIMIT $4 FOR UPDATE SKIP LOCKED
   ), changed AS (
-    UPDATE device_presence p SET told_online = NOT p.told_online, told_at = $1,
-      told_since = CASE WHEN p.online_until <= $1 THEN p.online_until ELSE p.since END,
+    UPDATE device_presence p SET reported_online = NOT p.reported_online, reported_at = $1,
+      reported_since = CASE WHEN p.online_until <= $1 THEN p.online_until ELSE p.since END,
       changes = p.changes + 1
     FROM (SELECT * FROM came UNION ALL SELECT * FROM went UNION ALL SELECT * FROM lapsed) AS due
     WHERE p.organization_id = due.organization_id
       AND p.physical_device_id = due.physical_device_id
-    RETURNING p.organization_id, p.physical_device_id, p.told_online, p.changes
+    RETURNING p.organization_id, p.physical_device_id, p.reported_online, p.changes
   )
   INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
   SELECT organization_id, gen_random_uuid(),
-    CASE WHEN told_online THEN 'device.online' ELSE 'device.offline' END,
+    CASE WHEN reported_online THEN 'device.online' ELSE 'device.offline' END,
     physical_device_id, changes, $1
   FROM changed RETURNING subject_id`;
 
@@ -106,7 +106,7 @@ type EventRecord = {
 
 const readEventDataText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
     d.store_id, d.logical_device_id AS device_id, h.physical_device_id, h.make, h.model, h.serial_number,
-    p.told_since AS since
+    p.reported_since AS since
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, physical_device_id, outbox_id)
   JOIN physical_devices h ON h.organization_id = r.organization_id
     AND h.physical_device_id = r.physical_device_id

@@ -2,7 +2,7 @@
 import { connectorLimits, connectorPaths, ProblemError, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../../audit/index.ts';
 import { clientKeyOf, type VerifyToken, type WebSocketRoute } from '../../http/index.ts';
-import { type Clock, createRunningCounts, type Log } from '../../platform/index.ts';
+import { type Clock, createConcurrencyCounter, type Log } from '../../platform/index.ts';
 import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
 import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
 import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
@@ -39,7 +39,7 @@ export function createPosListener(deps: Deps) {
   const connections = new Set<PosConnection>();
   const connectionBuckets = createTokenBuckets(connectionRate);
   const connectionsMax = settings.connectorConnections;
-  const claimLimit = createRunningCounts({
+  const claimLimit = createConcurrencyCounter({
     perKey: connectionsMax,
     total: claimsPerConnection * connectionsMax,
   });

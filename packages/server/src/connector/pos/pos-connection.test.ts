@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
-import { createRunningCounts } from '../../platform/index.ts';
+import { createConcurrencyCounter } from '../../platform/index.ts';
 import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import type { Message } from '../nodes/backplane.ts';
 import type { ClaimToken } from '../sessions/claim-token.ts';
@@ -49,7 +49,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     verify,
     claimDeadline: Number.MAX_SAFE_INTEGER,
     caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
-    claimLimit: createRunningCounts({ perKey: 10, total: 10 }),
+    claimLimit: createConcurrencyCounter({ perKey: 10, total: 10 }),
     claims: {
       status: async () => ({ tsn, online: true, claimed: false }),
       claim: async () => ({ device, sessionId: 's', sessionUrl: 'wss://n', expiresInMs: 1 }),

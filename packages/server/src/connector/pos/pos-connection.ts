@@ -19,7 +19,7 @@ import {
   type PresentedCertificate,
   toProblemError,
 } from '../../http/index.ts';
-import { isoTime, type RunningCounts } from '../../platform/index.ts';
+import { type ConcurrencyCounter, isoTime } from '../../platform/index.ts';
 import { createForwarder, slowBytes } from '../forwarding/forward-messages.ts';
 import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import type { Message } from '../nodes/backplane.ts';
@@ -61,7 +61,7 @@ type Deps = {
   readonly peer: WebSocketConnection;
   readonly claims: Claims;
   /** Counts the claims of all connections, both in progress and stored. */
-  readonly claimLimit: Pick<RunningCounts, 'tryBegin'>;
+  readonly claimLimit: Pick<ConcurrencyCounter, 'tryBegin'>;
   readonly caller: Caller;
   readonly token: string;
   readonly presentedCertificate: PresentedCertificate;

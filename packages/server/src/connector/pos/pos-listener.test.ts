@@ -46,7 +46,7 @@ type Socket = { heard: (data: Buffer, isBinary: boolean) => void };
 type Node = () => Promise<Message | undefined>;
 
 /** Creates points of sale with one device each; the test controls the nodes of the devices. */
-function shop(connectorConnections = 100) {
+function createSetup(connectorConnections = 100) {
   const nodes = new Map<string, Node>();
   const checkedSessionIds: string[] = [];
   const lines: { count?: number; err?: unknown; text: string }[] = [];
@@ -150,56 +150,56 @@ describe('the sessions of a revoked token', () => {
     ['has lost NATS', hasLostNats],
   ] as const) {
     it(`get repeated end requests until their node answers, if the node ${what} at first`, async () => {
-      const scene = shop();
-      scene.node('till', node);
-      await scene.open('till');
-      scene.judge('till');
+      const setup = createSetup();
+      setup.node('till', node);
+      await setup.open('till');
+      setup.judge('till');
       for (let round = 1; round <= 3; round += 1) {
-        const before = scene.checkedSessionIds.length;
-        await scene.listener.recheck();
-        await scene.settled();
-        assert.ok(scene.checkedSessionIds.length > before, `it is not asked in round ${round}`);
+        const before = setup.checkedSessionIds.length;
+        await setup.listener.recheck();
+        await setup.settled();
+        assert.ok(setup.checkedSessionIds.length > before, `it is not asked in round ${round}`);
       }
-      assert.equal(scene.closed.get('till'), closeCodes.unauthorized);
-      assert.ok(scene.lines.length > 0 && scene.lines.every(({ count }) => count === 1));
+      assert.equal(setup.closed.get('till'), closeCodes.unauthorized);
+      assert.ok(setup.lines.length > 0 && setup.lines.every(({ count }) => count === 1));
       // The server accepts the answer that there is no such session.
-      scene.node('till', async () => ({ released: false }));
-      await scene.listener.recheck();
-      await scene.settled();
-      const answered = scene.checkedSessionIds.length;
-      await scene.listener.recheck();
-      await scene.settled();
-      assert.equal(scene.checkedSessionIds.length, answered);
+      setup.node('till', async () => ({ released: false }));
+      await setup.listener.recheck();
+      await setup.settled();
+      const answered = setup.checkedSessionIds.length;
+      await setup.listener.recheck();
+      await setup.settled();
+      assert.equal(setup.checkedSessionIds.length, answered);
     });
   }
 
   it('get no more end requests after they have expired, and the server logs it', async () => {
-    const scene = shop();
-    scene.node('till', isAway);
-    await scene.open('till');
-    scene.judge('till');
-    await scene.listener.recheck();
-    await scene.settled();
-    scene.at(day);
-    const { length } = scene.checkedSessionIds;
-    await scene.listener.recheck();
-    await scene.settled();
-    assert.equal(scene.checkedSessionIds.length, length);
-    assert.match(scene.lines.at(-1)?.text ?? '', /ending revoked sessions: they have expired/);
+    const setup = createSetup();
+    setup.node('till', isAway);
+    await setup.open('till');
+    setup.judge('till');
+    await setup.listener.recheck();
+    await setup.settled();
+    setup.at(day);
+    const { length } = setup.checkedSessionIds;
+    await setup.listener.recheck();
+    await setup.settled();
+    assert.equal(setup.checkedSessionIds.length, length);
+    assert.match(setup.lines.at(-1)?.text ?? '', /ending revoked sessions: they have expired/);
   });
 
   it('wait for their end up to a limit, and the server logs the dropped ones, also when it stops', async () => {
-    const scene = shop(1);
+    const setup = createSetup(1);
     for (const name of ['a', 'b', 'c']) {
-      scene.node(name, isAway);
-      await scene.open(name);
-      scene.judge(name);
-      await scene.listener.recheck();
-      await scene.settled();
+      setup.node(name, isAway);
+      await setup.open(name);
+      setup.judge(name);
+      await setup.listener.recheck();
+      await setup.settled();
     }
-    assert.match(scene.lines.at(-1)?.text ?? '', /ending revoked sessions: too many are pending/);
-    await scene.listener.stop();
-    const { count, text } = scene.lines.at(-1) ?? {};
+    assert.match(setup.lines.at(-1)?.text ?? '', /ending revoked sessions: too many are pending/);
+    await setup.listener.stop();
+    const { count, text } = setup.lines.at(-1) ?? {};
     assert.deepEqual(
       [count, text],
       [2, 'the server stopped ending revoked sessions: the process stops'],
@@ -210,50 +210,50 @@ describe('the sessions of a revoked token', () => {
 describe('a round over the points of sale', () => {
   // Spec: NEXO-15
   it('waits for no node that does not answer', { timeout: 30_000 }, async () => {
-    const scene = shop();
+    const setup = createSetup();
     const hung = Array.from({ length: 8 }, (_, at) => `hung${at}`);
     for (const name of [...hung, 'other']) {
-      if (name !== 'other') scene.node(name, hangs);
-      await scene.open(name);
-      scene.judge(name);
+      if (name !== 'other') setup.node(name, hangs);
+      await setup.open(name);
+      setup.judge(name);
     }
-    await scene.listener.recheck();
-    assert.equal(scene.closed.get('other'), closeCodes.unauthorized);
+    await setup.listener.recheck();
+    assert.equal(setup.closed.get('other'), closeCodes.unauthorized);
     await eventually('the end of the other session', () =>
-      scene.checkedSessionIds.includes('other'),
+      setup.checkedSessionIds.includes('other'),
     );
   });
 
   it('sends at most 16 requests to end sessions at a time', async () => {
-    const scene = shop();
+    const setup = createSetup();
     let free = () => {};
     const pending = new Promise<undefined>((resolve) => {
       free = () => resolve(undefined);
     });
     for (let at = 0; at < 40; at += 1) {
-      scene.node(`till${at}`, () => pending);
-      await scene.open(`till${at}`);
-      scene.judge(`till${at}`);
+      setup.node(`till${at}`, () => pending);
+      await setup.open(`till${at}`);
+      setup.judge(`till${at}`);
     }
-    await scene.listener.recheck();
-    await scene.settled();
-    assert.equal(scene.checkedSessionIds.length, 16);
+    await setup.listener.recheck();
+    await setup.settled();
+    assert.equal(setup.checkedSessionIds.length, 16);
     free();
     await eventually(
       'all sessions are checked',
-      () => new Set(scene.checkedSessionIds).size === 40,
+      () => new Set(setup.checkedSessionIds).size === 40,
     );
   });
 
   it('checks the other points of sale when the check of one fails', async () => {
-    const scene = shop();
-    for (const name of ['broken', 'revoked']) await scene.open(name);
+    const setup = createSetup();
+    for (const name of ['broken', 'revoked']) await setup.open(name);
     const databaseError = new ProblemError('database_unavailable', 'no');
-    scene.judge('broken', databaseError);
-    scene.judge('revoked');
-    await assert.rejects(scene.listener.recheck(), ({ cause }: Error) => cause === databaseError);
-    await scene.settled();
-    assert.deepEqual([...scene.closed], [['revoked', closeCodes.unauthorized]]);
-    assert.deepEqual(scene.checkedSessionIds, ['revoked']);
+    setup.judge('broken', databaseError);
+    setup.judge('revoked');
+    await assert.rejects(setup.listener.recheck(), ({ cause }: Error) => cause === databaseError);
+    await setup.settled();
+    assert.deepEqual([...setup.closed], [['revoked', closeCodes.unauthorized]]);
+    assert.deepEqual(setup.checkedSessionIds, ['revoked']);
   });
 });

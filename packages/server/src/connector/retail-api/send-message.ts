@@ -7,7 +7,11 @@ import {
 } from '@switchyard/contract';
 import { errorConditions, type Reading } from '@switchyard/nexo';
 import { type Caller, clientKeyOf } from '../../http/index.ts';
-import { createRunningCounts, isoTime, type RunningCounts } from '../../platform/index.ts';
+import {
+  type ConcurrencyCounter,
+  createConcurrencyCounter,
+  isoTime,
+} from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
 import type { AssignedTerminal } from '../devices/check-device-access.ts';
 import type { PosCaller } from '../pos/claim-requests.ts';
@@ -67,7 +71,7 @@ function resultCodesOf(reading: Reading): { result?: string; errorCondition?: st
 }
 
 /** @throws rate_limited overloaded */
-function acquireSlot(running: RunningCounts, caller: Caller): () => void {
+function acquireSlot(running: ConcurrencyCounter, caller: Caller): () => void {
   const slot = running.tryBegin(clientKeyOf(caller));
   if (typeof slot === 'function') return slot;
   return throwProblem(
@@ -91,7 +95,7 @@ export type MessageSender = ReturnType<typeof createMessageSender>;
 export function createMessageSender(deps: Deps) {
   const { sessionPool, store, terminals, clock, dueClock, log, onCompleted } = deps;
   const { answerMs } = { ...defaultRetailTimes, ...deps.times };
-  const runningMessages = createRunningCounts(messageLimits);
+  const runningMessages = createConcurrencyCounter(messageLimits);
   const running = new Set<Promise<unknown>>();
 
   /** Retries after a database fault; the client gets the terminal's answer without this delay. */

@@ -181,7 +181,7 @@ describe('a device that reconnects to its node', () => {
 
 describe('a device that goes to another node', () => {
   /** Creates two nodes, a device on the old node, and a point of sale in session with it. */
-  async function scene() {
+  async function createSetup() {
     const nats = createFakeNats();
     const clock = { time: 1000 };
     const log = { error: assert.fail } as unknown as Parameters<
@@ -212,7 +212,7 @@ describe('a device that goes to another node', () => {
   }
 
   it('stays reserved there for its owner and its session can be resumed, and other owners are refused', async () => {
-    const { clock, next, before, pos, got, onlineStates, move } = await scene();
+    const { clock, next, before, pos, got, onlineStates, move } = await createSetup();
     await move();
     assert.deepEqual(before.closings, [closeCodes.superseded]);
     assert.deepEqual(pos.closings, [closeCodes.deviceDisconnected]);
@@ -228,7 +228,7 @@ describe('a device that goes to another node', () => {
 
   // Spec: NEXO-22
   it('cannot resume its session when it has moved to another store', async () => {
-    const { next, pos, got, move } = await scene();
+    const { next, pos, got, move } = await createSetup();
     await move(elsewhere);
     assert.deepEqual(pos.closings, [closeCodes.deviceDisconnected]);
     const claimed = await next.claim({ resumeToken: got['resumeToken'] });
@@ -236,11 +236,11 @@ describe('a device that goes to another node', () => {
   });
 
   it('becomes free for other owners when the reservation time ends or the owner releases it', async () => {
-    const one = await scene();
+    const one = await createSetup();
     await one.move();
     one.clock.time += 30_000;
     assert.ok((await one.next.claim({ owner: 'other' }))?.['sessionId']);
-    const two = await scene();
+    const two = await createSetup();
     await two.move();
     const release = { kind: 'release', owner: 'till', sessionId: two.got['sessionId'] };
     const released = await two.next.backplane.request(deviceKeyOf(device), release);
@@ -249,7 +249,7 @@ describe('a device that goes to another node', () => {
   });
 
   it('is no news of its old node, where its connection had broken before', async () => {
-    const { nats, next, before, onlineStates, got, clock, move } = await scene();
+    const { nats, next, before, onlineStates, got, clock, move } = await createSetup();
     before.end();
     await nats.settle();
     assert.deepEqual(onlineStates, [false]);

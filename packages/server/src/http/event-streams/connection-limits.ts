@@ -1,6 +1,6 @@
 // Limits waiting connections (event streams and long polls) per client, device and organisation, and in total.
 import { ProblemError } from '@switchyard/contract';
-import { createRunningCounts } from '../../platform/index.ts';
+import { createConcurrencyCounter } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
 import { connectionLimit } from '../limits/new-connection-limits.ts';
 
@@ -39,7 +39,7 @@ export function createConnectionSlots(
   limits: ConnectionLimits = defaultConnectionLimits,
 ): ConnectionSlots {
   const slotsByClient = new Map<string, Set<Slot>>();
-  const connectionsByOrganization = createRunningCounts();
+  const connectionsByOrganization = createConcurrencyCounter();
   let count = 0;
 
   /** A client that acts on behalf of another organisation is counted in its own one. */

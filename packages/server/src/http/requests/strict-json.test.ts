@@ -6,7 +6,7 @@ import { maxDepth, parseStrictJson } from './strict-json.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 
-function refusalOf(body: Buffer): ProblemError | undefined {
+function problemErrorOf(body: Buffer): ProblemError | undefined {
   try {
     parseStrictJson(body);
     return undefined;
@@ -66,7 +66,7 @@ function createReader(text: string) {
   };
 }
 
-/** RFC 8259 by the letter with the house's refusals. */
+/** A plain parser of RFC 8259 that rejects the same texts as the strict parser. */
 function parseSlowly(text: string): { value: unknown } | undefined {
   const reader = createReader(text);
   const list = (depth: number): unknown[] => {
@@ -123,7 +123,7 @@ function agree(text: string): void {
   const expected = parseSlowly(text);
   const body = bytes(text);
   if (expected === undefined) {
-    assert.equal(refusalOf(body)?.code, 'malformed_json', JSON.stringify(text));
+    assert.equal(problemErrorOf(body)?.code, 'malformed_json', JSON.stringify(text));
   } else {
     assert.deepEqual(parseStrictJson(body), expected.value, JSON.stringify(text));
   }
@@ -178,14 +178,14 @@ const hostile: [string, string][] = [
 describe('strict JSON', () => {
   for (const [name, text] of hostile) {
     it(`refuses ${name}`, () => {
-      assert.equal(refusalOf(bytes(text))?.code, 'malformed_json');
+      assert.equal(problemErrorOf(bytes(text))?.code, 'malformed_json');
       if (text.length < 1000) agree(text);
     });
   }
 
   it('refuses bytes that are not UTF-8', () => {
     for (const hex of ['22ff22', '22c0af22', '22eda08022', '22f4908080', 'ff']) {
-      assert.equal(refusalOf(Buffer.from(hex, 'hex'))?.code, 'malformed_json', hex);
+      assert.equal(problemErrorOf(Buffer.from(hex, 'hex'))?.code, 'malformed_json', hex);
     }
   });
 
@@ -208,12 +208,12 @@ describe('strict JSON', () => {
   });
 
   it('never repeats the sent value', () => {
-    const refusal = refusalOf(bytes('{"number":"4111111111111111",}'));
-    assert.ok(refusal !== undefined && !refusal.detail.includes('4111'));
+    const problemError = problemErrorOf(bytes('{"number":"4111111111111111",}'));
+    assert.ok(problemError !== undefined && !problemError.detail.includes('4111'));
   });
 
   it('names the member with an invalid number when its name is printable', () => {
-    const detailOf = (text: string) => refusalOf(bytes(text))?.detail ?? '';
+    const detailOf = (text: string) => problemErrorOf(bytes(text))?.detail ?? '';
     assert.match(
       detailOf('{"order":{"amount":12.50,"other":1}}'),
       /^The number amount has a fraction/,

@@ -60,56 +60,56 @@ export function toProblemError(error: unknown): ProblemError | undefined {
   return transportErrors[String(error.code)]?.();
 }
 
-export function problemOf(refusal: ProblemError, requestId: string, baseUrl: string): Problem {
-  const { code } = refusal;
+export function problemOf(problemError: ProblemError, requestId: string, baseUrl: string): Problem {
+  const { code } = problemError;
   const facts = errorCodes[code];
   return {
-    ...refusal.extensions,
+    ...problemError.extensions,
     type: `${baseUrl}/docs/errors/${code}`,
     title: facts.title,
     status: facts.status,
-    detail: refusal.detail,
+    detail: problemError.detail,
     instance: instanceUri(requestId),
     code,
     requestId,
-    outcome: refusal.outcome,
+    outcome: problemError.outcome,
     retryable: facts.retryable,
     ...defined({
-      retryAfterMs: refusal.retryAfterMs,
-      errors: refusal.errors === undefined ? undefined : [...refusal.errors],
+      retryAfterMs: problemError.retryAfterMs,
+      errors: problemError.errors === undefined ? undefined : [...problemError.errors],
     }),
   };
 }
 
 /** Whole seconds, rounded up, so that a client does not retry too early. */
-export function retryAfterHeader(refusal: ProblemError): string | undefined {
-  if (refusal.retryAfterMs !== undefined) {
-    return String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
+export function retryAfterHeader(problemError: ProblemError): string | undefined {
+  if (problemError.retryAfterMs !== undefined) {
+    return String(Math.max(1, Math.ceil(problemError.retryAfterMs / 1000)));
   }
-  const { status, retryable } = errorCodes[refusal.code];
+  const { status, retryable } = errorCodes[problemError.code];
   return retryable && (status === 429 || status === 503) ? '1' : undefined;
 }
 
 export type ProblemSender = (
-  refusal: ProblemError,
+  problemError: ProblemError,
   request: FastifyRequest,
   reply: FastifyReply,
 ) => void;
 
 export function createProblemSender(baseUrl: string): ProblemSender {
-  return (refusal, request, reply) => {
-    const { status } = errorCodes[refusal.code];
+  return (problemError, request, reply) => {
+    const { status } = errorCodes[problemError.code];
     reply.header('x-request-id', request.id).header('cache-control', 'no-store');
-    const challenge = challengeOf(refusal);
+    const challenge = challengeOf(problemError);
     if (challenge !== undefined) reply.header('www-authenticate', challenge);
-    const retryAfter = retryAfterHeader(refusal);
+    const retryAfter = retryAfterHeader(problemError);
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
-    request.refusal = refusal;
+    request.problemError = problemError;
     // As bytes, since Fastify would add a charset to text.
     reply
       .code(status)
       .type(problemMediaType)
-      .send(Buffer.from(JSON.stringify(problemOf(refusal, request.id, baseUrl))));
+      .send(Buffer.from(JSON.stringify(problemOf(problemError, request.id, baseUrl))));
   };
 }
 
@@ -125,9 +125,9 @@ function faultOutcome(request: FastifyRequest): Outcome {
 
 export function createErrorHandler(sendProblem: ProblemSender) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const refusal = toProblemError(error);
-    if (refusal !== undefined) {
-      sendProblem(refusal, request, reply);
+    const problemError = toProblemError(error);
+    if (problemError !== undefined) {
+      sendProblem(problemError, request, reply);
       return;
     }
     request.log.error({ err: error, operationId: operationIdOf(request) }, 'unexpected error');

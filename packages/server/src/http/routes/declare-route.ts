@@ -39,7 +39,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | undefined;
     /** The problem that the response reports, for the log. */
-    refusal: ProblemError | undefined;
+    problemError: ProblemError | undefined;
     /** Whether the handler has started, so that the request may have had an effect. */
     isHandled: boolean;
     /** Whether the response lasts as long as the connection of the client. */

@@ -1,4 +1,4 @@
-// Declares the routes of a resource from one description: list, get, create, replace and delete.
+// Declares the routes of a resource from one description: list, get, create, update and delete.
 import { defined, type ErrorCode, type Permission, pageOf } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
@@ -31,7 +31,7 @@ type RouteTexts = {
 };
 
 /** The routes that are left out do not exist. */
-export type ResourceRoutes<
+export type ResourceDescription<
   Scope = unknown,
   Input extends TSchema = TSchema,
   Replacement extends TSchema = TSchema,
@@ -55,7 +55,7 @@ export type ResourceRoutes<
   /** Checks the path and the rights of the caller, and returns what the operations need. */
   readonly scope: (
     request: AuthenticatedRequest,
-    operation: 'read' | 'create' | 'replace' | 'remove',
+    operation: 'read' | 'create' | 'update' | 'delete',
   ) => Scope | Promise<Scope>;
   readonly list?: RouteTexts & {
     readonly filters?: Filters;
@@ -78,7 +78,7 @@ export type ResourceRoutes<
     readonly run: (scope: Scope, input: Static<Input>) => Promise<ResourceResult>;
   };
   /** A resource without this route has no version: its responses have no ETag. */
-  readonly replace?: RouteTexts & {
+  readonly update?: RouteTexts & {
     readonly body: Replacement;
     readonly run: (
       scope: Scope,
@@ -87,7 +87,7 @@ export type ResourceRoutes<
       ifMatch?: string,
     ) => Promise<ResourceResult>;
   };
-  readonly remove?: RouteTexts & {
+  readonly delete?: RouteTexts & {
     readonly run: (scope: Scope, id: string, ifMatch?: string) => Promise<void>;
   };
 };
@@ -98,15 +98,15 @@ export function registerResourceRoutes<
   Input extends TSchema,
   Replacement extends TSchema,
   Filters extends TProperties,
->(app: FastifyInstance, routes: ResourceRoutes<Scope, Input, Replacement, Filters>): void;
+>(app: FastifyInstance, resource: ResourceDescription<Scope, Input, Replacement, Filters>): void;
 /** The schemas of the routes check the types of each request. */
-export function registerResourceRoutes(app: FastifyInstance, routes: ResourceRoutes): void {
-  const { list, get, create, replace, remove } = routes;
-  if (list !== undefined) registerListRoute(app, routes, list);
-  if (get !== undefined) registerGetRoute(app, routes, get);
-  if (create !== undefined) registerCreateRoute(app, routes, create);
-  if (replace !== undefined) registerReplaceRoute(app, routes, replace);
-  if (remove !== undefined) registerRemoveRoute(app, routes, remove);
+export function registerResourceRoutes(app: FastifyInstance, resource: ResourceDescription): void {
+  const { list, get, create, update, delete: deletion } = resource;
+  if (list !== undefined) registerListRoute(app, resource, list);
+  if (get !== undefined) registerGetRoute(app, resource, get);
+  if (create !== undefined) registerCreateRoute(app, resource, create);
+  if (update !== undefined) registerUpdateRoute(app, resource, update);
+  if (deletion !== undefined) registerDeleteRoute(app, resource, deletion);
 }
 
 export function sendWithETag<View>(
@@ -127,57 +127,57 @@ function withArticle(singular: string): string {
   return `${/^[aeio]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
-const idNameOf = ({ identifiers }: ResourceRoutes): string =>
+const idNameOf = ({ identifiers }: ResourceDescription): string =>
   String(Object.keys(identifiers).at(-1));
 
-const idOf = (routes: ResourceRoutes, members: unknown): string =>
-  String((members as Readonly<Record<string, unknown>>)[idNameOf(routes)]);
+const idOf = (resource: ResourceDescription, members: unknown): string =>
+  String((members as Readonly<Record<string, unknown>>)[idNameOf(resource)]);
 
-function collectionRoute(routes: ResourceRoutes, { description }: RouteTexts) {
-  const { path: url, tags, identifiers } = routes;
-  const { [idNameOf(routes)]: _id, ...parents } = identifiers;
+function collectionRoute(resource: ResourceDescription, { description }: RouteTexts) {
+  const { path: url, tags, identifiers } = resource;
+  const { [idNameOf(resource)]: _id, ...parents } = identifiers;
   return { url, tags, params: Type.Object(parents), ...defined({ description }) };
 }
 
-function itemRoute(routes: ResourceRoutes, { description }: RouteTexts) {
-  const { path, tags, identifiers } = routes;
-  const url = `${path}/:${idNameOf(routes)}`;
+function itemRoute(resource: ResourceDescription, { description }: RouteTexts) {
+  const { path, tags, identifiers } = resource;
+  const url = `${path}/:${idNameOf(resource)}`;
   return { url, tags, params: Type.Object(identifiers), ...defined({ description }) };
 }
 
-function writePermissionOf({ singular, writePermission }: ResourceRoutes) {
+function writePermissionOf({ singular, writePermission }: ResourceDescription) {
   if (writePermission === undefined) throw new TypeError(`${singular} has no write permission`);
   return writePermission;
 }
 
 const errorsOf = (
-  { scopeErrors = [] }: ResourceRoutes,
+  { scopeErrors = [] }: ResourceDescription,
   { errors = [] }: RouteTexts,
   codes: readonly ErrorCode[],
 ): ErrorCode[] => [...new Set([...codes, ...scopeErrors, ...errors])];
 
-const etagHeader = ({ replace }: ResourceRoutes, status: 200 | 201) =>
-  replace === undefined ? {} : { responseHeaders: { [status]: ['ETag'] as const } };
+const etagHeader = ({ update }: ResourceDescription, status: 200 | 201) =>
+  update === undefined ? {} : { responseHeaders: { [status]: ['ETag'] as const } };
 
 function registerListRoute(
   app: FastifyInstance,
-  routes: ResourceRoutes,
-  list: NonNullable<ResourceRoutes['list']>,
+  resource: ResourceDescription,
+  list: NonNullable<ResourceDescription['list']>,
 ): void {
-  const operationId = `list${routes.plural}`;
+  const operationId = `list${resource.plural}`;
   route(app, {
-    ...collectionRoute(routes, list),
+    ...collectionRoute(resource, list),
     method: 'GET',
     operationId,
-    summary: list.summary ?? `List the ${toWords(routes.plural)}`,
-    permission: routes.readPermission,
+    summary: list.summary ?? `List the ${toWords(resource.plural)}`,
+    permission: resource.readPermission,
     query: Type.Object({ ...pageQuery, ...list.filters }, { additionalProperties: false }),
-    response: { 200: pageOf(routes.view) },
-    errors: errorsOf(routes, list, ['cursor_invalid']),
+    response: { 200: pageOf(resource.view) },
+    errors: errorsOf(resource, list, ['cursor_invalid']),
     priority: 'list',
     async handler(request) {
       const { query } = request;
-      const scope = await routes.scope(request, 'read');
+      const scope = await resource.scope(request, 'read');
       const page = readPageRequest(query, operationId, list.cursorKey);
       const { limit: _limit, cursor: _cursor, ...filters } = query;
       return pageResponse(await list.run(scope, filters, page), query, operationId);
@@ -187,45 +187,45 @@ function registerListRoute(
 
 function registerGetRoute(
   app: FastifyInstance,
-  routes: ResourceRoutes,
-  get: NonNullable<ResourceRoutes['get']>,
+  resource: ResourceDescription,
+  get: NonNullable<ResourceDescription['get']>,
 ): void {
   route(app, {
-    ...itemRoute(routes, get),
+    ...itemRoute(resource, get),
     method: 'GET',
-    operationId: `get${routes.singular}`,
-    summary: get.summary ?? `Get ${withArticle(routes.singular)}`,
-    permission: routes.readPermission,
-    response: { 200: get.view ?? routes.view },
-    ...etagHeader(routes, 200),
-    errors: errorsOf(routes, get, [routes.notFoundCode]),
+    operationId: `get${resource.singular}`,
+    summary: get.summary ?? `Get ${withArticle(resource.singular)}`,
+    permission: resource.readPermission,
+    response: { 200: get.view ?? resource.view },
+    ...etagHeader(resource, 200),
+    errors: errorsOf(resource, get, [resource.notFoundCode]),
     async handler(request, reply) {
-      const scope = await routes.scope(request, 'read');
-      return sendWithETag(reply, await get.run(scope, idOf(routes, request.params)));
+      const scope = await resource.scope(request, 'read');
+      return sendWithETag(reply, await get.run(scope, idOf(resource, request.params)));
     },
   });
 }
 
 function registerCreateRoute(
   app: FastifyInstance,
-  routes: ResourceRoutes,
-  create: NonNullable<ResourceRoutes['create']>,
+  resource: ResourceDescription,
+  create: NonNullable<ResourceDescription['create']>,
 ): void {
   route(app, {
-    ...collectionRoute(routes, create),
+    ...collectionRoute(resource, create),
     method: 'POST',
-    operationId: `create${routes.singular}`,
-    summary: create.summary ?? `Create ${withArticle(routes.singular)}`,
-    permission: writePermissionOf(routes),
+    operationId: `create${resource.singular}`,
+    summary: create.summary ?? `Create ${withArticle(resource.singular)}`,
+    permission: writePermissionOf(resource),
     takesIdempotencyKey: true,
     body: create.body,
-    response: { 201: create.view ?? routes.view },
-    ...etagHeader(routes, 201),
-    errors: errorsOf(routes, create, []),
+    response: { 201: create.view ?? resource.view },
+    ...etagHeader(resource, 201),
+    errors: errorsOf(resource, create, []),
     async handler(request, reply) {
-      const scope = await routes.scope(request, 'create');
+      const scope = await resource.scope(request, 'create');
       const created = await create.run(scope, request.body);
-      const id = idOf(routes, created.view);
+      const id = idOf(resource, created.view);
       reply.code(201).header('location', `${request.url.split('?')[0]}/${id}`);
       if (create.view !== undefined) reply.header('cache-control', 'no-store');
       return sendWithETag(reply, created);
@@ -233,50 +233,50 @@ function registerCreateRoute(
   });
 }
 
-function registerReplaceRoute(
+function registerUpdateRoute(
   app: FastifyInstance,
-  routes: ResourceRoutes,
-  replace: NonNullable<ResourceRoutes['replace']>,
+  resource: ResourceDescription,
+  update: NonNullable<ResourceDescription['update']>,
 ): void {
-  const codes = [routes.notFoundCode, 'precondition_failed', 'field_read_only'] as const;
+  const codes = [resource.notFoundCode, 'precondition_failed', 'field_read_only'] as const;
   route(app, {
-    ...itemRoute(routes, replace),
+    ...itemRoute(resource, update),
     method: 'PUT',
-    operationId: `update${routes.singular}`,
-    summary: replace.summary ?? `Update ${withArticle(routes.singular)}`,
-    permission: writePermissionOf(routes),
-    body: replace.body,
-    response: { 200: routes.view },
-    ...etagHeader(routes, 200),
-    errors: errorsOf(routes, replace, codes),
+    operationId: `update${resource.singular}`,
+    summary: update.summary ?? `Update ${withArticle(resource.singular)}`,
+    permission: writePermissionOf(resource),
+    body: update.body,
+    response: { 200: resource.view },
+    ...etagHeader(resource, 200),
+    errors: errorsOf(resource, update, codes),
     async handler(request, reply) {
-      const scope = await routes.scope(request, 'replace');
-      const id = idOf(routes, request.params);
+      const scope = await resource.scope(request, 'update');
+      const id = idOf(resource, request.params);
       const ifMatch = readIfMatch(request.headers);
-      return sendWithETag(reply, await replace.run(scope, id, request.body, ifMatch));
+      return sendWithETag(reply, await update.run(scope, id, request.body, ifMatch));
     },
   });
 }
 
-function registerRemoveRoute(
+function registerDeleteRoute(
   app: FastifyInstance,
-  routes: ResourceRoutes,
-  remove: NonNullable<ResourceRoutes['remove']>,
+  resource: ResourceDescription,
+  deletion: NonNullable<ResourceDescription['delete']>,
 ): void {
-  const versionErrors = routes.replace === undefined ? [] : (['precondition_failed'] as const);
+  const versionErrors = resource.update === undefined ? [] : (['precondition_failed'] as const);
   route(app, {
-    ...itemRoute(routes, remove),
+    ...itemRoute(resource, deletion),
     method: 'DELETE',
-    operationId: `delete${routes.singular}`,
-    summary: remove.summary ?? `Delete ${withArticle(routes.singular)}`,
-    permission: writePermissionOf(routes),
+    operationId: `delete${resource.singular}`,
+    summary: deletion.summary ?? `Delete ${withArticle(resource.singular)}`,
+    permission: writePermissionOf(resource),
     // Some clients send a content type with every request, even without a body.
     bodyOptional: true,
     response: { 204: Type.Null() },
-    errors: errorsOf(routes, remove, [routes.notFoundCode, ...versionErrors]),
+    errors: errorsOf(resource, deletion, [resource.notFoundCode, ...versionErrors]),
     async handler(request, reply) {
-      const scope = await routes.scope(request, 'remove');
-      await remove.run(scope, idOf(routes, request.params), readIfMatch(request.headers));
+      const scope = await resource.scope(request, 'delete');
+      await deletion.run(scope, idOf(resource, request.params), readIfMatch(request.headers));
       return reply.code(204).send();
     },
   });

@@ -378,7 +378,7 @@ function addCommonHooks(
 ) {
   const sendProblem = createProblemSender(baseUrl);
   app.decorateRequest('caller', undefined);
-  app.decorateRequest('refusal', undefined);
+  app.decorateRequest('problemError', undefined);
   app.decorateRequest('isHandled', false);
   app.decorateRequest('isStreamed', false);
   app.addHook('onRequest', (request, reply, done) => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import { createLazyRequestLog } from './request-logging.ts';
 
-function scene(level: string) {
+function createSetup(level: string) {
   const lines: Record<string, unknown>[] = [];
   const parent = pino({ level }, { write: (line: string) => lines.push(JSON.parse(line)) });
   let made = 0;
@@ -16,7 +16,7 @@ function scene(level: string) {
 
 describe('the log of a request', () => {
   it('is created once, with the first written line', () => {
-    const { log, lines, made } = scene('info');
+    const { log, lines, made } = createSetup('info');
     log.debug({ secret: 1 }, 'too quiet');
     assert.equal(made(), 0);
     log.info({ status: 200 }, 'done');
@@ -36,7 +36,7 @@ describe('the log of a request', () => {
   });
 
   it('has the level of its parent, and every log method', () => {
-    const { log, lines } = scene('trace');
+    const { log, lines } = createSetup('trace');
     const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
     for (const level of levels) log[level](level);
     assert.deepEqual(

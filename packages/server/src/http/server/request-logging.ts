@@ -54,7 +54,7 @@ export const slowRequestMs = 2000;
 
 /** The declared route instead of the URL, since a query or a path can contain secrets. */
 function logFields(request: FastifyRequest, reply: FastifyReply) {
-  const { refusal, caller, routeOptions } = request;
+  const { problemError, caller, routeOptions } = request;
   return {
     method: request.method,
     route: routeOptions.config.facts?.url ?? routeOptions.url ?? 'none',
@@ -62,8 +62,8 @@ function logFields(request: FastifyRequest, reply: FastifyReply) {
     ms: Math.round(reply.elapsedTime * 10) / 10,
     ...defined({
       clientId: caller?.clientId,
-      code: refusal?.code,
-      logDetail: refusal?.logDetail === undefined ? undefined : refusal.logDetail,
+      code: problemError?.code,
+      logDetail: problemError?.logDetail === undefined ? undefined : problemError.logDetail,
     }),
   };
 }

@@ -14,7 +14,7 @@ export type ResponseLogEntry = {
   readonly params: Readonly<Record<string, string>>;
   readonly operationId: string;
   readonly status: number;
-  readonly refusal: ProblemError | undefined;
+  readonly problemError: ProblemError | undefined;
   readonly durationMs: number;
 };
 
@@ -26,7 +26,7 @@ export function reportResponse(
   request: FastifyRequest,
   { statusCode: status, elapsedTime }: FastifyReply,
 ): void {
-  const { caller, refusal, routeOptions } = request;
+  const { caller, problemError, routeOptions } = request;
   const { facts } = routeOptions.config;
   if (caller === undefined || facts === undefined) return;
   onResponse({
@@ -37,7 +37,7 @@ export function reportResponse(
     params: request.params as Readonly<Record<string, string>>,
     operationId: facts.operationId,
     status,
-    refusal,
+    problemError,
     durationMs: Math.round(elapsedTime),
   });
 }

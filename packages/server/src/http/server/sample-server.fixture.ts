@@ -1,4 +1,4 @@
-// A server with a handful of routes, for the tests of the house rules.
+// A server with a handful of routes, for the tests of what the HTTP server does for all routes.
 
 import { Amount, type Permission, ProblemError, permissions } from '@switchyard/contract';
 import { pino } from 'pino';
@@ -149,7 +149,7 @@ function registerFaults(http: Http): void {
     permission: 'token',
     response: { 204: null },
     handler: async () => {
-      throw new Error('secret-of-the-house');
+      throw new Error('secret-of-the-server');
     },
   });
   route(app, {
@@ -161,7 +161,7 @@ function registerFaults(http: Http): void {
     permission: 'public',
     response: { 204: null },
     handler: async () => {
-      throw new TypeError('secret-of-the-house');
+      throw new TypeError('secret-of-the-server');
     },
   });
   route(app, {

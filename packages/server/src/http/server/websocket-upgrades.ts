@@ -263,18 +263,19 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
   }
 
   function rejectUpgrade({ request, socket }: IncomingUpgrade, id: string, error: unknown): void {
-    const refusal =
+    const problemError =
       toProblemError(error) ??
       new ProblemError(
         'internal_error',
         'An unexpected error happened in the platform; quote the requestId to its operator.',
       );
-    if (refusal.code === 'internal_error')
+    if (problemError.code === 'internal_error')
       log.error({ err: error, requestId: id }, 'unexpected error in a WebSocket handshake');
-    const isPage = request.headers.origin !== undefined && errorCodes[refusal.code].status === 401;
+    const isPage =
+      request.headers.origin !== undefined && errorCodes[problemError.code].status === 401;
     const reportedProblem = isPage
       ? new ProblemError('origin_not_allowed', 'A page in a browser cannot open this WebSocket.')
-      : refusal;
+      : problemError;
     const { code } = reportedProblem;
     log.info(
       { requestId: id, path: pathOf(request).split('/', 4).join('/'), code },
@@ -334,14 +335,14 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
 
 function writeProblem(
   socket: Duplex,
-  refusal: ProblemError,
+  problemError: ProblemError,
   id: string,
   { baseUrl, sendsHsts }: Pick<Deps, 'baseUrl' | 'sendsHsts'>,
 ): void {
-  const { status } = errorCodes[refusal.code];
-  const body = JSON.stringify(problemOf(refusal, id, baseUrl));
-  const challenge = challengeOf(refusal);
-  const retryAfter = retryAfterHeader(refusal);
+  const { status } = errorCodes[problemError.code];
+  const body = JSON.stringify(problemOf(problemError, id, baseUrl));
+  const challenge = challengeOf(problemError);
+  const retryAfter = retryAfterHeader(problemError);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     `Content-Type: ${problemMediaType}`,

@@ -57,8 +57,8 @@ export function createDeviceCertificateStore(database: Database) {
     ): Promise<string[]> {
       const rows = await database.query<{ thumbprint: string }>(
         `SELECT c.thumbprint FROM device_certificates c
-         JOIN unnest($1::uuid[], $2::text[]) AS asked (organization_id, thumbprint)
-           ON c.organization_id = asked.organization_id AND c.thumbprint = asked.thumbprint
+         JOIN unnest($1::uuid[], $2::text[]) AS requested (organization_id, thumbprint)
+           ON c.organization_id = requested.organization_id AND c.thumbprint = requested.thumbprint
          WHERE c.revoked_at IS NULL AND c.not_after > $3`,
         [organizationIds, thumbprints, isoTime(now)],
       );

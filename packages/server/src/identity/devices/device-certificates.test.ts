@@ -6,9 +6,9 @@ import {
   type Answer,
   createCertificateRequest,
   type DeviceRequestOptions,
-  type DeviceScene,
   type KeyKind,
   openDevices,
+  type TestDevices,
 } from '../../../test/support/provisioning/test-devices.ts';
 import { systemIds } from '../../platform/index.ts';
 import { maxActiveCertificates } from './device-certificates.ts';
@@ -21,19 +21,19 @@ function assertRefused({ status, body }: Answer, expected: number, code: string)
 }
 
 describe('device certificates', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   before(async () => {
-    scene = await openDevices();
+    setup = await openDevices();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const post = (physicalDeviceId: string, request: DeviceRequestOptions) =>
-    scene.api(urlOf(physicalDeviceId), { token: scene.token, ...request });
+    setup.api(urlOf(physicalDeviceId), { token: setup.token, ...request });
 
   for (const kind of ['P-256', 'P-384', 'RSA-2048'] as const satisfies KeyKind[]) {
     // Spec: TERM-2
     it(`are signed for a request with a key of ${kind}`, async () => {
-      const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
+      const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal();
       const { csr, key } = await createCertificateRequest(kind, 'CN=another name, 2.5.4.5=666');
       const answer = await post(physicalDeviceId, { json: { certificateRequest: csr } });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -48,9 +48,9 @@ describe('device certificates', () => {
       assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.2']);
       assert.equal(made.certificateSerial, certificate.serialNumber.toLowerCase());
       assert.equal(made.status, 'Active');
-      const days = (Date.parse(made.notAfter) - scene.clock.now()) / 86_400_000;
+      const days = (Date.parse(made.notAfter) - setup.clock.now()) / 86_400_000;
       assert.ok(days > 364.9 && days <= 365, String(days));
-      const credentials = await scene.device('/oauth2-mtls/v1/merchants-credentials', {
+      const credentials = await setup.device('/oauth2-mtls/v1/merchants-credentials', {
         certificate: { cert: made.certificateChain, key },
       });
       assert.equal(credentials.status, 200, JSON.stringify(credentials.body));
@@ -59,7 +59,7 @@ describe('device certificates', () => {
 
   // Spec: IDENT-31
   it('are signed for a PKCS#10 body, as DER and as PEM', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
+    const { physicalDeviceId } = await setup.createTerminal();
     const { der, csr } = await createCertificateRequest();
     for (const raw of [der, csr]) {
       const headers = { 'content-type': 'application/pkcs10' };
@@ -69,7 +69,7 @@ describe('device certificates', () => {
   });
 
   it('are refused for weak keys, and for requests without a valid signature', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
+    const { physicalDeviceId } = await setup.createTerminal();
     const { csr } = await createCertificateRequest();
     const { der } = await createCertificateRequest('RSA-2048');
     const broken = Buffer.from(der);
@@ -98,7 +98,7 @@ describe('device certificates', () => {
   });
 
   it('are refused for bodies that are too large, of another type, or of neither member', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
+    const { physicalDeviceId } = await setup.createTerminal();
     const { csr } = await createCertificateRequest();
     const headers = { 'content-type': 'application/pkcs10' };
     const large = await post(physicalDeviceId, { raw: Buffer.alloc(65_536, 65), headers });
@@ -115,7 +115,7 @@ describe('device certificates', () => {
   });
 
   it('are refused for another organisation, an unknown device, or without permission', async () => {
-    const { physicalDeviceId, merchantId } = await scene.createTerminal();
+    const { physicalDeviceId, merchantId } = await setup.createTerminal();
     const otherOrganization = await openDevices();
     const { csr } = await createCertificateRequest();
     const json = { certificateRequest: csr };
@@ -131,20 +131,20 @@ describe('device certificates', () => {
     for (const id of [systemIds.uuid(), 'nonsense']) {
       assertRefused(await post(id, { json }), 404, 'device_not_found');
     }
-    assertRefused(await scene.api(urlOf(physicalDeviceId), { json }), 401, 'token_missing');
+    assertRefused(await setup.api(urlOf(physicalDeviceId), { json }), 401, 'token_missing');
     const till = await merchantToken(merchantId, 'Merchant');
-    const unfit = await scene.api(urlOf(physicalDeviceId), { token: till, json });
+    const unfit = await setup.api(urlOf(physicalDeviceId), { token: till, json });
     assertRefused(unfit, 403, 'permission_denied');
     const onboarding = await merchantToken(merchantId, 'Onboarding');
-    const response = await scene.api(urlOf(physicalDeviceId), { token: onboarding, json });
+    const response = await setup.api(urlOf(physicalDeviceId), { token: onboarding, json });
     assert.equal(response.status, 201, JSON.stringify(response.body));
-    const other = await scene.createTerminal();
-    const beyond = await scene.api(urlOf(other.physicalDeviceId), { token: onboarding, json });
+    const other = await setup.createTerminal();
+    const beyond = await setup.api(urlOf(other.physicalDeviceId), { token: onboarding, json });
     assertRefused(beyond, 404, 'device_not_found');
   });
 
   async function merchantToken(merchantId: string, role: string): Promise<string> {
-    const { organizationId, userDomainId, identity } = scene;
+    const { organizationId, userDomainId, identity } = setup;
     const client = await identity.createApplication({
       organizationId,
       userDomainId,
@@ -157,18 +157,18 @@ describe('device certificates', () => {
     });
     const { clientId: client_id, clientSecret: client_secret } = client;
     const form = { grant_type: 'client_credentials', client_id, client_secret };
-    return (await scene.api(`/oauth2/v1/${userDomainId}/token`, { form })).body.access_token;
+    return (await setup.api(`/oauth2/v1/${userDomainId}/token`, { form })).body.access_token;
   }
 
   it('are listed in pages, read, and revoked once', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
+    const { physicalDeviceId } = await setup.createTerminal();
     const made: string[] = [];
     for (let count = 0; count < 3; count += 1) {
-      made.push((await scene.certify(physicalDeviceId)).thumbprint);
-      scene.clock.advance(1);
+      made.push((await setup.certify(physicalDeviceId)).thumbprint);
+      setup.clock.advance(1);
     }
     const read = (more: string, request: DeviceRequestOptions = {}) =>
-      scene.api(urlOf(physicalDeviceId, more), { token: scene.token, ...request });
+      setup.api(urlOf(physicalDeviceId, more), { token: setup.token, ...request });
     const first = await read('?limit=2');
     assert.deepEqual(
       first.body.items.map((item: DeviceCertificate) => item.thumbprint),
@@ -180,10 +180,10 @@ describe('device certificates', () => {
       made.slice(2),
     );
     assert.equal(rest.body.nextCursor, null);
-    const other = await scene.createTerminal();
-    const elsewhere = await scene.api(
+    const other = await setup.createTerminal();
+    const elsewhere = await setup.api(
       urlOf(other.physicalDeviceId, `?limit=2&cursor=${first.body.nextCursor}`),
-      { token: scene.token },
+      { token: setup.token },
     );
     assertRefused(elsewhere, 422, 'cursor_invalid');
 
@@ -192,7 +192,7 @@ describe('device certificates', () => {
     const revoked = await revoke(made[0], { reason: 'KeyCompromise' });
     assert.equal(revoked.status, 200, JSON.stringify(revoked.body));
     assert.equal(revoked.body.status, 'Revoked');
-    scene.clock.advance(1000);
+    setup.clock.advance(1000);
     assert.deepEqual((await revoke(made[0])).body, revoked.body);
     const { certificateChain: _chain, ...facts } = revoked.body;
     assert.deepEqual((await read('')).body.items[0], facts);
@@ -200,15 +200,15 @@ describe('device certificates', () => {
     assertRefused(await revoke(made[2], { reason: 'Boredom' }), 422, 'field_invalid');
     assertRefused(await revoke('a'.repeat(43)), 404, 'resource_not_found');
     assertRefused(await read(`/${'a'.repeat(43)}`), 404, 'resource_not_found');
-    const borrowed = await scene.api(urlOf(other.physicalDeviceId, `/${made[2]}`), {
-      token: scene.token,
+    const borrowed = await setup.api(urlOf(other.physicalDeviceId, `/${made[2]}`), {
+      token: setup.token,
     });
     assertRefused(borrowed, 404, 'resource_not_found');
     assert.equal((await read(`/${made[2]}`)).body.status, 'Active');
   });
 
   it('have a maximum number, without revoked and expired ones', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
+    const { physicalDeviceId } = await setup.createTerminal();
     const { csr } = await createCertificateRequest();
     const json = { certificateRequest: csr };
     const made: string[] = [];
@@ -217,7 +217,7 @@ describe('device certificates', () => {
     }
     assertRefused(await post(physicalDeviceId, { json }), 409, 'certificate_limit_reached');
     const path = urlOf(physicalDeviceId, `/${made[0]}/revoke`);
-    await scene.api(path, { token: scene.token, json: { reason: 'Superseded' } });
+    await setup.api(path, { token: setup.token, json: { reason: 'Superseded' } });
     assert.equal((await post(physicalDeviceId, { json })).status, 201);
   });
 });

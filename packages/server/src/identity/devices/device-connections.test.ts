@@ -13,9 +13,9 @@ import { connect, type TLSSocket } from 'node:tls';
 import {
   type Answer,
   type CertificateAndKey,
-  type DeviceScene,
   makeCertificate,
   openDevices,
+  type TestDevices,
 } from '../../../test/support/provisioning/test-devices.ts';
 import { createDeviceAuthorities } from './certificate-authority.ts';
 import { createDeviceCertificateStore } from './device-certificate-sql.ts';
@@ -31,19 +31,19 @@ function assertRefused({ status, headers, body }: Answer, code: string): void {
 }
 
 describe('connections of devices', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   before(async () => {
-    scene = await openDevices();
+    setup = await openDevices();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
-  const store = () => createDeviceCertificateStore(scene.database);
+  const store = () => createDeviceCertificateStore(setup.database);
 
   /** Signed by the platform's authority, with a validity that the platform would not issue. */
   async function certifyFor(from: number, to: number, isKept = true): Promise<CertificateAndKey> {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
+    const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal();
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const { clock, masterKey, organizationId } = scene;
+    const { clock, masterKey, organizationId } = setup;
     const authorities = createDeviceAuthorities({ store: store(), clock, masterKey });
     const notBefore = new Date(clock.now() + from);
     const notAfter = new Date(clock.now() + to);
@@ -75,8 +75,8 @@ describe('connections of devices', () => {
 
   /** From another authority with the same name as the platform's. */
   async function certifyRogue(): Promise<CertificateAndKey> {
-    const { serialNumber, tsn } = await scene.createTerminal();
-    const [pem = ''] = await scene.identity.devices.authorities();
+    const { serialNumber, tsn } = await setup.createTerminal();
+    const [pem = ''] = await setup.identity.devices.authorities();
     const name = /CN=(.*)/.exec(new X509Certificate(pem).subject)?.[1] ?? '';
     const validity = { notBefore: new Date(Date.now() - dayMs), notAfter: new Date(2e12) };
     const rogue = await createAuthority(name, validity);
@@ -95,9 +95,9 @@ describe('connections of devices', () => {
   }
 
   const requestToken = (certificate: CertificateAndKey | undefined) =>
-    scene.device(path, { certificate });
+    setup.device(path, { certificate });
   const tokenOf = (certificate: CertificateAndKey | undefined) =>
-    scene.device('/oauth2-mtls/v1/token', {
+    setup.device('/oauth2-mtls/v1/token', {
       certificate,
       form: { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' },
     });
@@ -107,7 +107,7 @@ describe('connections of devices', () => {
     code: string,
   ): Promise<void> {
     assertRefused(await requestToken(certificate), code);
-    assertRefused(await scene.api(path, { certificate }), code);
+    assertRefused(await setup.api(path, { certificate }), code);
     const { status, body } = await tokenOf(certificate);
     assert.deepEqual([status, body.error], [401, 'invalid_client']);
   }
@@ -135,22 +135,22 @@ describe('connections of devices', () => {
 
   // Spec: MTLS-5 LIM-4
   it('speak TLS 1.2 and 1.3 and nothing older', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
+    const { physicalDeviceId } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
     for (const version of ['TLSv1.2', 'TLSv1.3']) {
-      const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
-      assert.equal((await scene.device(path, { agent })).status, 200, version);
+      const agent = setup.agent(certificate, { minVersion: version, maxVersion: version });
+      assert.equal((await setup.device(path, { agent })).status, 200, version);
     }
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
-    const agent = scene.agent(certificate, old);
-    await assert.rejects(scene.device(path, { agent }), { code: /ERR_SSL|EPROTO/ });
+    const agent = setup.agent(certificate, old);
+    await assert.rejects(setup.device(path, { agent }), { code: /ERR_SSL|EPROTO/ });
   });
 
   it('without proof of possession of the private key are refused', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const { cert } = await scene.certify(physicalDeviceId);
-    const other = await scene.certify((await scene.createTerminal()).physicalDeviceId);
-    assert.throws(() => connect({ port: scene.devicePort, cert, key: other.key }));
+    const { physicalDeviceId } = await setup.createTerminal();
+    const { cert } = await setup.certify(physicalDeviceId);
+    const other = await setup.certify((await setup.createTerminal()).physicalDeviceId);
+    assert.throws(() => connect({ port: setup.devicePort, cert, key: other.key }));
   });
 
   const url = (physicalDeviceId: string, thumbprint: string) =>
@@ -159,78 +159,78 @@ describe('connections of devices', () => {
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     // Spec: IDENT-32
     it(`with a revoked certificate are refused, also over a resumed session of ${version}`, async () => {
-      const { physicalDeviceId } = await scene.createTerminal();
-      const certificate = await scene.certify(physicalDeviceId);
-      const agent = scene.agent(certificate, { minVersion: version, maxVersion: version });
-      const { client_id } = await scene.credentials(certificate);
-      assert.equal((await scene.device(path, { agent })).status, 200);
+      const { physicalDeviceId } = await setup.createTerminal();
+      const certificate = await setup.certify(physicalDeviceId);
+      const agent = setup.agent(certificate, { minVersion: version, maxVersion: version });
+      const { client_id } = await setup.credentials(certificate);
+      assert.equal((await setup.device(path, { agent })).status, 200);
       closeIdle(agent);
-      assert.equal((await scene.device(path, { agent })).status, 200);
+      assert.equal((await setup.device(path, { agent })).status, 200);
       assert.equal(socketOf(agent).isSessionReused(), true);
 
-      const revoked = await scene.api(url(physicalDeviceId, certificate.thumbprint), {
+      const revoked = await setup.api(url(physicalDeviceId, certificate.thumbprint), {
         method: 'POST',
-        token: scene.token,
+        token: setup.token,
       });
       assert.equal(revoked.status, 200, JSON.stringify(revoked.body));
       // The open connection, and the next one, which resumes its TLS session.
-      assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
+      assertRefused(await setup.device(path, { agent }), 'certificate_revoked');
       closeIdle(agent);
-      assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
+      assertRefused(await setup.device(path, { agent }), 'certificate_revoked');
       assert.equal(socketOf(agent).isSessionReused(), true);
       await assertTurnedAway(certificate, 'certificate_revoked');
-      const remaining = await scene.database.query(
+      const remaining = await setup.database.query(
         'SELECT 1 FROM device_secrets WHERE organization_id = $1 AND client_id = $2',
-        [scene.organizationId, client_id],
+        [setup.organizationId, client_id],
       );
       assert.equal(remaining.length, 0);
     });
   }
 
   it('learn of a revocation by another process: new ones at once, open ones within half a minute', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
-    const agent = scene.agent(certificate);
-    assert.equal((await scene.device(path, { agent })).status, 200);
-    const now = scene.clock.now();
+    const { physicalDeviceId } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
+    const agent = setup.agent(certificate);
+    assert.equal((await setup.device(path, { agent })).status, 200);
+    const now = setup.clock.now();
     await store().revoke(
-      scene.organizationId,
+      setup.organizationId,
       certificate.thumbprint,
       'KeyCompromise',
       now,
       async () => {},
     );
     assertRefused(await requestToken(certificate), 'certificate_revoked');
-    scene.clock.advance(30_000);
-    assertRefused(await scene.device(path, { agent }), 'certificate_revoked');
+    setup.clock.advance(30_000);
+    assertRefused(await setup.device(path, { agent }), 'certificate_revoked');
   });
 
   it('that are bound to a revoked certificate lose their tokens too', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
-    const form = { grant_type: 'client_credentials', ...(await scene.credentials(certificate)) };
+    const { physicalDeviceId } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
+    const form = { grant_type: 'client_credentials', ...(await setup.credentials(certificate)) };
     const { access_token: token } = (
-      await scene.device('/oauth2-mtls/v1/token', { form, certificate })
+      await setup.device('/oauth2-mtls/v1/token', { form, certificate })
     ).body;
     const list = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
-    const agent = scene.agent(certificate);
-    assert.equal((await scene.api(list, { agent, token })).status, 200);
-    await scene.api(url(physicalDeviceId, certificate.thumbprint), {
+    const agent = setup.agent(certificate);
+    assert.equal((await setup.api(list, { agent, token })).status, 200);
+    await setup.api(url(physicalDeviceId, certificate.thumbprint), {
       method: 'POST',
-      token: scene.token,
+      token: setup.token,
     });
     for (const answer of [
-      await scene.api(list, { agent, token }),
-      await scene.api(list, { certificate, token }),
+      await setup.api(list, { agent, token }),
+      await setup.api(list, { certificate, token }),
     ]) {
       assert.deepEqual([answer.status, answer.body.code], [401, 'token_invalid']);
     }
   });
 
   it('that never finish their handshake do not delay others', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
-    const silent = createConnection({ port: scene.devicePort, host: '127.0.0.1' });
+    const { physicalDeviceId } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
+    const silent = createConnection({ port: setup.devicePort, host: '127.0.0.1' });
     await once(silent, 'connect');
     silent.write(Buffer.from([0x16, 0x03, 0x01]));
     assert.equal((await requestToken(certificate)).status, 200);

@@ -4,8 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import {
   type Answer,
   type CertificateAndKey,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
 } from '../../../test/support/provisioning/test-devices.ts';
 import type { AuditChange } from '../infrastructure/audit-port.ts';
 
@@ -16,35 +16,35 @@ function assertRefused({ status, body }: Answer, expected: number, code: string)
 }
 
 describe('merchants-credentials', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   const changes: AuditChange[] = [];
   before(async () => {
     const recordChange = async (_trx: unknown, change: AuditChange) => void changes.push(change);
-    scene = await openDevices({ recordChange });
+    setup = await openDevices({ recordChange });
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const requestCredentials = (certificate: CertificateAndKey | undefined, query = '') =>
-    scene.device(`${path}${query}`, { certificate });
+    setup.device(`${path}${query}`, { certificate });
 
   /** The valid secrets of a device, newest first. */
   async function aliveSecrets(thumbprint: string) {
-    return scene.database.query<{ client_id: string; expires_at: Date | null }>(
+    return setup.database.query<{ client_id: string; expires_at: Date | null }>(
       `SELECT client_id, expires_at FROM device_secrets
        WHERE organization_id = $1 AND thumbprint = $2
          AND (expires_at IS NULL OR expires_at > $3)
        ORDER BY expires_at DESC NULLS FIRST`,
-      [scene.organizationId, thumbprint, new Date(scene.clock.now()).toISOString()],
+      [setup.organizationId, thumbprint, new Date(setup.clock.now()).toISOString()],
     );
   }
 
   // Spec: MCRED-1 MCRED-2 MCRED-3 MTLS-1 SET-17
   it('answers the array of the specification, at both listeners', async () => {
-    const location = await scene.createTerminal();
-    const certificate = await scene.certify(location.physicalDeviceId);
+    const location = await setup.createTerminal();
+    const certificate = await setup.certify(location.physicalDeviceId);
     for (const answer of [
       await requestCredentials(certificate),
-      await scene.api(path, { certificate }),
+      await setup.api(path, { certificate }),
     ]) {
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       assert.equal(answer.headers['cache-control'], 'no-store');
@@ -52,7 +52,7 @@ describe('merchants-credentials', () => {
       assert.deepEqual(others, []);
       assert.deepEqual(rest, {
         merchantName: 'Shop',
-        userDomain: scene.userDomainId,
+        userDomain: setup.userDomainId,
         clientId: `device-${location.merchantId}`,
       });
       assert.match(clientSecret, /^[A-Za-z0-9_-]{43}$/);
@@ -60,8 +60,8 @@ describe('merchants-credentials', () => {
   });
 
   it('records in the audit log that a secret was created, without the secret', async () => {
-    const location = await scene.createTerminal();
-    const certificate = await scene.certify(location.physicalDeviceId);
+    const location = await setup.createTerminal();
+    const certificate = await setup.certify(location.physicalDeviceId);
     const { body } = await requestCredentials(certificate);
     const [created, ...others] = changes.filter(
       ({ action, entity }) =>
@@ -75,8 +75,8 @@ describe('merchants-credentials', () => {
 
   // Spec: IDENT-27
   it('after many concurrent calls, two secrets remain, and the last one works', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
+    const { physicalDeviceId } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
     const answers = await Promise.all(
       Array.from({ length: 16 }, () => requestCredentials(certificate)),
     );
@@ -92,15 +92,15 @@ describe('merchants-credentials', () => {
   });
 
   it('the devices of a merchant share an application, also after concurrent first calls', async () => {
-    const first = await scene.createTerminal();
+    const first = await setup.createTerminal();
     const { merchantId } = first;
     const others = [
-      await scene.createTerminal({ merchantId }),
-      await scene.createTerminal({ merchantId }),
+      await setup.createTerminal({ merchantId }),
+      await setup.createTerminal({ merchantId }),
     ];
     const certificate: CertificateAndKey[] = [];
     for (const { physicalDeviceId } of [first, ...others]) {
-      certificate.push(await scene.certify(physicalDeviceId));
+      certificate.push(await setup.certify(physicalDeviceId));
     }
     const answers = await Promise.all(
       certificate.map((certificate) => requestCredentials(certificate)),
@@ -109,16 +109,16 @@ describe('merchants-credentials', () => {
       answers.map(({ body }) => body[0]?.clientId),
       certificate.map(() => `device-${merchantId}`),
     );
-    const { identity, organizationId } = scene;
+    const { identity, organizationId } = setup;
     await identity.setApplicationStatus(organizationId, `device-${merchantId}`, 'Disabled');
     assertRefused(await requestCredentials(certificate[0]), 403, 'device_not_active');
   });
 
   // Spec: TERM-2 IDENT-33
   it('a serial number that is sent must be that of the certificate', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
-    const other = await scene.createTerminal();
+    const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
+    const other = await setup.createTerminal();
     for (const name of [serialNumber, tsn]) {
       assert.equal(
         (await requestCredentials(certificate, `?serial_number=${name}`)).status,
@@ -138,8 +138,8 @@ describe('merchants-credentials', () => {
 
   // Spec: MTLS-2
   it('a device of the tetra family must send its serial number', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal({ family: 'tetra' });
-    const certificate = await scene.certify(physicalDeviceId);
+    const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal({ family: 'tetra' });
+    const certificate = await setup.certify(physicalDeviceId);
     const response = await requestCredentials(certificate);
     assertRefused(response, 422, 'field_required');
     assert.equal(response.body.errors[0].pointer, '?serial_number');
@@ -151,19 +151,19 @@ describe('merchants-credentials', () => {
   });
 
   it('is refused if the device is in no store, or its store or merchant is disabled', async () => {
-    const stock = await scene.createTerminal({ isLinked: false });
-    const inStock = await scene.certify(stock.physicalDeviceId);
+    const stock = await setup.createTerminal({ isLinked: false });
+    const inStock = await setup.certify(stock.physicalDeviceId);
     assertRefused(await requestCredentials(inStock), 403, 'device_without_store');
-    const token = await scene.device('/oauth2-mtls/v1/token', {
+    const token = await setup.device('/oauth2-mtls/v1/token', {
       certificate: inStock,
       form: { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' },
     });
     assert.deepEqual([token.status, token.body.error], [400, 'unauthorized_client']);
 
-    const placed = await scene.createTerminal();
-    const certificate = await scene.certify(placed.physicalDeviceId);
-    const { stores, physicalDevices } = scene.provisioning;
-    const scope = { organizationId: scene.organizationId };
+    const placed = await setup.createTerminal();
+    const certificate = await setup.certify(placed.physicalDeviceId);
+    const { stores, physicalDevices } = setup.provisioning;
+    const scope = { organizationId: setup.organizationId };
     const disable = { name: 'Store', status: 'Disabled' };
     await stores.replace(scope, placed.storeId, disable);
     assertRefused(await requestCredentials(certificate), 403, 'device_not_active');
@@ -174,18 +174,18 @@ describe('merchants-credentials', () => {
     const renamed = { ...hardware, merchantId, serialNumber: `${placed.serialNumber}B` };
     await physicalDevices.replace(scope, placed.physicalDeviceId, renamed);
     assertRefused(await requestCredentials(certificate), 403, 'certificate_mismatch');
-    await scene.provisioning.logicalDevices.linkPhysicalDevices(scope, placed.logicalDeviceId, []);
+    await setup.provisioning.logicalDevices.linkPhysicalDevices(scope, placed.logicalDeviceId, []);
     await physicalDevices.remove(scope, placed.physicalDeviceId);
     assertRefused(await requestCredentials(certificate), 403, 'device_not_active');
   });
 
   it('a device that moved to another merchant gets its credentials, and the old secret stops working', async () => {
-    const before = await scene.createTerminal();
-    const certificate = await scene.certify(before.physicalDeviceId);
+    const before = await setup.createTerminal();
+    const certificate = await setup.certify(before.physicalDeviceId);
     const [old] = (await requestCredentials(certificate)).body;
-    const after = await scene.createTerminal();
-    const scope = { organizationId: scene.organizationId };
-    const { logicalDevices, physicalDevices } = scene.provisioning;
+    const after = await setup.createTerminal();
+    const scope = { organizationId: setup.organizationId };
+    const { logicalDevices, physicalDevices } = setup.provisioning;
     await logicalDevices.linkPhysicalDevices(scope, before.logicalDeviceId, []);
     await physicalDevices.change(scope, before.physicalDeviceId, undefined, async () => ({
       merchant_id: after.merchantId,
@@ -198,7 +198,7 @@ describe('merchants-credentials', () => {
       client_id: old.clientId,
       client_secret: old.clientSecret,
     };
-    const stale = await scene.device('/oauth2-mtls/v1/token', { certificate, form });
+    const stale = await setup.device('/oauth2-mtls/v1/token', { certificate, form });
     assert.deepEqual([stale.status, stale.body.error], [401, 'invalid_client']);
     assert.equal(
       (await requestCredentials(certificate)).body[0].clientId,
@@ -214,10 +214,10 @@ describe('merchants-credentials', () => {
   // Runs last: it moves the test clock, which OpenSSL does not use.
   // Spec: MCRED-4
   it('keeps at most two secrets valid, the older one for ten minutes', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
+    const { physicalDeviceId } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
     const token = (clientId: string, clientSecret: string) =>
-      scene.device('/oauth2-mtls/v1/token', {
+      setup.device('/oauth2-mtls/v1/token', {
         certificate,
         form: {
           grant_type: 'client_credentials',
@@ -239,13 +239,13 @@ describe('merchants-credentials', () => {
       [await statusOf(one), await statusOf(two), await statusOf(three)],
       [401, 200, 200],
     );
-    scene.clock.advance(599_999);
+    setup.clock.advance(599_999);
     assert.equal(await statusOf(two), 200);
-    scene.clock.advance(1);
+    setup.clock.advance(1);
     assert.deepEqual([await statusOf(two), await statusOf(three)], [401, 200]);
-    const secretRows = await scene.database.query<{ secret_hash: Buffer }>(
+    const secretRows = await setup.database.query<{ secret_hash: Buffer }>(
       'SELECT secret_hash FROM device_secrets WHERE organization_id = $1',
-      [scene.organizationId],
+      [setup.organizationId],
     );
     const secret = String(three['clientSecret']);
     assert.ok(

@@ -6,8 +6,8 @@ import {
   type Answer,
   type CertificateAndKey,
   type DeviceRequestOptions,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
   type TestTerminal,
 } from '../../../test/support/provisioning/test-devices.ts';
 import type { User } from '../accounts/index.ts';
@@ -21,34 +21,34 @@ function assertError({ status, body }: Answer, expected: number, error: string):
 }
 
 describe('device tokens', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   let location: TestTerminal;
   let certificate: CertificateAndKey;
   before(async () => {
-    scene = await openDevices();
-    location = await scene.createTerminal();
-    certificate = await scene.certify(location.physicalDeviceId);
+    setup = await openDevices();
+    location = await setup.createTerminal();
+    certificate = await setup.certify(location.physicalDeviceId);
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const requestToken = (
     form: Record<string, string>,
     presented: CertificateAndKey | undefined = certificate,
     more: DeviceRequestOptions = {},
-  ) => scene.device(tokenPath, { form, certificate: presented, ...more });
+  ) => setup.device(tokenPath, { form, certificate: presented, ...more });
 
   /** Verifies the signature of the realm and the audience. */
   async function claimsOf(token: string, audience: string): Promise<JWTPayload> {
-    const issuer = `https://localhost:8443/auth/realms/${scene.userDomainId}`;
-    const path = `/auth/realms/${scene.userDomainId}/protocol/openid-connect/certs`;
-    const keys = createLocalJWKSet((await scene.api(path)).body);
+    const issuer = `https://localhost:8443/auth/realms/${setup.userDomainId}`;
+    const path = `/auth/realms/${setup.userDomainId}/protocol/openid-connect/certs`;
+    const keys = createLocalJWKSet((await setup.api(path)).body);
     const { payload } = await jwtVerify(token, keys, { issuer, audience });
     return payload;
   }
 
   /** The response of the API to a token, with or without a certificate. */
   const atApi = (token: string, presented?: CertificateAndKey, headers = {}) =>
-    scene.api(`/provisioning/v2/physical-devices/${location.physicalDeviceId}/certificates`, {
+    setup.api(`/provisioning/v2/physical-devices/${location.physicalDeviceId}/certificates`, {
       token,
       headers,
       certificate: presented,
@@ -60,7 +60,7 @@ describe('device tokens', () => {
   describe('by client credentials', () => {
     // Spec: MTLS-4
     it('have every member and claim of the specification, and are bound to the certificate', async () => {
-      const credentials = await scene.credentials(certificate);
+      const credentials = await setup.credentials(certificate);
       const answer = await requestToken({ grant_type, ...credentials });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const { access_token, id_token, ...rest } = answer.body;
@@ -80,7 +80,7 @@ describe('device tokens', () => {
         storeId,
         deviceId: logicalDeviceId,
         entityId: merchantId,
-        user_domain: scene.userDomainId,
+        user_domain: setup.userDomainId,
         device_type: 'UnattendedDevice',
         device_id: tsn,
         method: 'api',
@@ -99,12 +99,12 @@ describe('device tokens', () => {
     it('work at the API with their certificate, and are refused without it', async () => {
       const { body } = await requestToken({
         grant_type,
-        ...(await scene.credentials(certificate)),
+        ...(await setup.credentials(certificate)),
       });
       const good = await atApi(body.access_token, certificate);
       assert.equal(good.status, 200, JSON.stringify(good.body));
-      const neighbour = await scene.createTerminal({ merchantId: location.merchantId });
-      const other = await scene.certify(neighbour.physicalDeviceId);
+      const neighbour = await setup.createTerminal({ merchantId: location.merchantId });
+      const other = await setup.certify(neighbour.physicalDeviceId);
       const header = `:${new X509Certificate(certificate.cert).raw.toString('base64')}:`;
       for (const answer of [
         await atApi(body.access_token),
@@ -118,23 +118,23 @@ describe('device tokens', () => {
 
     // Spec: MTLS-3
     it('need a secret that is bound to this certificate', async () => {
-      const credentials = await scene.credentials(certificate);
-      const neighbour = await scene.createTerminal({ merchantId: location.merchantId });
-      const thief = await scene.certify(neighbour.physicalDeviceId);
+      const credentials = await setup.credentials(certificate);
+      const neighbour = await setup.createTerminal({ merchantId: location.merchantId });
+      const thief = await setup.certify(neighbour.physicalDeviceId);
       assertError(await requestToken({ grant_type, ...credentials }, thief), 401, 'invalid_client');
       const ownClaims = { grant_type, client_id: credentials.client_id };
       assertError(await requestToken(ownClaims), 401, 'invalid_client');
       assertError(await requestToken({ ...ownClaims, client_secret: 'x' }), 401, 'invalid_client');
       const unknown = { grant_type, client_id: 'unknown', client_secret: 'x' };
       assertError(await requestToken(unknown), 401, 'invalid_client');
-      const elsewhere = await scene.api(`/oauth2/v1/${scene.userDomainId}/token`, {
+      const elsewhere = await setup.api(`/oauth2/v1/${setup.userDomainId}/token`, {
         form: { grant_type, ...credentials },
       });
       assertError(elsewhere, 401, 'invalid_client');
     });
 
     it('are for devices: the secret of another application is refused', async () => {
-      const { organizationId, userDomainId, identity } = scene;
+      const { organizationId, userDomainId, identity } = setup;
       for (const role of ['Merchant', 'Device']) {
         const made = await identity.createApplication({
           organizationId,
@@ -155,10 +155,10 @@ describe('device tokens', () => {
     it('without a certificate have a Basic challenge where the client used that header', async () => {
       const authorization = `Basic ${Buffer.from('a:b').toString('base64')}`;
       const form = { grant_type };
-      const byHeader = await scene.device(tokenPath, { form, headers: { authorization } });
+      const byHeader = await setup.device(tokenPath, { form, headers: { authorization } });
       assertError(byHeader, 401, 'invalid_client');
       assert.match(String(byHeader.headers['www-authenticate']), /^Basic realm="/);
-      const byForm = await scene.device(tokenPath, { form: { ...form, client_id: 'a' } });
+      const byForm = await setup.device(tokenPath, { form: { ...form, client_id: 'a' } });
       assertError(byForm, 401, 'invalid_client');
       assert.equal(byForm.headers['www-authenticate'], undefined);
     });
@@ -196,7 +196,7 @@ describe('device tokens', () => {
         const { physicalDeviceId } = await otherOrganization.createTerminal();
         const foreign = await otherOrganization.certify(physicalDeviceId);
         const answer = await requestToken(
-          { grant_type, ...(await scene.credentials(certificate)) },
+          { grant_type, ...(await setup.credentials(certificate)) },
           foreign,
         );
         // Also with the authority of another installation: the certificate is not registered here.
@@ -216,9 +216,9 @@ describe('device tokens', () => {
     }): Promise<User> {
       sequence += 1;
       const { entityType, entityId, group } = facts;
-      return scene.identity.accounts.create({
-        organizationId: scene.organizationId,
-        userDomainId: scene.userDomainId,
+      return setup.identity.accounts.create({
+        organizationId: setup.organizationId,
+        userDomainId: setup.userDomainId,
         username: `user-${sequence}`,
         email: `user-${sequence}@shop.example`,
         emailVerified: true,
@@ -241,7 +241,7 @@ describe('device tokens', () => {
 
     // Spec: MTLS-5 MTLS-6
     it('are issued to a user at this device, and are refreshed with the certificate only', async () => {
-      await scene.credentials(certificate);
+      await setup.credentials(certificate);
       const user = await operatorOf(location);
       const scope = 'openid profile auth';
       const answer = await requestToken(formOf(user, { scope }));
@@ -266,10 +266,10 @@ describe('device tokens', () => {
       assert.deepEqual(claims['groups'], user.groups);
 
       const form = { grant_type: 'refresh_token', client_id, refresh_token };
-      const ordinary = `/oauth2/v1/${scene.userDomainId}/token`;
-      assertError(await scene.api(ordinary, { form }), 401, 'invalid_client');
-      const neighbour = await scene.createTerminal({ merchantId: location.merchantId });
-      const other = await scene.certify(neighbour.physicalDeviceId);
+      const ordinary = `/oauth2/v1/${setup.userDomainId}/token`;
+      assertError(await setup.api(ordinary, { form }), 401, 'invalid_client');
+      const neighbour = await setup.createTerminal({ merchantId: location.merchantId });
+      const other = await setup.certify(neighbour.physicalDeviceId);
       assertError(await requestToken(form, other), 400, 'invalid_grant');
       const renewed = await requestToken(form);
       assert.equal(renewed.status, 200, JSON.stringify(renewed.body));
@@ -279,9 +279,9 @@ describe('device tokens', () => {
     });
 
     it('are refused for users of the organisation and of other merchants', async () => {
-      await scene.credentials(certificate);
-      const { organizationId } = scene;
-      const elsewhere = await scene.createTerminal();
+      await setup.credentials(certificate);
+      const { organizationId } = setup;
+      const elsewhere = await setup.createTerminal();
       const refused = [
         await createUser({ entityType: 'tenant', entityId: organizationId, group: 'org_admin' }),
         await createUser({ entityType: 'tenant', entityId: organizationId, group: 'org_dfo' }),
@@ -305,7 +305,7 @@ describe('device tokens', () => {
 
     // Spec: TERM-5
     it('can be issued to a public application for the devices of the organisation', async () => {
-      const { organizationId, userDomainId, identity } = scene;
+      const { organizationId, userDomainId, identity } = setup;
       const { clientId: client_id } = await identity.createPublicApplication({
         organizationId,
         userDomainId,
@@ -318,7 +318,7 @@ describe('device tokens', () => {
       const form = { ...formOf(await operatorOf(location)), client_id };
       const answer = await requestToken(form);
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
-      const ordinary = await scene.api(`/oauth2/v1/${userDomainId}/token`, { form });
+      const ordinary = await setup.api(`/oauth2/v1/${userDomainId}/token`, { form });
       assert.equal(ordinary.status, 200, JSON.stringify(ordinary.body));
       const claims = await claimsOf(ordinary.body.access_token, client_id);
       assert.equal(claims['cnf'], undefined);
@@ -326,7 +326,7 @@ describe('device tokens', () => {
   });
 
   it('of sign-ins elsewhere cannot be refreshed with a certificate instead of a secret', async () => {
-    const { organizationId, userDomainId, identity } = scene;
+    const { organizationId, userDomainId, identity } = setup;
     const username = 'user-elsewhere';
     await identity.accounts.create({
       organizationId,
@@ -352,30 +352,30 @@ describe('device tokens', () => {
     });
     const ordinary = `/oauth2/v1/${userDomainId}/token`;
     const signIn = { grant_type: 'password', client_id, client_secret, username, password };
-    const { body: tokens } = await scene.api(ordinary, { form: signIn });
+    const { body: tokens } = await setup.api(ordinary, { form: signIn });
     const { refresh_token } = tokens;
     const refresh = { grant_type: 'refresh_token', client_id, refresh_token };
     assertError(await requestToken(refresh), 400, 'invalid_grant');
-    const ownClaims = await scene.api(ordinary, { form: { ...refresh, client_secret } });
+    const ownClaims = await setup.api(ordinary, { form: { ...refresh, client_secret } });
     assert.equal(ownClaims.status, 200, JSON.stringify(ownClaims.body));
 
     const redirect_uri = 'https://office.example/back';
     const redeem = { grant_type: 'authorization_code', client_id, redirect_uri, code: 'x' };
     assertError(await requestToken(redeem), 400, 'unauthorized_client');
-    const response = await scene.api(ordinary, { form: { ...redeem, client_secret } });
+    const response = await setup.api(ordinary, { form: { ...redeem, client_secret } });
     assertError(response, 400, 'invalid_grant');
   });
 
   describe('with invalid requests', () => {
     it('are refused as RFC 6749 requires', async () => {
-      const credentials = await scene.credentials(certificate);
+      const credentials = await setup.credentials(certificate);
       const form = { grant_type, ...credentials };
       const basic = Buffer.from(`${credentials.client_id}:${credentials.client_secret}`);
       const authorization = `Basic ${basic.toString('base64')}`;
       const encoded = new URLSearchParams(form).toString();
       const type = { 'content-type': 'application/x-www-form-urlencoded' };
       const raw = (body: string, headers: Record<string, string> = type) =>
-        scene.device(tokenPath, { raw: body, headers, certificate });
+        setup.device(tokenPath, { raw: body, headers, certificate });
       assertError(await raw(`${encoded}&grant_type=x`), 400, 'invalid_request');
       assertError(await raw(`${encoded}&client_id=x`), 400, 'invalid_request');
       assertError(await raw(encoded, { ...type, authorization }), 400, 'invalid_request');
@@ -403,11 +403,11 @@ describe('device tokens', () => {
 
     // Spec: VER-3
     it('are issued by POST at the device listener and nowhere else', async () => {
-      const read = await scene.device(tokenPath, { certificate });
+      const read = await setup.device(tokenPath, { certificate });
       assert.deepEqual([read.status, read.headers['allow']], [405, 'POST']);
-      const form = { grant_type, ...(await scene.credentials(certificate)) };
-      assert.equal((await scene.api(tokenPath, { form, certificate })).status, 404);
-      const { userDomainId, token } = scene;
+      const form = { grant_type, ...(await setup.credentials(certificate)) };
+      assert.equal((await setup.api(tokenPath, { form, certificate })).status, 404);
+      const { userDomainId, token } = setup;
       for (const path of [
         `/oauth2/v1/${userDomainId}/token`,
         `/auth/realms/${userDomainId}/protocol/openid-connect/token`,
@@ -417,7 +417,7 @@ describe('device tokens', () => {
         '/healthz',
         '/',
       ]) {
-        assert.equal((await scene.device(path, { certificate, token })).status, 404, path);
+        assert.equal((await setup.device(path, { certificate, token })).status, 404, path);
       }
     });
   });

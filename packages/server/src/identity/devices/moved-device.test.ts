@@ -6,30 +6,30 @@ import { after, before, describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import {
   type CertificateAndKey,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
   type TestTerminal,
 } from '../../../test/support/provisioning/test-devices.ts';
 
 const password = 'seven tills under one roof';
 
 describe('a terminal with a signed-in user', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   let origin: TestTerminal;
   let certificate: CertificateAndKey;
   let username: string;
   let sequence = 0;
 
   before(async () => {
-    scene = await openDevices();
+    setup = await openDevices();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   async function begin(): Promise<void> {
-    origin = await scene.createTerminal();
-    certificate = await scene.certify(origin.physicalDeviceId);
-    await scene.credentials(certificate);
-    const { organizationId, userDomainId, identity } = scene;
+    origin = await setup.createTerminal();
+    certificate = await setup.certify(origin.physicalDeviceId);
+    await setup.credentials(certificate);
+    const { organizationId, userDomainId, identity } = setup;
     sequence += 1;
     username = `user-${sequence}`;
     await identity.accounts.create({
@@ -47,7 +47,7 @@ describe('a terminal with a signed-in user', () => {
   }
 
   const requestToken = (form: Record<string, string>) =>
-    scene.device('/oauth2-mtls/v1/token', {
+    setup.device('/oauth2-mtls/v1/token', {
       form: { client_id: `device-${origin.merchantId}`, ...form },
       certificate,
     });
@@ -63,7 +63,7 @@ describe('a terminal with a signed-in user', () => {
   const isGood = (token: string) => {
     const thumbprint = hash('sha256', new X509Certificate(certificate.cert).raw, 'base64url');
     const presented = { thumbprint: async () => thumbprint };
-    return scene.identity.verifyToken(token, presented).then(
+    return setup.identity.verifyToken(token, presented).then(
       () => true,
       () => false,
     );
@@ -74,7 +74,7 @@ describe('a terminal with a signed-in user', () => {
   };
 
   async function move(from: TestTerminal, to: TestTerminal): Promise<void> {
-    const { provisioning, organizationId } = scene;
+    const { provisioning, organizationId } = setup;
     const link = ({ logicalDeviceId }: TestTerminal, ids: string[]) =>
       provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, ids);
     await link(from, []);
@@ -87,7 +87,7 @@ describe('a terminal with a signed-in user', () => {
     const stayed = await refresh(first.refresh_token);
     assert.deepEqual(placeIn(stayed.access_token), [origin.logicalDeviceId, origin.storeId]);
 
-    const next = await scene.createTerminal({ merchantId: origin.merchantId, isLinked: false });
+    const next = await setup.createTerminal({ merchantId: origin.merchantId, isLinked: false });
     await move(origin, next);
     assert.equal(await refresh(stayed.refresh_token), 'invalid_grant');
     assert.equal(await isGood(stayed.access_token), false, 'it sold for the old place');
@@ -106,7 +106,7 @@ describe('a terminal with a signed-in user', () => {
   it('stays signed in if it moves away and returns before the next refresh', async () => {
     await begin();
     const { refresh_token } = await signIn();
-    const elsewhere = await scene.createTerminal({
+    const elsewhere = await setup.createTerminal({
       merchantId: origin.merchantId,
       isLinked: false,
     });

@@ -5,8 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { defined } from '@switchyard/contract';
 import {
   type Answer,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
 } from '../../../test/support/provisioning/test-devices.ts';
 import {
   createManufacturer,
@@ -22,36 +22,36 @@ function assertCode({ status, body }: Answer, expected: number, code: string): v
 }
 
 describe('an authority of the operator', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   let operator: Manufacturer;
   before(async () => {
     operator = await createManufacturer('Terminals Ltd');
     const other = await createManufacturer('Terminals Ltd, second line');
-    scene = await openDevices({ authorityFile: await writeManufacturerCaFile(other, operator) });
+    setup = await openDevices({ authorityFile: await writeManufacturerCaFile(other, operator) });
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const register = (physicalDeviceId: string, certificate: string) =>
-    scene.api(`/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`, {
-      token: scene.token,
+    setup.api(`/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`, {
+      token: setup.token,
       json: { certificate },
     });
 
   it('is trusted for devices with registered certificates, which can be revoked', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
+    const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal();
     const certificate = await operator.issueCertificate({ serialNumber, tsn });
-    assertCode(await scene.device(path, { certificate }), 401, 'certificate_invalid');
+    assertCode(await setup.device(path, { certificate }), 401, 'certificate_invalid');
     const made = await register(physicalDeviceId, certificate.cert);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     assert.ok(made.body.certificateChain.endsWith(operator.certificate));
-    assert.equal((await scene.device(path, { certificate })).status, 200);
+    assert.equal((await setup.device(path, { certificate })).status, 200);
     assertCode(await register(physicalDeviceId, certificate.cert), 409, 'already_exists');
     const { thumbprint } = made.body;
-    await scene.api(
+    await setup.api(
       `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates/${thumbprint}/revoke`,
-      { method: 'POST', token: scene.token },
+      { method: 'POST', token: setup.token },
     );
-    assertCode(await scene.device(path, { certificate }), 401, 'certificate_revoked');
+    assertCode(await setup.device(path, { certificate }), 401, 'certificate_revoked');
   });
 
   it('may name the terminal in full or by its serial number, in either place of the subject', async () => {
@@ -59,18 +59,18 @@ describe('an authority of the operator', () => {
       (serialNumber: string, tsn: string) => ({ serialNumber: tsn, tsn: serialNumber }),
       (serialNumber: string) => ({ serialNumber, tsn: 'Till 7' }),
     ]) {
-      const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
+      const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal();
       const certificate = await operator.issueCertificate(subject(serialNumber, tsn));
       assert.equal((await register(physicalDeviceId, certificate.cert)).status, 201);
     }
   });
 
   it('is trusted for nothing else', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
+    const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal();
     const subject = { serialNumber, tsn };
     const otherManufacturer = await createManufacturer('Terminals Ltd');
-    const another = await scene.createTerminal();
-    const ownCertificate = await scene.certify(physicalDeviceId);
+    const another = await setup.createTerminal();
+    const ownCertificate = await setup.certify(physicalDeviceId);
     const wrong: Readonly<Record<string, string>> = {
       'of another authority with its name': (await otherManufacturer.issueCertificate(subject))
         .cert,
@@ -89,17 +89,17 @@ describe('an authority of the operator', () => {
 });
 
 describe('a proxy that terminates TLS', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   const proxy = '10.7.0.1';
   before(async () => {
-    scene = await openDevices({ trustedProxy: ['10.7.0.0/16'] });
+    setup = await openDevices({ trustedProxy: ['10.7.0.0/16'] });
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   /** The header of the proxy (RFC 9440); injected requests have no TLS. */
   async function pass(cert: string | undefined, remoteAddress = proxy): Promise<Answer> {
     const header = cert && `:${new X509Certificate(cert).raw.toString('base64')}:`;
-    const answer = await scene.app.inject({
+    const answer = await setup.app.inject({
       url: path,
       remoteAddress,
       headers: defined({ 'client-cert': header }),
@@ -108,8 +108,8 @@ describe('a proxy that terminates TLS', () => {
   }
 
   it('forwards certificates, which the server validates too', async () => {
-    const { physicalDeviceId, serialNumber, tsn } = await scene.createTerminal();
-    const certificate = await scene.certify(physicalDeviceId);
+    const { physicalDeviceId, serialNumber, tsn } = await setup.createTerminal();
+    const certificate = await setup.certify(physicalDeviceId);
     assert.equal((await pass(certificate.cert)).status, 200);
     assertCode(await pass(undefined), 401, 'certificate_required');
     const rogue = await (await createManufacturer('Switchyard')).issueCertificate({
@@ -117,9 +117,9 @@ describe('a proxy that terminates TLS', () => {
       tsn,
     });
     assertCode(await pass(rogue.cert), 401, 'certificate_invalid');
-    const [authority = ''] = await scene.identity.devices.authorities();
+    const [authority = ''] = await setup.identity.devices.authorities();
     assertCode(await pass(authority), 401, 'certificate_invalid');
-    const { organizationId, identity } = scene;
+    const { organizationId, identity } = setup;
     const { thumbprint } = certificate;
     await identity.devices.certificates.revoke(
       { organizationId },
@@ -131,23 +131,23 @@ describe('a proxy that terminates TLS', () => {
   });
 
   it('is trusted only from its own address', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const { cert } = await scene.certify(physicalDeviceId);
+    const { physicalDeviceId } = await setup.createTerminal();
+    const { cert } = await setup.certify(physicalDeviceId);
     for (const address of ['192.0.2.1', '127.0.0.1', '::1', '10.8.0.1']) {
       assertCode(await pass(cert, address), 401, 'certificate_required');
     }
-    const certificate = await scene.certify(physicalDeviceId);
+    const certificate = await setup.certify(physicalDeviceId);
     const header = `:${new X509Certificate(cert).raw.toString('base64')}:`;
     const headers = { 'client-cert': header };
-    assertCode(await scene.device(path, { headers }), 401, 'certificate_required');
-    assert.equal((await scene.device(path, { headers, certificate })).status, 200);
+    assertCode(await setup.device(path, { headers }), 401, 'certificate_required');
+    assert.equal((await setup.device(path, { headers, certificate })).status, 200);
   });
 
   it('sees a certificate expire', async () => {
-    const { physicalDeviceId } = await scene.createTerminal();
-    const { cert } = await scene.certify(physicalDeviceId);
+    const { physicalDeviceId } = await setup.createTerminal();
+    const { cert } = await setup.certify(physicalDeviceId);
     assert.equal((await pass(cert)).status, 200);
-    scene.clock.advance(366 * dayMs);
+    setup.clock.advance(366 * dayMs);
     assertCode(await pass(cert), 401, 'certificate_expired');
   });
 });

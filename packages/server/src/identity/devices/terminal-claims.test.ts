@@ -5,8 +5,8 @@ import { type ClaimConflict, ProblemError } from '@switchyard/contract';
 import {
   type Answer,
   type CertificateAndKey,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
   type TestTerminal,
 } from '../../../test/support/provisioning/test-devices.ts';
 import {
@@ -36,7 +36,7 @@ function comparable({ status, headers, body }: Answer) {
 }
 
 describe('a claim of a terminal, in production', () => {
-  let scene: DeviceScene;
+  let setup: TestDevices;
   let manufacturer: Manufacturer;
   let ownParty: Party;
   let other: Party;
@@ -45,9 +45,9 @@ describe('a claim of a terminal, in production', () => {
   async function makeParty(name: string, role: 'AcquirerAdministrator' | 'PlatformOperator') {
     const organizationId = systemIds.uuid();
     const userDomainId = `realm-${organizationId}`;
-    await scene.provisioning.organizations.create({ organizationId }, { name }, organizationId);
-    await scene.identity.createUserDomain({ userDomainId, organizationId });
-    const client = await scene.identity.createApplication({
+    await setup.provisioning.organizations.create({ organizationId }, { name }, organizationId);
+    await setup.identity.createUserDomain({ userDomainId, organizationId });
+    const client = await setup.identity.createApplication({
       organizationId,
       userDomainId,
       name: 'Back office',
@@ -56,7 +56,7 @@ describe('a claim of a terminal, in production', () => {
       roles: [role],
       securityFlows: ['ClientCredentials'],
     });
-    const { body } = await scene.api(`/oauth2/v1/${userDomainId}/token`, {
+    const { body } = await setup.api(`/oauth2/v1/${userDomainId}/token`, {
       form: {
         grant_type: 'client_credentials',
         client_id: client.clientId,
@@ -68,20 +68,20 @@ describe('a claim of a terminal, in production', () => {
 
   before(async () => {
     manufacturer = await createManufacturer('Terminals Ltd');
-    scene = await openDevices({
+    setup = await openDevices({
       authorityFile: await writeManufacturerCaFile(manufacturer),
       environment: 'production',
     });
-    ownParty = scene;
+    ownParty = setup;
     other = await makeParty('Second acquirer', 'AcquirerAdministrator');
     operator = await makeParty('Platform', 'PlatformOperator');
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   /** The same terminal, provisioned by the other organisation too. */
   async function provisionElsewhere({ serialNumber }: Hardware): Promise<Hardware> {
     const scope = { organizationId: other.organizationId };
-    const { merchants, stores, logicalDevices, physicalDevices } = scene.provisioning;
+    const { merchants, stores, logicalDevices, physicalDevices } = setup.provisioning;
     const { merchantId } = (await merchants.create(scope, merchantBody('Elsewhere'))).view;
     const { storeId } = (await stores.create(scope, { merchantId, name: 'Elsewhere' })).view;
     const { logicalDeviceId } = (await logicalDevices.create(scope, { storeId, name: 'Till' }))
@@ -93,26 +93,26 @@ describe('a claim of a terminal, in production', () => {
   }
 
   const send = (certificate: CertificateAndKey, json: object) =>
-    scene.device(claimsPath, { certificate, json, method: 'POST' });
+    setup.device(claimsPath, { certificate, json, method: 'POST' });
   const enter = ({ token }: Party, { physicalDeviceId }: Hardware, claimCode: string) =>
-    scene.api(`/provisioning/v2/physical-devices/${physicalDeviceId}/claim`, {
+    setup.api(`/provisioning/v2/physical-devices/${physicalDeviceId}/claim`, {
       token,
       json: { claimCode },
     });
   const read = async ({ token }: Party, { physicalDeviceId }: Hardware) => {
     const path = `/provisioning/v2/physical-devices/${physicalDeviceId}`;
-    return (await scene.api(path, { token })).body;
+    return (await setup.api(path, { token })).body;
   };
   const remember = ({ organizationId }: Party, { physicalDeviceId }: Hardware) =>
-    scene.provisioning.terminalClaims.storeClaimCode(organizationId, physicalDeviceId, code);
+    setup.provisioning.terminalClaims.storeClaimCode(organizationId, physicalDeviceId, code);
   const conflictsAbout = async ({ serialNumber }: Hardware): Promise<ClaimConflict[]> => {
-    const { body } = await scene.api(`${conflictsPath}?limit=200`, { token: operator.token });
+    const { body } = await setup.api(`${conflictsPath}?limit=200`, { token: operator.token });
     return body.items.filter((item: ClaimConflict) => item.serialNumber === serialNumber);
   };
   const settle = ({ token }: Party, conflictId: string, decision: string) =>
-    scene.api(`${conflictsPath}/${conflictId}/settle`, { token, json: { decision } });
+    setup.api(`${conflictsPath}/${conflictId}/settle`, { token, json: { decision } });
   const auditOf = async ({ organizationId }: Party, entityId: string) => {
-    const rows = await scene.database.query<{ action: string; text: string }>(
+    const rows = await setup.database.query<{ action: string; text: string }>(
       `SELECT action, concat(before_change, after_change) AS text FROM audit_records
        WHERE organization_id = $1 AND entity_id = $2 ORDER BY sequence`,
       [organizationId, entityId],
@@ -122,14 +122,14 @@ describe('a claim of a terminal, in production', () => {
 
   // Spec: PROV-11
   it('by the code that it shows is needed before its certificate opens a connection', async () => {
-    const location = await scene.createTerminal();
-    const certificate = await scene.certify(location.physicalDeviceId);
-    assert.deepEqual(facts(await scene.device(credentialsPath, { certificate })), [
+    const location = await setup.createTerminal();
+    const certificate = await setup.certify(location.physicalDeviceId);
+    assert.deepEqual(facts(await setup.device(credentialsPath, { certificate })), [
       403,
       'device_not_claimed',
     ]);
     const form = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' };
-    const token = await scene.device('/oauth2-mtls/v1/token', { certificate, form });
+    const token = await setup.device('/oauth2-mtls/v1/token', { certificate, form });
     assert.deepEqual([token.status, token.body.error], [400, 'unauthorized_client']);
 
     assert.deepEqual(facts(await enter(ownParty, location, code)), [422, 'claim_code_invalid']);
@@ -138,7 +138,7 @@ describe('a claim of a terminal, in production', () => {
     assert.deepEqual([claimed.status, claimed.body.claimMethod], [200, 'Code']);
     assert.match(String(claimed.headers['etag']), /^"\d+"$/);
     assert.deepEqual(facts(await send(certificate, { claimCode: code })), [200, 'Claimed']);
-    assert.equal((await scene.device(credentialsPath, { certificate })).status, 200);
+    assert.equal((await setup.device(credentialsPath, { certificate })).status, 200);
     assert.deepEqual(facts(await enter(ownParty, location, 'AAAA-AAAA')), [200, 'Claimed']);
     const actions = (await auditOf(ownParty, location.physicalDeviceId)).map(
       ({ action }) => action,
@@ -147,19 +147,19 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('by a certificate of the platform needs the code, also if the terminal names an organisation', async () => {
-    const location = await scene.createTerminal();
-    const certificate = await scene.certify(location.physicalDeviceId);
+    const location = await setup.createTerminal();
+    const certificate = await setup.certify(location.physicalDeviceId);
     const { userDomainId: userDomain } = ownParty;
     assert.deepEqual(facts(await send(certificate, { userDomain })), [200, 'Unclaimed']);
     assert.equal((await read(ownParty, location)).claimStatus, 'Unclaimed');
-    assert.equal((await scene.device(credentialsPath, { certificate })).status, 403);
+    assert.equal((await setup.device(credentialsPath, { certificate })).status, 403);
   });
 
   // Spec: PROV-10
   it('by a code takes the last code alone, for fifteen minutes, and ends after five wrong ones', async () => {
-    const location = await scene.createTerminal();
+    const location = await setup.createTerminal();
     await remember(ownParty, location);
-    scene.clock.advance(15 * 60_000);
+    setup.clock.advance(15 * 60_000);
     assert.deepEqual(facts(await enter(ownParty, location, code)), [422, 'claim_code_invalid']);
     await remember(ownParty, location);
     for (let times = 0; times < 5; times += 1) {
@@ -170,7 +170,7 @@ describe('a claim of a terminal, in production', () => {
     }
     await remember(ownParty, location);
     assert.deepEqual(facts(await enter(ownParty, location, code)), [422, 'claim_code_invalid']);
-    const { terminalClaims } = scene.provisioning;
+    const { terminalClaims } = setup.provisioning;
     await terminalClaims.storeClaimCode(
       ownParty.organizationId,
       location.physicalDeviceId,
@@ -185,16 +185,16 @@ describe('a claim of a terminal, in production', () => {
 
   // Spec: PROV-9
   it('by the certificate of its manufacturer goes to the organisation that the terminal names', async () => {
-    const location = await scene.createTerminal();
+    const location = await setup.createTerminal();
     const elsewhere = await provisionElsewhere(location);
     const certificate = await manufacturer.issueCertificate(location);
-    assert.deepEqual(facts(await scene.device(credentialsPath, { certificate })), [
+    assert.deepEqual(facts(await setup.device(credentialsPath, { certificate })), [
       401,
       'certificate_invalid',
     ]);
     const claimed = await send(certificate, { userDomain: ownParty.userDomainId });
     assert.deepEqual(facts(claimed), [200, 'Claimed']);
-    assert.equal((await scene.device(credentialsPath, { certificate })).status, 200);
+    assert.equal((await setup.device(credentialsPath, { certificate })).status, 200);
     assert.equal((await read(ownParty, location)).claimMethod, 'Certificate');
     assert.equal((await read(other, elsewhere)).claimStatus, 'Unclaimed');
     // Again, after a restart of the terminal.
@@ -206,7 +206,7 @@ describe('a claim of a terminal, in production', () => {
 
   // Spec: PROV-9
   it('by a certificate takes the terminal from an organisation that has only entered a code', async () => {
-    const location = await scene.createTerminal();
+    const location = await setup.createTerminal();
     const squatter = await provisionElsewhere(location);
     await remember(other, squatter);
     assert.deepEqual(facts(await enter(other, squatter, code)), [200, 'Claimed']);
@@ -225,7 +225,7 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('by a certificate that another organisation registered does not assign the terminal to that organisation', async () => {
-    const location = await scene.createTerminal();
+    const location = await setup.createTerminal();
     const otherOrganization = await provisionElsewhere(location);
     const certificate = await manufacturer.issueCertificate(location);
     for (const [party, { physicalDeviceId }] of [
@@ -233,7 +233,7 @@ describe('a claim of a terminal, in production', () => {
       [ownParty, location],
     ] as const) {
       const path = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
-      const made = await scene.api(path, {
+      const made = await setup.api(path, {
         token: party.token,
         json: { certificate: certificate.cert },
       });
@@ -241,7 +241,7 @@ describe('a claim of a terminal, in production', () => {
     }
     await remember(other, otherOrganization);
     assert.deepEqual(facts(await enter(other, otherOrganization, code)), [200, 'Claimed']);
-    assert.deepEqual(facts(await scene.device(credentialsPath, { certificate })), [
+    assert.deepEqual(facts(await setup.device(credentialsPath, { certificate })), [
       403,
       'device_not_claimed',
     ]);
@@ -249,13 +249,13 @@ describe('a claim of a terminal, in production', () => {
       200,
       'Claimed',
     ]);
-    const { body } = await scene.device(credentialsPath, { certificate });
+    const { body } = await setup.device(credentialsPath, { certificate });
     assert.equal(body[0].userDomain, ownParty.userDomainId);
   });
 
   // Spec: PROV-13
   it('is refused with the same response if another organisation has the terminal', async () => {
-    const [taken, free] = [await scene.createTerminal(), await scene.createTerminal()];
+    const [taken, free] = [await setup.createTerminal(), await setup.createTerminal()];
     const [blocked, wrong] = [await provisionElsewhere(taken), await provisionElsewhere(free)];
     const certificate = await manufacturer.issueCertificate(taken);
     await send(certificate, { userDomain: ownParty.userDomainId });
@@ -290,10 +290,10 @@ describe('a claim of a terminal, in production', () => {
   it('of many terminals that others have stops, for every terminal, until the operator decides', async () => {
     const imitator = await makeParty('Imitator', 'AcquirerAdministrator');
     const { organizationId } = imitator;
-    const { physicalDevices, terminalClaims } = scene.provisioning;
+    const { physicalDevices, terminalClaims } = setup.provisioning;
     const below = systemIds.uuid();
     const child = { name: 'Below', parentOrganizationId: organizationId };
-    await scene.provisioning.organizations.create({ organizationId }, child, below);
+    await setup.provisioning.organizations.create({ organizationId }, child, below);
     const imitate = async (serialNumber: string, holderId = organizationId) => {
       const body = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
       const { view } = await physicalDevices.create({ organizationId: holderId }, body);
@@ -306,14 +306,14 @@ describe('a claim of a terminal, in production', () => {
         );
     };
     for (let count = 0; count < openConflictsMax; count += 1) {
-      const { serialNumber, physicalDeviceId } = await scene.createTerminal({ isLinked: false });
+      const { serialNumber, physicalDeviceId } = await setup.createTerminal({ isLinked: false });
       await terminalClaims.claimByOperator(ownParty.organizationId, physicalDeviceId);
       assert.equal(
         await imitate(serialNumber, count % 2 ? below : organizationId),
         'claim_code_invalid',
       );
     }
-    const { serialNumber } = await scene.createTerminal({ isLinked: false });
+    const { serialNumber } = await setup.createTerminal({ isLinked: false });
     for (const next of [serialNumber, '99999902'])
       assert.equal(await imitate(next), 'rate_limited');
     assert.equal(await imitate('99999903', below), 'rate_limited');
@@ -321,13 +321,13 @@ describe('a claim of a terminal, in production', () => {
 
   // Spec: PROV-12
   it('that is in conflict is settled by the operator alone, and both organisations read their own part', async () => {
-    const location = await scene.createTerminal();
+    const location = await setup.createTerminal();
     const claimant = await provisionElsewhere(location);
     const certificate = await manufacturer.issueCertificate(location);
     await send(certificate, { userDomain: ownParty.userDomainId });
-    const { client_id, client_secret } = await scene.credentials(certificate);
+    const { client_id, client_secret } = await setup.credentials(certificate);
     const form = { grant_type: 'client_credentials', client_id, client_secret };
-    const { body: given } = await scene.device('/oauth2-mtls/v1/token', {
+    const { body: given } = await setup.device('/oauth2-mtls/v1/token', {
       certificate,
       form,
     });
@@ -341,7 +341,7 @@ describe('a claim of a terminal, in production', () => {
     );
     const { conflictId } = conflict;
     for (const party of [ownParty, other]) {
-      const list = await scene.api(conflictsPath, { token: party.token });
+      const list = await setup.api(conflictsPath, { token: party.token });
       assert.deepEqual(facts(list), [403, 'permission_denied']);
       const answer = await settle(party, conflictId, 'GiveToClaimant');
       assert.deepEqual(facts(answer), [403, 'permission_denied']);
@@ -353,7 +353,7 @@ describe('a claim of a terminal, in production', () => {
     assert.deepEqual(facts(await settle(operator, conflictId, 'Split')), [422, 'field_invalid']);
 
     // An administrator of another organisation has the permission, and sees no conflict.
-    const { conflicts } = scene.provisioning.terminalClaims;
+    const { conflicts } = setup.provisioning.terminalClaims;
     const caller = { organizationId: other.organizationId, entityType: 'tenant' } as Caller;
     assert.deepEqual((await conflicts.list(caller, { limit: 200 })).items, []);
     const isNotFound = (error: unknown) =>
@@ -367,7 +367,7 @@ describe('a claim of a terminal, in production', () => {
     await assert.rejects(decided, isNotFound);
 
     const availability = (token: string) =>
-      scene.api('/provisioning/v2/physical-devices', { token, certificate });
+      setup.api('/provisioning/v2/physical-devices', { token, certificate });
     assert.notEqual((await availability(given.access_token)).status, 401);
     const settled = await settle(operator, conflictId, 'GiveToClaimant');
     assert.deepEqual([settled.status, settled.body.status], [200, 'Settled']);
@@ -392,27 +392,27 @@ describe('a claim of a terminal, in production', () => {
     }
     // The terminal of the new holder presents the same certificate.
     await send(certificate, { userDomain: other.userDomainId });
-    const { body } = await scene.device(credentialsPath, { certificate });
+    const { body } = await setup.device(credentialsPath, { certificate });
     assert.equal(body[0].userDomain, other.userDomainId);
   });
 
   it('leaves no open conflict when the operator decides for the holder, or when the holder removes the terminal', async () => {
-    const location = await scene.createTerminal();
+    const location = await setup.createTerminal();
     const claimant = await provisionElsewhere(location);
     const certificate = await manufacturer.issueCertificate(location);
     await send(certificate, { userDomain: ownParty.userDomainId });
     await send(certificate, { userDomain: other.userDomainId });
     const [first] = await conflictsAbout(location);
     assert.equal((await settle(operator, String(first?.conflictId), 'KeepHolder')).status, 200);
-    assert.equal((await scene.device(credentialsPath, { certificate })).status, 200);
+    assert.equal((await setup.device(credentialsPath, { certificate })).status, 200);
     await send(certificate, { userDomain: other.userDomainId });
     const scope = { organizationId: ownParty.organizationId };
-    await scene.provisioning.logicalDevices.linkPhysicalDevices(
+    await setup.provisioning.logicalDevices.linkPhysicalDevices(
       scope,
       location.logicalDeviceId,
       [],
     );
-    await scene.provisioning.physicalDevices.remove(scope, location.physicalDeviceId);
+    await setup.provisioning.physicalDevices.remove(scope, location.physicalDeviceId);
     assert.deepEqual(facts(await send(certificate, { userDomain: other.userDomainId })), [
       200,
       'Claimed',
@@ -424,7 +424,7 @@ describe('a claim of a terminal, in production', () => {
 
   it('that two organisations prove at the same time goes to one of them', async () => {
     for (let round = 0; round < 3; round += 1) {
-      const location = await scene.createTerminal();
+      const location = await setup.createTerminal();
       await provisionElsewhere(location);
       const certificate = await manufacturer.issueCertificate(location);
       const answers = await Promise.all(
@@ -441,7 +441,7 @@ describe('a claim of a terminal, in production', () => {
   });
 
   it('needs a certificate of a configured manufacturer authority', async () => {
-    const location = await scene.createTerminal();
+    const location = await setup.createTerminal();
     const rogue = await createManufacturer('Terminals Ltd');
     const userDomain = ownParty.userDomainId;
     for (const certificate of [
@@ -453,7 +453,7 @@ describe('a claim of a terminal, in production', () => {
         'certificate_invalid',
       ]);
     }
-    assert.deepEqual(facts(await scene.device(claimsPath, { json: { userDomain } })), [
+    assert.deepEqual(facts(await setup.device(claimsPath, { json: { userDomain } })), [
       401,
       'certificate_required',
     ]);

@@ -81,7 +81,7 @@ describe('error pages', () => {
 
   test('do not show details of an internal error', async (t) => {
     const broken = async () => {
-      throw new Error('secret-of-the-house');
+      throw new Error('secret-of-the-server');
     };
     t.mock.method(pages.realm.identity.accounts, 'authenticate', broken);
     const browser = pages.openBrowser();
@@ -89,7 +89,7 @@ describe('error pages', () => {
     const response = await submitForm(browser, page, { username: 'jane', password: 'any' });
     assert.equal(response.status, 500);
     assert.match(response.text, /The error is on our side/);
-    assert.equal(response.text.includes('secret-of-the-house'), false);
+    assert.equal(response.text.includes('secret-of-the-server'), false);
   });
 
   test('assets are cached for long only under their content hash', async () => {

@@ -41,11 +41,11 @@ describe('in a real browser', { skip: chromiumSkipReason }, () => {
   before(async () => {
     pages = await openSignInPages({ listens: true, clock: movableClock(Date.now()) });
     // The application is another site, and the content security policy must allow the redirect.
-    const shop = {
+    const hosts = {
       names: [new URL(redirectUri).host],
       at: `127.0.0.1:${new URL(pages.authUrl).port}`,
     };
-    chromium = await openChromium({ certificate: pages.certificate, hosts: shop });
+    chromium = await openChromium({ certificate: pages.certificate, hosts });
   });
   after(async () => {
     await chromium?.close();

@@ -157,16 +157,16 @@ function sendErrorPage(
     show(error.kind, pageErrorStatuses[error.kind]);
     return;
   }
-  const refusal = toProblemError(error);
-  if (refusal === undefined) {
+  const problemError = toProblemError(error);
+  if (problemError === undefined) {
     const { operationId } = (request as PageRequest).routeOptions.config.facts ?? {};
     request.log.error({ err: error, operationId }, 'unexpected error on a sign-in page');
     show('serverError', 500);
     return;
   }
-  request.refusal = refusal;
-  const retryAfter = retryAfterHeader(refusal);
+  request.problemError = problemError;
+  const retryAfter = retryAfterHeader(problemError);
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
-  const { status } = errorCodes[refusal.code];
+  const { status } = errorCodes[problemError.code];
   show(errorKindOfStatus(status), status);
 }

@@ -13,8 +13,8 @@ import {
 import type { Accounts, User } from '../accounts/index.ts';
 import type { Applications } from '../clients/applications.ts';
 import type { DeviceSecrets } from '../devices/device-secrets.ts';
+import type { OAuthEndpointLimits } from '../infrastructure/oauth-endpoint-limits.ts';
 import type { OidcEntityStore } from '../infrastructure/oidc-entity-sql.ts';
-import type { RateLimits } from '../infrastructure/rate-limits.ts';
 import type { Realm } from '../realms-and-keys/realm-types.ts';
 import type { Realms } from '../realms-and-keys/realms.ts';
 import { createLoginInteractions } from '../sessions/login-interactions.ts';
@@ -78,7 +78,7 @@ export type AuthorizationServerDeps = {
   readonly entities: OidcEntityStore;
   readonly realms: Realms;
   readonly applications: Applications;
-  readonly limits: RateLimits;
+  readonly limits: OAuthEndpointLimits;
   readonly origins: RegisteredOrigins;
   readonly pageRenderer: PageRenderer;
   readonly masterKey: Buffer;
@@ -137,7 +137,7 @@ export type AuthorizationServerRouteDeps = {
   readonly authorizationServer: AuthorizationServer;
   readonly findRealm: Realms['find'];
   readonly applications: Applications;
-  readonly limits: RateLimits;
+  readonly limits: OAuthEndpointLimits;
   readonly origins: RegisteredOrigins;
   readonly pageRenderer: PageRenderer;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;

@@ -84,18 +84,18 @@ export async function storeOfflineSale(
   const captureMode = 'Immediate';
   checkContractTerms({ ...request, captureMode }, contract);
   checkOfflineLimits(request, contract.offlineLimits, ports.clock.now());
-  const refusal: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
+  const notStored: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
   const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
     const options = { phase: 'Stored', captureMode, offlineData } as const;
     const intent = await createSaleIntent(ports, sale, options);
     const upload = await createUpload(ports, sale, sequence, intent);
     const storeResult = await storeWithKsnTakeover(ports, sale, upload);
     if (storeResult.result === 'Stored') return intent.transaction;
-    refusal.result = storeResult;
+    notStored.result = storeResult;
     return undefined;
   });
   // Outside the in-flight task: it may wait for another sale that crash recovery ends.
-  if (refusal.result !== undefined) return respondNotStored(ports, sale, refusal.result);
+  if (notStored.result !== undefined) return respondNotStored(ports, sale, notStored.result);
   if (transaction === undefined) throw new Error('the offline sale was not stored');
   ports.jobs.wake();
   return { transaction, replayed: false };

@@ -1,5 +1,5 @@
 // Transactions in progress in this process. Duplicates wait for the result; readers wait for the next change.
-import { createKeyedTasks, createRunningCounts, pause } from '../../platform/index.ts';
+import { createConcurrencyCounter, createKeyedTasks, pause } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 
 const maxChangeListeners = 10_000;
@@ -12,7 +12,7 @@ export function createInFlightTransactions() {
   // The result is undefined when another request has stored the same sale.
   const keyedTasks = createKeyedTasks<TransactionRecord | undefined>();
   const listenersByTransaction = new Map<string, Set<() => void>>();
-  const waitingReaders = createRunningCounts({
+  const waitingReaders = createConcurrencyCounter({
     perKey: maxWaitingReadersPerClient,
     total: maxWaitingReaders,
   });

@@ -2,8 +2,8 @@
 import type { AcquirerOutcome, Acquiring } from '../../acquiring/index.ts';
 import {
   type Clock,
+  createConcurrencyCounter,
   createKeyedQueue,
-  createRunningCounts,
   type Job,
   type Log,
   type Reschedule,
@@ -22,7 +22,7 @@ type EndRetry = (hasResponse?: boolean) => void;
 
 /** @example const beginRetry = createRetryConcurrency(); const endRetry = beginRetry(linkId); */
 export function createRetryConcurrency(): (linkId: string) => EndRetry | undefined {
-  const runningRetries = createRunningCounts();
+  const runningRetries = createConcurrencyCounter();
   const unresponsiveLinks = new Set<string>();
   /** Undefined when the limit of the link is reached. */
   return (linkId) => {

@@ -68,8 +68,8 @@ async function identifySale(
       reveal: (token) => ports.vault.detokenizeCard(organizationId, token, access),
       decrypt: (dataRequest) => ports.hsm.decryptData({ ...dataRequest, organizationId }),
     });
-  } catch (refusal) {
-    return replayWithoutCard(ports, caller, { request, location }, refusal);
+  } catch (error) {
+    return replayWithoutCard(ports, caller, { request, location }, error);
   }
   const cardFingerprint = ports.vault.fingerprintCard(organizationId, card);
   const requestMembers = createRequestMembers(ports.vault, request, location, cardFingerprint);

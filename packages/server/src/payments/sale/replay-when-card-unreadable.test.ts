@@ -62,13 +62,13 @@ async function replayResult(code: ErrorCode, situation: World): Promise<unknown>
     request: body as unknown as ProcessRequest,
     location: { merchantId: 'merchantId' in situation ? situation.merchantId : 'm' },
   };
-  const refusal = new ProblemError(code, 'Nothing was sent.', { retryAfterMs: 5000 });
+  const problemError = new ProblemError(code, 'Nothing was sent.', { retryAfterMs: 5000 });
   try {
     const { transaction: loaded, replayed } = await replayWithoutCard(
       ports,
       { ...caller, ...situation.by },
       request,
-      refusal,
+      problemError,
     );
     return [loaded.row.transactionId, replayed];
   } catch (error) {

@@ -159,14 +159,15 @@ export async function withReplay<Result>(
 ): Promise<Result | SaleResult> {
   try {
     return await check();
-  } catch (refusal) {
+  } catch (originalError) {
     const key = sale.key ?? (await findSaleKey(ports, sale));
-    if (key === undefined) throw refusal;
+    if (key === undefined) throw originalError;
     const result = await replaySale(ports, { ...sale, key }).catch((error: unknown) => {
-      const isMemberError = refusal instanceof ProblemError && memberErrorCodes.has(refusal.code);
-      throw isMemberError ? refusal : error;
+      const isMemberError =
+        originalError instanceof ProblemError && memberErrorCodes.has(originalError.code);
+      throw isMemberError ? originalError : error;
     });
-    if (result === undefined) throw refusal;
+    if (result === undefined) throw originalError;
     return result;
   }
 }
@@ -194,24 +195,26 @@ export async function replayWithoutCard(
   ports: CardlessReplayPorts,
   caller: Caller,
   { request, location }: { request: ProcessRequest; location: SaleEntityIds },
-  refusal: unknown,
+  originalError: unknown,
 ): Promise<SaleResult> {
-  if (!(refusal instanceof ProblemError) || !keyErrorCodes.has(refusal.code)) throw refusal;
+  if (!(originalError instanceof ProblemError) || !keyErrorCodes.has(originalError.code))
+    throw originalError;
   const { organizationId, storeId } = caller;
   const merchantId = await findMerchant(ports, caller, location);
-  if (merchantId === undefined) throw refusal;
+  if (merchantId === undefined) throw originalError;
   const key = saleKey(organizationId, merchantId, request.clientTransactionId);
   const isRunning = ports.inFlightTransactions.find(key.lockKey) !== undefined;
   const existing = await findSale(ports, key);
-  if (existing === undefined) throw isRunning ? outcomeUnknownProblem(refusal) : refusal;
-  if (storeId !== undefined && existing.row.storeId !== storeId) throw refusal;
+  if (existing === undefined)
+    throw isRunning ? outcomeUnknownProblem(originalError) : originalError;
+  if (storeId !== undefined && existing.row.storeId !== storeId) throw originalError;
   const { token } = request.instrument;
-  if (token === undefined) throw outcomeUnknownProblem(refusal, existing);
+  if (token === undefined) throw outcomeUnknownProblem(originalError, existing);
   const context = authorizationContext(existing);
-  if (context.card.token !== token) throw refusal;
+  if (context.card.token !== token) throw originalError;
   const cardFingerprint = cardFingerprintFrom(context.request);
   const requestMembers = createRequestMembers(ports.vault, request, location, cardFingerprint);
-  return (await replaySale(ports, { key, requestMembers })) ?? Promise.reject(refusal);
+  return (await replaySale(ports, { key, requestMembers })) ?? Promise.reject(originalError);
 }
 
 async function findMerchant(

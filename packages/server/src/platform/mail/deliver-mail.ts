@@ -1,16 +1,16 @@
 // Sends the mail of a job, and retries while the mail server may still accept it.
 import type { Job } from '../jobs/job-queue.ts';
 import type { Log } from '../observability/log.ts';
-import { type Mail, MailError, type MailMessage, type MailRefusal } from './smtp-mail.ts';
+import { type Mail, MailError, type MailMessage, type MailRejection } from './smtp-mail.ts';
 
 /** About five days, with five to ten minutes between attempts, like mail servers among themselves. */
 export const maxMailAttempts = 1_000;
 /** About half a day: enough to notice and correct a wrong configuration of the operator's mail server. */
-export const maxRefusedAttempts = 100;
+export const maxRejectedAttempts = 100;
 
-const maxAttemptsByRefusal: Readonly<Record<MailRefusal, number>> = {
+const maxAttemptsByRejection: Readonly<Record<MailRejection, number>> = {
   NoMailbox: 0,
-  Permanent: maxRefusedAttempts,
+  Permanent: maxRejectedAttempts,
   None: maxMailAttempts,
 };
 
@@ -28,8 +28,8 @@ export async function deliverMail(
   try {
     await mail.send({ mailId: jobId, ...message });
   } catch (error) {
-    const refusal = error instanceof MailError ? error.refusal : 'None';
-    if (attempts < maxAttemptsByRefusal[refusal]) throw error;
+    const rejection = error instanceof MailError ? error.rejection : 'None';
+    if (attempts < maxAttemptsByRejection[rejection]) throw error;
     log.warn({ err: error, kind, jobId, attempts }, 'a mail was not delivered and is not retried');
   }
 }

@@ -11,7 +11,7 @@ import { systemIds } from '../identifiers/ids.ts';
 import { createMail } from './create-mail.ts';
 import { deliverMail } from './deliver-mail.ts';
 import { mailDirectory } from './mail-files.ts';
-import { MailError, type MailMessage, type MailRefusal } from './smtp-mail.ts';
+import { MailError, type MailMessage, type MailRejection } from './smtp-mail.ts';
 
 const clock = { now: () => Date.UTC(2027, 0, 15, 8) };
 const mailFrom = 'Café Switchyard <no-reply@shop.example>';
@@ -146,7 +146,7 @@ describe('mail', () => {
   });
 
   test('an unknown mailbox is rejected permanently; a rejected sender is not', async () => {
-    for (const [reply, refusal] of [
+    for (const [reply, rejection] of [
       ['550 5.1.1 no such mailbox', 'NoMailbox'],
       ['550 sorry, no mailbox here by that name (#5.1.1)', 'NoMailbox'],
       ['550 5.1.2 no such domain', 'NoMailbox'],
@@ -166,18 +166,18 @@ describe('mail', () => {
     ] as const) {
       const fake = await openFake([[/^RCPT/, reply]]);
       const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
-      await assert.rejects(mail.send(message), { name: 'MailError', refusal }, reply);
+      await assert.rejects(mail.send(message), { name: 'MailError', rejection }, reply);
     }
     const fake = await openFake([[/^MAIL/, '550 5.1.8 no such sender']]);
     const mail = mailTo(`smtp://127.0.0.1:${fake.port}`);
-    await assert.rejects(mail.send(message), { name: 'MailError', refusal: 'None' });
+    await assert.rejects(mail.send(message), { name: 'MailError', rejection: 'None' });
   });
 
   test('the server stops sending a mail at once, after half a day or after five days, depending on the SMTP response', async () => {
-    const isGivenUp = async (refusal: MailRefusal, attempts: number) => {
+    const isGivenUp = async (rejection: MailRejection, attempts: number) => {
       const warned: unknown[] = [];
       const deps = {
-        mail: { send: () => Promise.reject(new MailError('not taken', refusal)) },
+        mail: { send: () => Promise.reject(new MailError('not taken', rejection)) },
         log: { warn: (facts: unknown) => void warned.push(facts) },
       };
       const job = { organizationId: 'o', jobId: 'j', kind: 'k', payload: {}, attempts, dueAt: 0 };

@@ -24,16 +24,16 @@ export type Mail = {
  * `NoMailbox`: the mailbox does not exist, so a retry is useless. `Permanent`: the server rejects
  * permanently, possibly because of the sender. `None`: a temporary rejection, or no response.
  */
-export type MailRefusal = 'NoMailbox' | 'Permanent' | 'None';
+export type MailRejection = 'NoMailbox' | 'Permanent' | 'None';
 
 /** The reason why a mail was not accepted, without addresses and text. */
 export class MailError extends Error {
   override name = 'MailError';
-  readonly refusal: MailRefusal;
+  readonly rejection: MailRejection;
 
-  constructor(message: string, refusal: MailRefusal = 'None') {
+  constructor(message: string, rejection: MailRejection = 'None') {
     super(message);
-    this.refusal = refusal;
+    this.rejection = rejection;
   }
 }
 
@@ -95,11 +95,11 @@ const enhancedCode = /(?:^\d{3}[ -]|\(#)(5\.\d{1,3}\.\d{1,3})\b/;
 const noMailboxCodes = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1']);
 
 /** A 550 without an enhanced code may also mean that the server rejects the sender. */
-function classifyRefusal({
+function classifyRejection({
   command,
   responseCode,
   response,
-}: Record<string, unknown>): MailRefusal {
+}: Record<string, unknown>): MailRejection {
   if (command !== 'RCPT TO' || !(Number(responseCode) >= 550)) return 'None';
   const code = enhancedCode.exec(String(response))?.[1] ?? '';
   if (noMailboxCodes.has(code)) return 'NoMailbox';
@@ -113,6 +113,6 @@ function toMailError(error: unknown): MailError {
   const details = facts.filter((fact) => fact !== undefined).join(' ');
   return new MailError(
     `the mail server did not accept the mail (${details})`,
-    classifyRefusal(smtpError),
+    classifyRejection(smtpError),
   );
 }

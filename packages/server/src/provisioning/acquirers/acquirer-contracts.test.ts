@@ -4,34 +4,34 @@ import {
   assertRefused,
   contractBody,
   openProvisioning,
-  type ProvisioningScene,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
 
 // Spec: SET-10
 test('where proxies are named, a link without TLS leads to one of them alone', async () => {
-  const scene = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
+  const setup = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
   const body = { name: 'a', host: '127.0.0.1', port: 8583, institutionId: '1', tls: false };
-  await scene.made('org', '/acquirer-links', body);
+  await setup.made('org', '/acquirer-links', body);
   for (const other of [{ port: 5432 }, { host: 'localhost' }, { host: '::1' }]) {
-    const refused = await scene.call('org', 'POST', '/acquirer-links', {
+    const refused = await setup.call('org', 'POST', '/acquirer-links', {
       body: { ...body, name: 'b', ...other },
     });
     assertRefused(refused, 422, 'field_invalid', '/tls');
   }
-  await scene.made('org', '/acquirer-links', { ...body, name: 'c', port: 8584, tls: true });
-  await scene.close();
+  await setup.made('org', '/acquirer-links', { ...body, name: 'c', port: 8584, tls: true });
+  await setup.close();
 });
 
 test('a link whose place is named no more is renamed and disabled, and neither moved nor enabled again', async () => {
-  const scene = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
+  const setup = await openProvisioning(undefined, { acquirerProxies: ['127.0.0.1:8583'] });
   const body = { name: 'a', host: '127.0.0.1', port: 8583, institutionId: '1', tls: false };
-  const { acquirerLinkId } = await scene.made('org', '/acquirer-links', body);
+  const { acquirerLinkId } = await setup.made('org', '/acquirer-links', body);
   // Simulates a link that an older version has written.
   const sql = 'UPDATE acquirer_links SET port = 9000 WHERE acquirer_link_id = $1';
-  await scene.database.query(sql, [acquirerLinkId]);
+  await setup.database.query(sql, [acquirerLinkId]);
   const put = (changes: object) =>
-    scene.call('org', 'PUT', `/acquirer-links/${acquirerLinkId}`, {
+    setup.call('org', 'PUT', `/acquirer-links/${acquirerLinkId}`, {
       body: { ...body, port: 9000, ...changes },
     });
   assert.equal((await put({ name: 'renamed' })).status, 200);
@@ -41,22 +41,22 @@ test('a link whose place is named no more is renamed and disabled, and neither m
   assert.equal((await put({ status: 'Disabled', name: 'off' })).status, 200);
   assertRefused(await put({ status: 'Enabled' }), 422, 'field_invalid', '/tls');
   assert.equal((await put({ port: 8583, status: 'Enabled' })).status, 200);
-  await scene.close();
+  await setup.close();
 });
 
 describe('acquirer links and contracts', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   let linkId: string;
   before(async () => {
-    scene = await openProvisioning();
+    setup = await openProvisioning();
     const body = { name: 'north', host: 'acquirer.example', port: 8583, institutionId: '1001' };
-    linkId = (await scene.made('org', '/acquirer-links', body))['acquirerLinkId'] ?? '';
+    linkId = (await setup.made('org', '/acquirer-links', body))['acquirerLinkId'] ?? '';
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   // Spec: SET-10
   test('a link beyond loopback needs TLS, and its name is its own', async () => {
-    const { call, made, provisioning, organizationId } = scene;
+    const { call, made, provisioning, organizationId } = setup;
     const body = { name: 'south', host: 'acquirer.example', port: 8583, institutionId: '1' };
     const plain = await call('org', 'POST', '/acquirer-links', { body: { ...body, tls: false } });
     assertRefused(plain, 422, 'field_invalid', '/tls');
@@ -88,7 +88,7 @@ describe('acquirer links and contracts', () => {
   });
 
   test('a link stores the connection settings of its host, and returns them', async () => {
-    const { call, made, provisioning } = scene;
+    const { call, made, provisioning } = setup;
     const body = {
       name: 'keyed',
       host: 'acquirer.example',
@@ -135,13 +135,13 @@ describe('acquirer links and contracts', () => {
   });
 
   test('the institution of a link stays as it is once a contract names the link, also when that is gone', async () => {
-    const { call, made } = scene;
+    const { call, made } = setup;
     const link = { name: 'west', host: 'acquirer.example', port: 8583, institutionId: '1' };
     const { acquirerLinkId: id = '' } = await made('org', '/acquirer-links', link);
     const put = (changes: object) =>
       call('org', 'PUT', `/acquirer-links/${id}`, { body: { ...link, ...changes } });
     assert.equal((await put({ institutionId: '2' })).status, 200);
-    const { merchantId } = await scene.shop('western');
+    const { merchantId } = await setup.createMerchant('western');
     const path = `/merchants/${merchantId}/acquirer-contracts`;
     const { contractId } = await made('org', path, contractBody(id, 'WEST'));
     const changed = () => put({ institutionId: '3' });
@@ -153,8 +153,8 @@ describe('acquirer links and contracts', () => {
 
   // Spec: PROV-54
   test('a contract gets defaults, and the members that transactions refer to cannot change', async () => {
-    const { call, made, shop } = scene;
-    const { merchantId, token } = await shop('contracted');
+    const { call, made, createMerchant } = setup;
+    const { merchantId, token } = await createMerchant('contracted');
     const base = `/merchants/${merchantId}/acquirer-contracts`;
     const body = contractBody(linkId, 'CONT');
     const contract = await made('org', base, body);
@@ -196,8 +196,11 @@ describe('acquirer links and contracts', () => {
   });
 
   test('contracts of a link never share a terminal, not even with a deleted one', async () => {
-    const { call, made, shop } = scene;
-    const [one, two] = [await shop('terminals-one'), await shop('terminals-two')];
+    const { call, made, createMerchant } = setup;
+    const [one, two] = [
+      await createMerchant('terminals-one'),
+      await createMerchant('terminals-two'),
+    ];
     const base = `/merchants/${one.merchantId}/acquirer-contracts`;
     const contract = await made('org', base, contractBody(linkId, 'SHAR'));
     const other = `/merchants/${two.merchantId}/acquirer-contracts`;
@@ -215,8 +218,8 @@ describe('acquirer links and contracts', () => {
   });
 
   test('bad contracts get their own code and pointer', async () => {
-    const { call, shop } = scene;
-    const { merchantId } = await shop('bad-contracts');
+    const { call, createMerchant } = setup;
+    const { merchantId } = await createMerchant('bad-contracts');
     const good = contractBody(linkId, 'BADC');
     const cases: [Record<string, unknown>, string, string][] = [
       [{ ...good, currencies: ['EUR', 'XAU'] }, 'currency_unknown', '/currencies/1'],
@@ -242,8 +245,8 @@ describe('acquirer links and contracts', () => {
   });
 
   test('a contract with a withdrawn currency can be updated, and no contract can add a withdrawn currency', async () => {
-    const { call, made, shop, database } = scene;
-    const { merchantId } = await shop('withdrawn-currency');
+    const { call, made, createMerchant, database } = setup;
+    const { merchantId } = await createMerchant('withdrawn-currency');
     const path = `/merchants/${merchantId}/acquirer-contracts`;
     const body = { ...contractBody(linkId, 'WDRN'), currencies: ['EUR', 'BGN'] };
     const createResponse = await call('org', 'POST', path, { body });

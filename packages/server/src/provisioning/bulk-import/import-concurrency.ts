@@ -1,6 +1,6 @@
 // Limits the imports that a process has open, so that a slow client does not stop others.
 import { throwProblem } from '@switchyard/contract';
-import { createConcurrencyLimit, createRunningCounts } from '../../platform/index.ts';
+import { createConcurrencyCounter, createConcurrencyLimit } from '../../platform/index.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 
 /** Each working import uses a database connection while it processes a chunk. */
@@ -22,8 +22,11 @@ function throwOverloaded(detail: string): never {
 
 /** @example const concurrency = createImportConcurrency(); yield* concurrency.limitOpenImports(scope, response); */
 export function createImportConcurrency() {
-  const openByOrganization = createRunningCounts({ perKey: openOfOrganizationMax, total: openMax });
-  const openByMerchant = createRunningCounts({ perKey: openOfMerchantMax });
+  const openByOrganization = createConcurrencyCounter({
+    perKey: openOfOrganizationMax,
+    total: openMax,
+  });
+  const openByMerchant = createConcurrencyCounter({ perKey: openOfMerchantMax });
   const chunkLimit = createConcurrencyLimit({ maxConcurrent: workingMax });
 
   function throwOwnLimit(max: number): never {

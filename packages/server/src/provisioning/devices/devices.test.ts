@@ -4,21 +4,21 @@ import {
   assertRefused,
   deviceBody as device,
   openProvisioning,
-  type ProvisioningScene,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
 
 describe('devices', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   before(async () => {
-    scene = await openProvisioning();
+    setup = await openProvisioning();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   // Spec: PROV-7
   test('filters: name prefix, external id, serial number, store', async () => {
-    const { call, made, shop, provisioning, organizationId } = scene;
-    const { merchantId, storeId } = await shop('filtered');
+    const { call, made, createMerchant, provisioning, organizationId } = setup;
+    const { merchantId, storeId } = await createMerchant('filtered');
     await made('org', '/stores', { merchantId, name: '100%_sure', externalId: 'x-1' });
     const listNames = async (path: string) => {
       const { status, body } = await call('org', 'GET', path);
@@ -53,8 +53,8 @@ describe('devices', () => {
 
   // Spec: PROV-6 PROV-22
   test('a logical device has zero, one or two physical devices', async () => {
-    const { call, made, shop } = scene;
-    const [one, two] = [await shop('links-one'), await shop('links-two')];
+    const { call, made, createMerchant } = setup;
+    const [one, two] = [await createMerchant('links-one'), await createMerchant('links-two')];
     const till = async ({ storeId }: { storeId: string }, name: string) =>
       (await made('org', '/logical-devices', { storeId, name }))['logicalDeviceId'] ?? '';
     const [first, second, foreign] = [
@@ -101,8 +101,8 @@ describe('devices', () => {
   });
 
   test('of two links of one device at the same time one wins', async () => {
-    const { call, made, shop } = scene;
-    const { storeId } = await shop('racing');
+    const { call, made, createMerchant } = setup;
+    const { storeId } = await createMerchant('racing');
     const { physicalDeviceId = '' } = await made('org', '/physical-devices', device());
     const logicalDeviceIds: string[] = [];
     for (let n = 0; n < 4; n += 1) {
@@ -121,7 +121,7 @@ describe('devices', () => {
   });
 
   test('the server refuses a serial number filter that contains a null character', async () => {
-    const answer = await scene.call('org', 'GET', '/physical-devices?serialNumber=%00');
+    const answer = await setup.call('org', 'GET', '/physical-devices?serialNumber=%00');
     assertRefused(answer, 422, 'field_invalid', '?serialNumber');
   });
 });

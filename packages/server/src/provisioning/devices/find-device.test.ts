@@ -4,21 +4,21 @@ import { after, before, describe, test } from 'node:test';
 import {
   deviceBody,
   openProvisioning,
-  type ProvisioningScene,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
 import { createDeviceFinder } from './find-device.ts';
 
 describe('a device is found', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   before(async () => {
-    scene = await openProvisioning();
+    setup = await openProvisioning();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   async function till(name: string) {
-    const { made, shop, provisioning, organizationId } = scene;
-    const { merchantId, storeId } = await shop(name);
+    const { made, createMerchant, provisioning, organizationId } = setup;
+    const { merchantId, storeId } = await createMerchant(name);
     const body = deviceBody();
     const { physicalDeviceId = '' } = await made('org', '/physical-devices', body);
     const { logicalDeviceId = '' } = await made('org', '/logical-devices', { storeId, name });
@@ -28,7 +28,7 @@ describe('a device is found', () => {
     return { merchantId, storeId, physicalDeviceId, logicalDeviceId, ...body };
   }
   const find = (nameOrId: string, merchantId?: string) =>
-    scene.provisioning.findDevice(scene.organizationId, merchantId, nameOrId);
+    setup.provisioning.findDevice(setup.organizationId, merchantId, nameOrId);
 
   test('by either identifier, by its terminal serial number, and by the serial alone', async () => {
     const made = await till('named');
@@ -47,7 +47,7 @@ describe('a device is found', () => {
 
   test('and not by the name of something else, nor for another merchant or organisation', async () => {
     const made = await till('foreign');
-    const { merchantId: other } = await scene.shop('foreign-other');
+    const { merchantId: other } = await setup.createMerchant('foreign-other');
     for (const name of [
       '',
       'x'.repeat(300),
@@ -65,7 +65,7 @@ describe('a device is found', () => {
     for (const name of [made.logicalDeviceId, made.physicalDeviceId, made.serialNumber]) {
       assert.equal(await find(name, other), undefined, name);
       assert.equal(
-        await scene.provisioning.findDevice(systemIds.uuid(), undefined, name),
+        await setup.provisioning.findDevice(systemIds.uuid(), undefined, name),
         undefined,
       );
     }
@@ -73,9 +73,9 @@ describe('a device is found', () => {
 
   test('by the serial number of each of two physical devices, and without physical devices by its identifier', async () => {
     const made = await till('twofold');
-    const { organizationId, provisioning } = scene;
+    const { organizationId, provisioning } = setup;
     const second = deviceBody();
-    const { physicalDeviceId = '' } = await scene.made('org', '/physical-devices', second);
+    const { physicalDeviceId = '' } = await setup.made('org', '/physical-devices', second);
     const link = (hardware: string[]) =>
       provisioning.logicalDevices.linkPhysicalDevices(
         { organizationId },
@@ -96,7 +96,7 @@ describe('a device is found', () => {
   });
 
   test('only while hardware, place, store, merchant and organisation are enabled', async () => {
-    const { provisioning, organizationId, database } = scene;
+    const { provisioning, organizationId, database } = setup;
     const scope = { organizationId };
     const made = await till('enabled');
     let now = Date.now();

@@ -59,9 +59,9 @@ const terminalSelectText = `SELECT h.organization_id, h.physical_device_id, h.se
 const terminalsOfOrganizationText = `${terminalSelectText} WHERE h.organization_id = $1 AND h.removed_at IS NULL`;
 
 const findManyText = `${terminalSelectText}
-  JOIN unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, physical_device_id)
-    ON asked.organization_id = h.organization_id
-      AND asked.physical_device_id = h.physical_device_id
+  JOIN unnest($1::uuid[], $2::uuid[]) AS requested (organization_id, physical_device_id)
+    ON requested.organization_id = h.organization_id
+      AND requested.physical_device_id = h.physical_device_id
   WHERE h.removed_at IS NULL`;
 
 const findText = `${terminalsOfOrganizationText}

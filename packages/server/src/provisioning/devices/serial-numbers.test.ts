@@ -1,7 +1,10 @@
 // Tests which devices may share a serial number, and which would be the same device twice.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type BulkScene, openBulk } from '../../../test/support/provisioning/bulk-import-client.ts';
+import {
+  openBulk,
+  type TestBulkImport,
+} from '../../../test/support/provisioning/bulk-import-client.ts';
 import {
   assertRefused,
   deviceBody as device,
@@ -12,15 +15,15 @@ import { systemIds } from '../../platform/index.ts';
 const path = '/physical-devices';
 
 describe('a serial number', () => {
-  let scene: BulkScene;
+  let setup: TestBulkImport;
   before(async () => {
-    scene = await openBulk();
+    setup = await openBulk();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   // Spec: PROV-8
   test('is unique among the devices of an organisation, for any make and model', async () => {
-    const { call, made } = scene;
+    const { call, made } = setup;
     const body = device();
     const { physicalDeviceId } = await made('org', path, body);
     for (const other of [body, { ...body, make: 'TETRA' }, { ...body, model: 'LANE3000' }]) {
@@ -37,7 +40,7 @@ describe('a serial number', () => {
 
   // Spec: PROV-8
   test('can belong to devices of two organisations, and the response does not show this', async () => {
-    const { call, made } = scene;
+    const { call, made } = setup;
     const [body, unknown] = [device(), device()];
     await made('org', path, body);
     const answers = [
@@ -64,9 +67,9 @@ describe('a serial number', () => {
     const { serialNumber, ...rest } = device();
     for (const token of ['org', 'other']) {
       const data = { serialNumber, externalId: token, ...rest };
-      const { results } = await scene.lines([{ type: 'physicalDevice', data }], { token });
+      const { results } = await setup.lines([{ type: 'physicalDevice', data }], { token });
       assert.equal(results[0]?.status, 'created', JSON.stringify(results));
-      const listResponse = await scene.call(token, 'GET', `${path}?serialNumber=${serialNumber}`);
+      const listResponse = await setup.call(token, 'GET', `${path}?serialNumber=${serialNumber}`);
       const items = listResponse.body['items'] as { claimStatus: string }[];
       assert.deepEqual(
         items.map(({ claimStatus }) => claimStatus),
@@ -76,8 +79,8 @@ describe('a serial number', () => {
   });
 
   test('finds the device of the requesting organisation, by its short and its full form', async () => {
-    const { made, provisioning, organizationId } = scene;
-    const { storeId } = await scene.shop('two tenants');
+    const { made, provisioning, organizationId } = setup;
+    const { storeId } = await setup.createMerchant('two tenants');
     const merchant = await made('other', '/merchants', merchantBody('Elsewhere'));
     const { merchantId = '', organizationId: otherId = '' } = merchant;
     const store = await made('other', '/stores', { merchantId, name: 'Elsewhere' });
@@ -113,7 +116,7 @@ describe('a serial number', () => {
     for (let round = 0; round < 5; round += 1) {
       const body = device();
       const answers = await Promise.all(
-        ['org', 'other', 'org', 'other'].map((token) => scene.call(token, 'POST', path, { body })),
+        ['org', 'other', 'org', 'other'].map((token) => setup.call(token, 'POST', path, { body })),
       );
       const statuses = answers.map(({ status }) => status).sort();
       assert.deepEqual(statuses, [201, 201, 409, 409]);
@@ -121,7 +124,7 @@ describe('a serial number', () => {
   });
 
   test('that is claimed cannot be made unclaimed by a replacement, and another one is not claimed', async () => {
-    const { call, made, provisioning, organizationId } = scene;
+    const { call, made, provisioning, organizationId } = setup;
     const view = await made('org', path, device());
     const { physicalDeviceId = '' } = view;
     await provisioning.terminalClaims.claimByOperator(organizationId, physicalDeviceId);
@@ -144,7 +147,7 @@ describe('a serial number', () => {
     );
     const other = await call('org', 'PUT', item, { body: device() });
     assert.equal(other.body['claimStatus'], 'Unclaimed', JSON.stringify(other.body));
-    const [row] = await scene.database.query<{ claims: number }>(
+    const [row] = await setup.database.query<{ claims: number }>(
       'SELECT count(*) AS claims FROM terminal_claims WHERE organization_id = $1',
       [organizationId],
     );
@@ -152,7 +155,7 @@ describe('a serial number', () => {
   });
 
   test('is not used by a refused line', async () => {
-    const { call, made } = scene;
+    const { call, made } = setup;
     const body = { ...device(), merchantId: systemIds.uuid() };
     assertRefused(await call('org', 'POST', path, { body }), 404, 'merchant_not_found');
     const { merchantId: _merchantId, ...hardware } = body;

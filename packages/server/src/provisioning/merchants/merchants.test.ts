@@ -4,22 +4,22 @@ import {
   assertRefused,
   merchantBody,
   openProvisioning,
-  type ProvisioningScene,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
 
 describe('merchants and stores', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   before(async () => {
-    scene = await openProvisioning();
+    setup = await openProvisioning();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   // Spec: PROV-25
   test('a card number in a name, a label or an address is refused, and the answer does not repeat it', async () => {
     const card = '4111 1111 1111 1111';
     const base = merchantBody('Clean');
-    const made = await scene.call('org', 'POST', '/merchants', { body: base });
+    const made = await setup.call('org', 'POST', '/merchants', { body: base });
     const path = `/merchants/${made.body['merchantId']}`;
     for (const [members, pointer] of [
       [{ name: `Shop ${card}` }, '/name'],
@@ -33,20 +33,20 @@ describe('merchants and stores', () => {
         ['POST', '/merchants'],
         ['PUT', path],
       ] as const) {
-        const answer = await scene.call('org', method, url, { body });
+        const answer = await setup.call('org', method, url, { body });
         assert.equal(answer.status, 422, JSON.stringify(answer.body));
         assert.equal((answer.body['errors'] as { pointer: string }[])[0]?.pointer, pointer);
         assert.doesNotMatch(JSON.stringify(answer.body), /1111|4444/);
       }
     }
     const store = { name: card, merchantId: made.body['merchantId'] };
-    const refused = await scene.call('org', 'POST', '/stores', { body: store });
+    const refused = await setup.call('org', 'POST', '/stores', { body: store });
     assert.equal(refused.status, 422, JSON.stringify(refused.body));
   });
 
   // Spec: SVC-1 ID-2 PROV-4
   test('a merchant is created, read, replaced under its tag, and deleted', async () => {
-    const { call, organizationId } = scene;
+    const { call, organizationId } = setup;
     const body = {
       ...merchantBody('Round trip'),
       externalId: 'erp-1',
@@ -92,7 +92,7 @@ describe('merchants and stores', () => {
 
   // Spec: PROV-21
   test('bad members get their own code and pointer', async () => {
-    const { call } = scene;
+    const { call } = setup;
     const good = merchantBody('Faulty');
     const cases: [Record<string, unknown>, string, string][] = [
       [{ ...good, country: 'XX' }, 'field_invalid', '/country'],
@@ -113,9 +113,9 @@ describe('merchants and stores', () => {
   });
 
   test('the server accepts unchanged read-only members and refuses changed ones', async () => {
-    const { call, shop } = scene;
-    const { storeId, merchantId } = await shop('read-only');
-    const { merchantId: elsewhere } = await shop('read-only elsewhere');
+    const { call, createMerchant } = setup;
+    const { storeId, merchantId } = await createMerchant('read-only');
+    const { merchantId: elsewhere } = await createMerchant('read-only elsewhere');
     const body = { name: 'Same place' };
     const path = `/stores/${storeId}`;
     for (const [member, value] of [
@@ -132,8 +132,8 @@ describe('merchants and stores', () => {
 
   // Spec: PROV-18
   test('an entity with dependants is not deleted, and the response names them', async () => {
-    const { call, shop } = scene;
-    const { merchantId, storeId } = await shop('depended-on');
+    const { call, createMerchant } = setup;
+    const { merchantId, storeId } = await createMerchant('depended-on');
     const answer = await call('org', 'DELETE', `/merchants/${merchantId}`);
     assertRefused(answer, 409, 'has_dependants');
     assert.deepEqual(answer.body['dependants'], [
@@ -146,7 +146,7 @@ describe('merchants and stores', () => {
 
   // Spec: PROV-5
   test('a store that is made while its merchant is deleted is never left alone', async () => {
-    const { call, made } = scene;
+    const { call, made } = setup;
     for (let round = 0; round < 5; round += 1) {
       const { merchantId } = await made('org', '/merchants', merchantBody(`Race ${round}`));
       const [created, deleted] = await Promise.all([
@@ -160,8 +160,8 @@ describe('merchants and stores', () => {
 
   // Spec: LIST-1
   test('lists are paged in the order of creation and stable while others are added', async () => {
-    const { call, made, shop } = scene;
-    const { merchantId } = await shop('paged');
+    const { call, made, createMerchant } = setup;
+    const { merchantId } = await createMerchant('paged');
     for (let n = 1; n <= 4; n += 1) await made('org', '/stores', { merchantId, name: `Page ${n}` });
     const names: string[] = [];
     let cursor = '';

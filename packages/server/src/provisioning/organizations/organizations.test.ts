@@ -8,43 +8,43 @@ import {
   deviceBody,
   merchantBody,
   openProvisioning,
-  type ProvisioningScene,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 
 const path = '/organizations';
 type Listed = { organizationId: string; name: string }[];
 
 describe('organisations below', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   before(async () => {
-    scene = await openProvisioning();
+    setup = await openProvisioning();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   async function below(name: string, parentOrganizationId?: string): Promise<string> {
     const body = { name, ...defined({ parentOrganizationId }) };
-    const { organizationId = '' } = await scene.made('org', path, body);
+    const { organizationId = '' } = await setup.made('org', path, body);
     return organizationId;
   }
 
   /** Returns a token of an organisation below, as its own users have it. */
   function tokenOf(organizationId: string): string {
     const token = `of-${organizationId}`;
-    scene.addCaller(token, { organizationId, entityId: organizationId });
+    setup.addCaller(token, { organizationId, entityId: organizationId });
     return token;
   }
 
   const put = (token: string, id: string, body: object, headers = {}): Promise<Answer> =>
-    scene.call(token, 'PUT', `${path}/${id}`, { body, headers });
+    setup.call(token, 'PUT', `${path}/${id}`, { body, headers });
 
   async function listed(token: string, query = ''): Promise<Listed> {
-    const answer = await scene.call(token, 'GET', `${path}?limit=200${query}`);
+    const answer = await setup.call(token, 'GET', `${path}?limit=200${query}`);
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body['items'] as Listed;
   }
 
   const actionsOf = async (organizationId: string, entityId: string): Promise<string[]> => {
-    const rows = await scene.database.query<{ action: string }>(
+    const rows = await setup.database.query<{ action: string }>(
       `SELECT action FROM audit_records WHERE organization_id = $1 AND entity_id = $2
        ORDER BY sequence`,
       [organizationId, entityId],
@@ -54,7 +54,7 @@ describe('organisations below', () => {
 
   // Spec: PROV-1
   test('one is made below the caller, read, replaced under its tag, and deleted', async () => {
-    const { call, organizationId: ownId } = scene;
+    const { call, organizationId: ownId } = setup;
     const made = await call('org', 'POST', path, {
       body: { name: 'North', externalId: 'N-1', labels: { region: 'north' } },
     });
@@ -74,7 +74,7 @@ describe('organisations below', () => {
     assert.equal(renamed.body['approvalCodeRequired'], false);
     assert.equal((await call('org', 'DELETE', `${path}/${id}`)).status, 204);
     assertRefused(await call('org', 'GET', `${path}/${id}`), 404, 'organization_not_found');
-    assert.equal(await scene.provisioning.findOrganization(id), undefined);
+    assert.equal(await setup.provisioning.findOrganization(id), undefined);
     const actions = ['created', 'updated', 'updated', 'removed'].map(
       (action) => `organization.${action}`,
     );
@@ -84,7 +84,7 @@ describe('organisations below', () => {
 
   // Spec: PROV-1
   test('an organisation sees its whole subtree, and no organisation beside or above it', async () => {
-    const { call, organizationId: ownId } = scene;
+    const { call, organizationId: ownId } = setup;
     const one = await below('Subtree one');
     const two = await below('Subtree two', one);
     const beside = await below('Subtree beside');
@@ -107,9 +107,9 @@ describe('organisations below', () => {
     const body = { name: 'Foreign', parentOrganizationId: beside };
     assertRefused(await call(token, 'POST', path, { body }), 404, 'organization_not_found');
     assertRefused(await call('other', 'GET', `${path}/${one}`), 404, 'organization_not_found');
-    assert.deepEqual(await scene.provisioning.listAncestorIds(two), [ownId, one]);
-    assert.deepEqual(await scene.provisioning.listAncestorIds(ownId), []);
-    assert.deepEqual(await scene.provisioning.listAncestorIds(randomUUID()), []);
+    assert.deepEqual(await setup.provisioning.listAncestorIds(two), [ownId, one]);
+    assert.deepEqual(await setup.provisioning.listAncestorIds(ownId), []);
+    assert.deepEqual(await setup.provisioning.listAncestorIds(randomUUID()), []);
   });
 
   test('pages go on where they were, while others are made', async () => {
@@ -120,7 +120,7 @@ describe('organisations below', () => {
     const listedIds: string[] = [];
     let cursor = '';
     do {
-      const answer = await scene.call(token, 'GET', `${path}?limit=2&${cursor}`);
+      const answer = await setup.call(token, 'GET', `${path}?limit=2&${cursor}`);
       const { items, nextCursor } = answer.body as { items: Listed; nextCursor: string | null };
       listedIds.push(...items.map(({ organizationId }) => organizationId));
       cursor = nextCursor === null ? '' : `cursor=${nextCursor}`;
@@ -131,7 +131,7 @@ describe('organisations below', () => {
 
   // Spec: PROV-2
   test('one moves with all that is below it, and never below itself', async () => {
-    const { organizationId: ownId, provisioning } = scene;
+    const { organizationId: ownId, provisioning } = setup;
     const [one, two] = [await below('Moved'), await below('Goal')];
     const leaf = await below('Leaf', await below('Middle', one));
     assert.equal((await put('org', one, { name: 'Moved', parentOrganizationId: two })).status, 200);
@@ -159,7 +159,7 @@ describe('organisations below', () => {
     let last = top;
     for (let level = 3; level <= 8; level += 1) last = await below(`Level ${level}`, last);
     const body = { name: 'Ninth', parentOrganizationId: last };
-    const ninth = await scene.call('org', 'POST', path, { body });
+    const ninth = await setup.call('org', 'POST', path, { body });
     assertRefused(ninth, 422, 'field_invalid', '/parentOrganizationId');
     const parent = await below('One more above');
     const moved = await put('org', top, { name: 'Second', parentOrganizationId: parent });
@@ -167,7 +167,7 @@ describe('organisations below', () => {
   });
 
   test('no organisation decides on its own place, status or removal', async () => {
-    const { call } = scene;
+    const { call } = setup;
     const [ownId, beside] = [await below('Own'), await below('Beside')];
     const token = tokenOf(ownId);
     const child = await below('Child', ownId);
@@ -193,14 +193,14 @@ describe('organisations below', () => {
     const freed = { name: 'Renamed', approvalCodeRequired: false };
     assertRefused(await put(token, ownId, freed), 422, 'field_read_only', '/approvalCodeRequired');
     assert.deepEqual(readApproval(await put('org', ownId, freed)), [200, false]);
-    const ownTop = await put('org', scene.organizationId, { ...strict, name: 'Top' });
+    const ownTop = await put('org', setup.organizationId, { ...strict, name: 'Top' });
     assert.deepEqual(readApproval(ownTop), [200, true]);
-    const atTop = await put('org', scene.organizationId, { ...freed, name: 'Top' });
+    const atTop = await put('org', setup.organizationId, { ...freed, name: 'Top' });
     assert.deepEqual(readApproval(atTop), [200, false]);
   });
 
   test('an organisation with dependants is not deleted, and the response names them', async () => {
-    const { call, made } = scene;
+    const { call, made } = setup;
     const id = await below('Full');
     const child = await below('Inside', id);
     const at = `?organizationId=${id}`;
@@ -219,7 +219,7 @@ describe('organisations below', () => {
   });
 
   test('nothing is made in one while it is removed', async () => {
-    const { call } = scene;
+    const { call } = setup;
     for (let round = 0; round < 5; round += 1) {
       const id = await below('Going');
       const at = `?organizationId=${id}`;
@@ -235,8 +235,8 @@ describe('organisations below', () => {
   });
 
   test('a merchant has no part in it, and readers read', async () => {
-    const { call, shop, organizationId } = scene;
-    const { token } = await shop('without-organisations');
+    const { call, createMerchant, organizationId } = setup;
+    const { token } = await createMerchant('without-organisations');
     assertRefused(
       await call(token, 'POST', path, { body: { name: 'X' } }),
       403,
@@ -249,7 +249,7 @@ describe('organisations below', () => {
   });
 
   test('an invalid organisation is refused with a pointer to the member', async () => {
-    const { call } = scene;
+    const { call } = setup;
     const bodies = [
       [{}, 'field_required', '/name'],
       [{ name: 'X', userDomainId: 'Not-A-Host' }, 'field_invalid', '/userDomainId'],

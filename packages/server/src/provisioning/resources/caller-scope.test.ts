@@ -4,19 +4,19 @@ import {
   assertRefused,
   merchantBody,
   openProvisioning,
-  type ProvisioningScene,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 
 describe('scopes of callers', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   before(async () => {
-    scene = await openProvisioning();
+    setup = await openProvisioning();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   test('permissions: reading needs prov.read, changing prov.write', async () => {
-    const { call, shop } = scene;
-    const { storeId, merchantId } = await shop('permissions');
+    const { call, createMerchant } = setup;
+    const { storeId, merchantId } = await createMerchant('permissions');
     const body = { merchantId, name: 'Not allowed' };
     assert.equal((await call('reader', 'GET', `/stores/${storeId}`)).status, 200);
     assertRefused(await call('reader', 'POST', '/stores', { body }), 403, 'permission_denied');
@@ -26,8 +26,8 @@ describe('scopes of callers', () => {
   });
 
   test('another organisation sees and changes nothing', async () => {
-    const { call, shop, organizationId } = scene;
-    const { merchantId, storeId } = await shop('private');
+    const { call, createMerchant, organizationId } = setup;
+    const { merchantId, storeId } = await createMerchant('private');
     const { body: logical } = await call('org', 'POST', '/logical-devices', {
       body: { storeId, name: 'Till' },
     });
@@ -50,8 +50,8 @@ describe('scopes of callers', () => {
   });
 
   test('a merchant sees and changes its own things alone', async () => {
-    const { call, made, shop } = scene;
-    const [one, two] = [await shop('merchant-one'), await shop('merchant-two')];
+    const { call, made, createMerchant } = setup;
+    const [one, two] = [await createMerchant('merchant-one'), await createMerchant('merchant-two')];
     const list = (await call(one.token, 'GET', '/stores')).body['items'] as { storeId: string }[];
     assert.deepEqual(
       list.map(({ storeId }) => storeId),
@@ -83,13 +83,13 @@ describe('scopes of callers', () => {
   });
 
   test('a caller of one store sees and changes only that store', async () => {
-    const { call, made, shop, organizationId } = scene;
-    const { token, merchantId, storeId } = await shop('two-stores');
+    const { call, made, createMerchant, organizationId } = setup;
+    const { token, merchantId, storeId } = await createMerchant('two-stores');
     const { storeId: other = '' } = await made(token, '/stores', { name: 'The other' });
     const otherTill = { storeId: other, name: 'Till' };
     const { logicalDeviceId = '' } = await made(token, '/logical-devices', otherTill);
     const storeScope = { organizationId, merchantId, storeId };
-    scene.addCaller('one-store', { ...storeScope, entityType: 'merchant', entityId: merchantId });
+    setup.addCaller('one-store', { ...storeScope, entityType: 'merchant', entityId: merchantId });
     for (const [path, code] of [
       [`/stores/${other}`, 'store_not_found'],
       [`/logical-devices/${logicalDeviceId}`, 'device_not_found'],

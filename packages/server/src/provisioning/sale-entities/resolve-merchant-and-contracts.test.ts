@@ -3,9 +3,9 @@ import { after, before, describe, test } from 'node:test';
 import { type ErrorCode, ProblemError } from '@switchyard/contract';
 import {
   contractBody,
+  type MerchantWithStore,
   openProvisioning,
-  type ProvisioningScene,
-  type Shop,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { type Database, systemIds } from '../../platform/index.ts';
 import { createSaleEntityResolver } from './resolve-merchant-and-contracts.ts';
@@ -13,21 +13,21 @@ import type { SaleEntityIds, TokenBinding } from './sale-entities.ts';
 import { findContractStatement, resolveSaleEntitiesStatement } from './sale-entities-sql.ts';
 
 describe('resolving the names of a sale', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   let now = 1_800_000_000_000;
   let linkId: string;
-  let shop: Shop;
+  let merchant: MerchantWithStore;
   let deviceId: string;
   let contractId: string;
   let heads = 0;
 
   async function contracted(name: string) {
-    const made = await scene.shop(name);
+    const made = await setup.createMerchant(name);
     heads += 1;
     const path = `/merchants/${made.merchantId}/acquirer-contracts`;
-    const contract = await scene.made('org', path, contractBody(linkId, `RES${heads}`));
+    const contract = await setup.made('org', path, contractBody(linkId, `RES${heads}`));
     const { storeId } = made;
-    const device = await scene.made('org', '/logical-devices', { storeId, name: 'Till' });
+    const device = await setup.made('org', '/logical-devices', { storeId, name: 'Till' });
     return {
       ...made,
       deviceId: device['logicalDeviceId'] ?? '',
@@ -36,15 +36,15 @@ describe('resolving the names of a sale', () => {
   }
 
   before(async () => {
-    scene = await openProvisioning({ now: () => now });
+    setup = await openProvisioning({ now: () => now });
     const body = { name: 'north', host: 'acquirer.example', port: 8583, institutionId: '1001' };
-    linkId = (await scene.made('org', '/acquirer-links', body))['acquirerLinkId'] ?? '';
-    ({ deviceId, contractId, ...shop } = await contracted('resolved'));
+    linkId = (await setup.made('org', '/acquirer-links', body))['acquirerLinkId'] ?? '';
+    ({ deviceId, contractId, ...merchant } = await contracted('resolved'));
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   const resolve = (names: SaleEntityIds, within?: TokenBinding) =>
-    scene.provisioning.resolveSaleEntities(scene.organizationId, names, within);
+    setup.provisioning.resolveSaleEntities(setup.organizationId, names, within);
 
   async function assertCode(
     code: ErrorCode,
@@ -62,10 +62,10 @@ describe('resolving the names of a sale', () => {
   function counted() {
     let statements = 0;
     const database: Database = {
-      ...scene.database,
+      ...setup.database,
       hot: (statement, values) => {
         statements += 1;
-        return scene.database.hot(statement, values);
+        return setup.database.hot(statement, values);
       },
     };
     const resolver = createSaleEntityResolver({ database, clock: { now: () => now } });
@@ -75,18 +75,22 @@ describe('resolving the names of a sale', () => {
   // Spec: PROV-23
   test('a device, a store or a merchant is enough', async () => {
     const byDevice = await resolve({ deviceId });
-    assert.equal(byDevice.merchant.merchantId, shop.merchantId);
-    assert.equal(byDevice.store?.storeId, shop.storeId);
+    assert.equal(byDevice.merchant.merchantId, merchant.merchantId);
+    assert.equal(byDevice.store?.storeId, merchant.storeId);
     assert.equal(byDevice.device?.deviceId, deviceId);
     assert.equal(byDevice.contract.contractId, contractId);
     assert.equal(byDevice.contract.holdDays, 30);
     assert.equal(byDevice.contract.mcc, '5814');
-    const byStore = await resolve({ storeId: shop.storeId });
+    const byStore = await resolve({ storeId: merchant.storeId });
     assert.equal(byStore.device, undefined);
-    const byMerchant = await resolve({ merchantId: shop.merchantId });
+    const byMerchant = await resolve({ merchantId: merchant.merchantId });
     assert.equal(byMerchant.store, undefined);
-    const all = { merchantId: shop.merchantId.toUpperCase(), storeId: shop.storeId, deviceId };
-    assert.deepEqual(await resolve(all, { merchantId: shop.merchantId }), byDevice);
+    const all = {
+      merchantId: merchant.merchantId.toUpperCase(),
+      storeId: merchant.storeId,
+      deviceId,
+    };
+    assert.deepEqual(await resolve(all, { merchantId: merchant.merchantId }), byDevice);
   });
 
   test('unknown, foreign, malformed and absent names are refused', async () => {
@@ -96,12 +100,15 @@ describe('resolving the names of a sale', () => {
     await assertCode('device_not_found', { deviceId: systemIds.uuid() });
     await assertCode('device_not_found', { deviceId: "'; DROP TABLE merchants" });
     await assertCode('field_required', {});
-    await assertCode('entity_mismatch', { merchantId: shop.merchantId, storeId: other.storeId });
-    await assertCode('entity_mismatch', { storeId: shop.storeId, deviceId: other.deviceId });
-    const within = { merchantId: shop.merchantId };
+    await assertCode('entity_mismatch', {
+      merchantId: merchant.merchantId,
+      storeId: other.storeId,
+    });
+    await assertCode('entity_mismatch', { storeId: merchant.storeId, deviceId: other.deviceId });
+    const within = { merchantId: merchant.merchantId };
     await assertCode('store_not_found', { ...within, storeId: other.storeId }, within);
     await assertCode('device_not_found', { ...within, deviceId: other.deviceId }, within);
-    const elsewhere = scene.provisioning.resolveSaleEntities(systemIds.uuid(), { deviceId });
+    const elsewhere = setup.provisioning.resolveSaleEntities(systemIds.uuid(), { deviceId });
     await assert.rejects(elsewhere, ProblemError);
   });
 
@@ -109,38 +116,38 @@ describe('resolving the names of a sale', () => {
     const { merchantId, deviceId: till, contractId: contract } = await contracted('changing');
     const path = `/logical-devices/${till}`;
     await resolve({ deviceId: till });
-    await scene.call('org', 'PUT', path, { body: { name: 'Till', status: 'Disabled' } });
+    await setup.call('org', 'PUT', path, { body: { name: 'Till', status: 'Disabled' } });
     await assertCode('device_not_active', { deviceId: till });
-    await scene.call('org', 'PUT', path, { body: { name: 'Till' } });
+    await setup.call('org', 'PUT', path, { body: { name: 'Till' } });
     await resolve({ deviceId: till });
     const address = `/merchants/${merchantId}/acquirer-contracts/${contract}`;
-    await scene.call('org', 'DELETE', address);
+    await setup.call('org', 'DELETE', address);
     await assertCode('no_acquirer_for_merchant', { deviceId: till });
-    await scene.call('org', 'DELETE', path);
+    await setup.call('org', 'DELETE', path);
     await assertCode('device_not_found', { deviceId: till });
-    const storedContract = await scene.provisioning.findContract(scene.organizationId, contract);
+    const storedContract = await setup.provisioning.findContract(setup.organizationId, contract);
     assert.equal(
       storedContract?.acquirerLink,
       linkId,
       'payments keep the contract that they began with',
     );
-    assert.equal(await scene.provisioning.findContract(systemIds.uuid(), contract), undefined);
-    assert.equal(await scene.provisioning.findContract(scene.organizationId, 'no id'), undefined);
+    assert.equal(await setup.provisioning.findContract(systemIds.uuid(), contract), undefined);
+    assert.equal(await setup.provisioning.findContract(setup.organizationId, 'no id'), undefined);
   });
 
   test('a contract whose link is disabled takes no sale', async () => {
-    const { merchantId } = await scene.shop('unlinked');
+    const { merchantId } = await setup.createMerchant('unlinked');
     const link = { name: 'off', host: 'acquirer.example', port: 8583, institutionId: '1001' };
-    const id = (await scene.made('org', '/acquirer-links', link))['acquirerLinkId'] ?? '';
+    const id = (await setup.made('org', '/acquirer-links', link))['acquirerLinkId'] ?? '';
     const path = `/merchants/${merchantId}/acquirer-contracts`;
-    await scene.made('org', path, contractBody(id, 'RESL'));
+    await setup.made('org', path, contractBody(id, 'RESL'));
     await resolve({ merchantId });
     const put = (status: string) =>
-      scene.call('org', 'PUT', `/acquirer-links/${id}`, { body: { ...link, status } });
+      setup.call('org', 'PUT', `/acquirer-links/${id}`, { body: { ...link, status } });
     await put('Disabled');
     await assertCode('no_acquirer_for_merchant', { merchantId });
     const ids = async (also?: string[]) =>
-      (await scene.provisioning.listLinksToOpen(also)).map(({ linkId: each }) => each);
+      (await setup.provisioning.listLinksToOpen(also)).map(({ linkId: each }) => each);
     assert.ok(!(await ids()).includes(id));
     assert.ok((await ids([id])).includes(id), 'for what is left to finish on it');
     await put('Enabled');
@@ -151,15 +158,15 @@ describe('resolving the names of a sale', () => {
     const { merchantId, contractId: oldest } = await contracted('several');
     const path = `/merchants/${merchantId}/acquirer-contracts`;
     const body = contractBody(linkId, 'RESX');
-    const younger = await scene.made('org', path, body);
+    const younger = await setup.made('org', path, body);
     assert.equal((await resolve({ merchantId })).contract.contractId, oldest);
-    await scene.call('org', 'DELETE', `${path}/${oldest}`);
+    await setup.call('org', 'DELETE', `${path}/${oldest}`);
     assert.equal((await resolve({ merchantId })).contract.contractId, younger['contractId']);
   });
 
   test('concurrent callers share one statement, and the cache lasts five seconds', async () => {
     const resolver = counted();
-    const resolve = () => resolver.resolveSaleEntities(scene.organizationId, { deviceId });
+    const resolve = () => resolver.resolveSaleEntities(setup.organizationId, { deviceId });
     await Promise.all(Array.from({ length: 50 }, resolve));
     assert.equal(resolver.statements(), 1);
     now += 4999;
@@ -171,7 +178,7 @@ describe('resolving the names of a sale', () => {
     resolver.invalidateOrganization(systemIds.uuid());
     await resolve();
     assert.equal(resolver.statements(), 2);
-    resolver.invalidateOrganization(scene.organizationId);
+    resolver.invalidateOrganization(setup.organizationId);
     await resolve();
     assert.equal(resolver.statements(), 3);
   });
@@ -179,23 +186,23 @@ describe('resolving the names of a sale', () => {
   test('a refusal is not remembered', async () => {
     const resolver = counted();
     const resolve = () =>
-      resolver.resolveSaleEntities(scene.organizationId, { deviceId: systemIds.uuid() });
+      resolver.resolveSaleEntities(setup.organizationId, { deviceId: systemIds.uuid() });
     await assert.rejects(resolve, ProblemError);
     const same = { deviceId: systemIds.uuid() };
     await assert.rejects(
-      async () => resolver.resolveSaleEntities(scene.organizationId, same),
+      async () => resolver.resolveSaleEntities(setup.organizationId, same),
       ProblemError,
     );
     await assert.rejects(
-      async () => resolver.resolveSaleEntities(scene.organizationId, same),
+      async () => resolver.resolveSaleEntities(setup.organizationId, same),
       ProblemError,
     );
     assert.equal(resolver.statements(), 3);
   });
 
   test('a hit costs far less than the 5 µs that a sale can spare', async () => {
-    const names = { merchantId: shop.merchantId, storeId: shop.storeId, deviceId };
-    const within = { merchantId: shop.merchantId };
+    const names = { merchantId: merchant.merchantId, storeId: merchant.storeId, deviceId };
+    const within = { merchantId: merchant.merchantId };
     let best = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 10; round += 1) {
       const rounds = 2000;
@@ -222,7 +229,7 @@ describe('resolving the names of a sale', () => {
       [resolveSaleEntitiesStatement, 'acquirer_contracts_merchant'],
       [findContractStatement, 'acquirer_contracts_pkey'],
     ] as const) {
-      const plan = await scene.database.explain(statement.text);
+      const plan = await setup.database.explain(statement.text);
       const planText = plan.join('\n');
       const scans = plan.flatMap((line, at) => (/ Scan (?!on one)/.test(line) ? [at] : []));
       assert.ok(scans.length > 1, planText);
@@ -239,7 +246,7 @@ describe('resolving the names of a sale', () => {
 
   test('the statements of the sale walk along whole keys, in small tables and in larger ones', async () => {
     await assertWholeKeys();
-    const { database, organizationId } = scene;
+    const { database, organizationId } = setup;
     const common = `$1, gen_random_uuid(), 'Bulk', 'Enabled', '{}', 1, now(), now()`;
     const columns = 'name, status, labels, version, created_at, updated_at';
     await database.query(

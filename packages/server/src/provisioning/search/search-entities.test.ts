@@ -5,14 +5,14 @@ import type { FoundItem } from '@switchyard/contract';
 import {
   assertRefused,
   deviceBody,
+  type MerchantWithStore,
   merchantBody,
   openProvisioning,
-  type ProvisioningScene,
-  type Shop,
+  type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 import { systemIds } from '../../platform/index.ts';
 
-type Estate = Shop & {
+type Estate = MerchantWithStore & {
   physicalDeviceId: string;
   logicalDeviceId: string;
   pointOfSaleId: string;
@@ -22,14 +22,14 @@ type Estate = Shop & {
 };
 
 describe('the search', () => {
-  let scene: ProvisioningScene;
+  let setup: TestProvisioning;
   before(async () => {
-    scene = await openProvisioning();
+    setup = await openProvisioning();
   });
-  after(() => scene.close());
+  after(() => setup.close());
 
   async function find(query: string, token = 'org'): Promise<FoundItem[]> {
-    const { status, body } = await scene.call(token, 'GET', `/search?${query}`);
+    const { status, body } = await setup.call(token, 'GET', `/search?${query}`);
     assert.equal(status, 200, JSON.stringify(body));
     return body['items'] as FoundItem[];
   }
@@ -41,9 +41,9 @@ describe('the search', () => {
    * Creates a merchant with one entity of each type, all with names that begin with the given name.
    */
   async function estate(name: string): Promise<Estate> {
-    const { made, provisioning, organizationId } = scene;
-    const shop = await scene.shop(name);
-    const { merchantId, storeId } = shop;
+    const { made, provisioning, organizationId } = setup;
+    const merchant = await setup.createMerchant(name);
+    const { merchantId, storeId } = merchant;
     const hardware = { ...deviceBody(), merchantId, externalId: `${name}-hardware` };
     const terminal = await made('org', '/physical-devices', { ...hardware, name: `${name} dx` });
     const { physicalDeviceId = '', tsn = '' } = terminal;
@@ -56,7 +56,7 @@ describe('the search', () => {
     const { pointOfSaleId = '', clientId = '' } = till;
     const { serialNumber } = hardware;
     const ids = { physicalDeviceId, logicalDeviceId, pointOfSaleId, clientId };
-    return { ...shop, ...ids, serialNumber, tsn };
+    return { ...merchant, ...ids, serialNumber, tsn };
   }
 
   // Spec: ID-3
@@ -87,7 +87,7 @@ describe('the search', () => {
     assert.deepEqual(item, {
       type: 'PhysicalDevice',
       id: physicalDeviceId,
-      organizationId: scene.organizationId,
+      organizationId: setup.organizationId,
       name: 'Exactly dx',
       externalId: 'Exactly-hardware',
       status: 'Enabled',
@@ -106,7 +106,7 @@ describe('the search', () => {
       [one.clientId, one.pointOfSaleId],
       [merchantId.toUpperCase(), merchantId],
       [storeId, storeId],
-      [scene.organizationId, scene.organizationId],
+      [setup.organizationId, setup.organizationId],
     ] as const) {
       const items = await q(text);
       assert.deepEqual(
@@ -114,7 +114,7 @@ describe('the search', () => {
         [id],
         text,
       );
-      assert.equal((await scene.call('org', 'GET', items[0]?.path.slice(16) ?? '')).status, 200);
+      assert.equal((await setup.call('org', 'GET', items[0]?.path.slice(16) ?? '')).status, 200);
     }
     for (const text of [`AXIUM_LANE3000-${serialNumber}`, 'exactly-hardware', systemIds.uuid()]) {
       assert.deepEqual(await q(text), [], text);
@@ -147,15 +147,15 @@ describe('the search', () => {
     assert.deepEqual(await find(`q=together&serialNumber=${one.serialNumber}&type=Store`), []);
     const path = `/points-of-sale/${one.pointOfSaleId}`;
     const disabled = { name: 'Together till', status: 'Disabled' };
-    assert.equal((await scene.call('org', 'PUT', path, { body: disabled })).status, 200);
+    assert.equal((await setup.call('org', 'PUT', path, { body: disabled })).status, 200);
     assert.deepEqual(typesAndNames(await find(`storeId=${one.storeId}&status=Disabled`)), [
       'PointOfSale Together till',
     ]);
-    assert.equal((await scene.call('org', 'DELETE', path)).status, 204);
+    assert.equal((await setup.call('org', 'DELETE', path)).status, 204);
     assert.deepEqual(await q(one.clientId), [], 'deleted');
 
     for (const query of ['', '?type=Store', '?status=Enabled', '?limit=10']) {
-      const answer = await scene.call('org', 'GET', `/search${query}`);
+      const answer = await setup.call('org', 'GET', `/search${query}`);
       assertRefused(answer, 422, 'field_required', '?q');
     }
     for (const [query, code, pointer] of [
@@ -167,7 +167,7 @@ describe('the search', () => {
       ['storeId=1', 'field_invalid', '?storeId'],
       ['q=a&cursor=nonsense', 'cursor_invalid', '?cursor'],
     ] as const) {
-      assertRefused(await scene.call('org', 'GET', `/search?${query}`), 422, code, pointer);
+      assertRefused(await setup.call('org', 'GET', `/search?${query}`), 422, code, pointer);
     }
   });
 
@@ -177,7 +177,7 @@ describe('the search', () => {
     const ownItems = await q('seen', one.token);
     assert.equal(ownItems.length, 5);
     assert.ok(ownItems.every((item) => item.merchantId === one.merchantId));
-    for (const text of [two.tsn, two.clientId, two.storeId, scene.organizationId]) {
+    for (const text of [two.tsn, two.clientId, two.storeId, setup.organizationId]) {
       assert.deepEqual(await q(text, one.token), [], text);
     }
     assert.deepEqual(await find(`merchantId=${two.merchantId}`, one.token), []);
@@ -185,11 +185,11 @@ describe('the search', () => {
       assert.deepEqual(await q(text, 'other'), [], text);
     }
     assert.deepEqual(await find(`merchantId=${one.merchantId}`, 'other'), []);
-    assertRefused(await scene.call('nobody', 'GET', '/search?q=seen'), 403, 'permission_denied');
+    assertRefused(await setup.call('nobody', 'GET', '/search?q=seen'), 403, 'permission_denied');
   });
 
   test('shows an organisation the entities below it, and searches as one of them if the request says so', async () => {
-    const { made } = scene;
+    const { made } = setup;
     const below = await made('org', '/organizations', { name: 'Branch of the search' });
     const { organizationId = '' } = below;
     const acting = `organizationId=${organizationId}`;
@@ -204,13 +204,13 @@ describe('the search', () => {
       'Merchant Branch merchant',
     ]);
     assert.deepEqual(await q('branch', 'other'), []);
-    const foreign = await scene.call('other', 'GET', `/search?q=branch&${acting}`);
+    const foreign = await setup.call('other', 'GET', `/search?q=branch&${acting}`);
     assertRefused(foreign, 404, 'organization_not_found');
   });
 
   // Spec: PROV-19
   test('is paged over the types, and stable while others are added', async () => {
-    const { made } = scene;
+    const { made } = setup;
     const one = await estate('Paged');
     for (const name of ['paged b', 'Paged A', 'Paged c', 'Paged "quoted"', 'Pagéd']) {
       await made('org', '/stores', { merchantId: one.merchantId, name });
@@ -223,7 +223,7 @@ describe('the search', () => {
       const pagedItems: string[] = [];
       let cursor = '';
       for (let pages = 0; pages < 20; pages += 1) {
-        const { body } = await scene.call('org', 'GET', `/search?${query}&limit=2${cursor}`);
+        const { body } = await setup.call('org', 'GET', `/search?${query}&limit=2${cursor}`);
         pagedItems.push(...namesAndIds(body['items'] as FoundItem[]));
         if (pages === 3) {
           // One name sorts before the pages that were read, the other after all existing names.
@@ -237,7 +237,7 @@ describe('the search', () => {
       const older = pagedItems.filter((item) => whole.includes(item));
       assert.deepEqual(older, whole, query);
       assert.ok(pagedItems.length > whole.length, query);
-      const other = await scene.call('org', 'GET', `/search?q=other${cursor}`);
+      const other = await setup.call('org', 'GET', `/search?q=other${cursor}`);
       assertRefused(other, 422, 'cursor_invalid', '?cursor');
     }
   });

@@ -189,7 +189,7 @@ function reserve(
   kind: PaymentOperation,
   request: OperationRequest,
 ): Promise<Reserved> {
-  return deps.runningPayments.runInSequence(payment.row, async () => {
+  return deps.runningPayments.runExclusive(payment.row, async () => {
     for (let attempt = 0; attempt < concurrentChangesMax; attempt += 1) {
       const loaded = await deps.store.find(payment.row);
       if (loaded === undefined) throw new Error('a stored QR payment was not found');

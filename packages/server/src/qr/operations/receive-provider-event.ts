@@ -188,7 +188,7 @@ export function receiveProviderEvent(
     );
   }
   // Handles the events of one payment in sequence, so that their commits do not conflict.
-  return deps.runningPayments.runInSequence({ organizationId, transactionId }, () =>
+  return deps.runningPayments.runExclusive({ organizationId, transactionId }, () =>
     storeEvent(deps, caller, transactionId, event),
   );
 }

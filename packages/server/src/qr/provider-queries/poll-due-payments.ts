@@ -1,5 +1,5 @@
 // Polls due payments: unanswered calls, open operations and payments after their time to pay.
-import { createPoller, createRunningCounts, type Poller } from '../../platform/index.ts';
+import { createConcurrencyCounter, createPoller, type Poller } from '../../platform/index.ts';
 import type { DueKey } from '../repository/qr-store.ts';
 import { commitWithRetry } from '../runtime/commit-steps.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
@@ -58,7 +58,7 @@ export type PaymentPoller = Poller;
 
 /** @example const poller = createPaymentPoller(deps); poller.start(); */
 export function createPaymentPoller(deps: QrDeps): PaymentPoller {
-  const pollsByProvider = createRunningCounts();
+  const pollsByProvider = createConcurrencyCounter();
   const running = new Map<string, Promise<void>>();
 
   async function pollAndRelease(key: DueKey): Promise<void> {

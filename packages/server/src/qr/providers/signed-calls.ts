@@ -9,7 +9,7 @@ import type { CompletedProviderCall, ProviderEndpoint } from '../../catalog/inde
 import {
   type CallResult,
   type Clock,
-  createRunningCounts,
+  createConcurrencyCounter,
   createWebhookHeaders,
   type Ids,
   type Log,
@@ -78,7 +78,7 @@ function faultNameOf(outcome: object): string {
 /** @example const send = createSignedCalls({ calls, find, circuits, clock, ids, log, metrics }); */
 export function createSignedCalls(deps: CallsDeps) {
   const { calls, find, circuits, clock, ids, log } = deps;
-  const runningCalls = createRunningCounts();
+  const runningCalls = createConcurrencyCounter();
   const callCounter = deps.metrics.counter<'call' | 'outcome'>({
     name: 'switchyard_provider_calls_total',
     help: 'Calls to providers of QR payments by their outcome',

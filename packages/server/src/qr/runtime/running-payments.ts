@@ -9,7 +9,7 @@ import type { LoadedPayment, QrKey } from '../transaction/records.ts';
 
 export type RunningPayments = Omit<KeyedTasks<LoadedPayment>, 'runExclusive'> & {
   /** Runs work on the same payment in sequence, so that concurrent requests do not conflict. */
-  runInSequence<T>(key: QrKey, work: () => Promise<T>): Promise<T>;
+  runExclusive<T>(key: QrKey, work: () => Promise<T>): Promise<T>;
 };
 
 const keyOf = ({ organizationId, transactionId }: QrKey) => `${organizationId}/${transactionId}`;
@@ -19,7 +19,7 @@ export const paymentTopic = (key: QrKey) => ({ kind: 'qr', key: keyOf(key) });
 /** @example const runningPayments = createRunningPayments(); */
 export function createRunningPayments(): RunningPayments {
   const tasks = createKeyedTasks<LoadedPayment>();
-  return { ...tasks, runInSequence: (key, work) => tasks.runExclusive(keyOf(key), work) };
+  return { ...tasks, runExclusive: (key, work) => tasks.runExclusive(keyOf(key), work) };
 }
 
 /** Resolves after a change beyond the version, or after the time limit. */

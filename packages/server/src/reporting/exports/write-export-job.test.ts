@@ -18,7 +18,7 @@ const expected = `id,filler\r\n${Array.from({ length: linesCount }, (_none, id) 
 
 const at = '2026-03-01T12:00:00.000Z';
 
-async function scene(limits = { rows: 1_000_000 }) {
+async function createSetup(limits = { rows: 1_000_000 }) {
   const database = await testDatabase();
   const store: ExportStore = createExportStore(database);
   const ids = { organizationId: randomUUID(), exportId: randomUUID() };
@@ -97,7 +97,7 @@ async function scene(limits = { rows: 1_000_000 }) {
 
 describe('the writing of exports', () => {
   test('it is written to the end, and its length is that of its parts', async () => {
-    const exportJob = await scene();
+    const exportJob = await createSetup();
     await exportJob.worked();
     const { state, rows, bytes, parts } = await exportJob.row();
     assert.deepEqual([state, rows, bytes], ['Completed', linesCount, expected.length]);
@@ -107,7 +107,7 @@ describe('the writing of exports', () => {
 
   // Spec: REP-11
   test('a crash at any point neither repeats nor loses a line', async () => {
-    const exportJob = await scene();
+    const exportJob = await createSetup();
     for (const read of [1, 2, 13, 14, 20]) {
       exportJob.failAt(read);
       await assert.rejects(exportJob.worked(), /power/);
@@ -122,7 +122,7 @@ describe('the writing of exports', () => {
   });
 
   test('a crash between the last part and the word that it is whole writes nothing twice', async () => {
-    const exportJob = await scene();
+    const exportJob = await createSetup();
     exportJob.failEnd(true);
     await assert.rejects(exportJob.worked(), /power/);
     assert.equal((await exportJob.row()).state, 'Running');
@@ -134,7 +134,7 @@ describe('the writing of exports', () => {
 
   // Spec: REP-11
   test('two processes at once write it as one', async () => {
-    const exportJob = await scene();
+    const exportJob = await createSetup();
     const until = async () => {
       while ((await exportJob.row()).state !== 'Completed') await exportJob.work();
     };
@@ -144,7 +144,7 @@ describe('the writing of exports', () => {
   });
 
   test('one that is cancelled is not written further', async () => {
-    const exportJob = await scene();
+    const exportJob = await createSetup();
     exportJob.failAt(30);
     await assert.rejects(exportJob.worked());
     await exportJob.cancel();
@@ -154,11 +154,11 @@ describe('the writing of exports', () => {
   });
 
   test('an export with too many rows fails with a reason, and an unreadable export fails after repeated attempts', async () => {
-    const large = await scene({ rows: 10_000 });
+    const large = await createSetup({ rows: 10_000 });
     await large.worked();
     const { state, failure } = await large.row();
     assert.deepEqual([state, failure], ['Failed', 'too_many_rows']);
-    const broken = await scene();
+    const broken = await createSetup();
     broken.failAt(1);
     await assert.rejects(broken.work());
     assert.equal(await broken.work(8), undefined);

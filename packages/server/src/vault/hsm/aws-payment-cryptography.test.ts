@@ -344,13 +344,13 @@ describe('the AWS HSM', () => {
   it('maps AWS errors to HSM error codes and does not log card numbers or PIN blocks', async () => {
     const cases: [Parameters<AwsStub['failNext']>[0], HsmErrorCode][] = [
       [
-        { refuse: `ValidationException|${testPan} ${request.pinBlock}`, status: 400 },
+        { errorType: `ValidationException|${testPan} ${request.pinBlock}`, status: 400 },
         'PinBlockInvalid',
       ],
-      [{ refuse: 'ThrottlingException', status: 429 }, 'HsmBusy'],
-      [{ refuse: 'ResourceNotFoundException', status: 404 }, 'KeyNotFound'],
-      [{ refuse: 'AccessDeniedException', status: 403 }, 'HsmUnavailable'],
-      [{ refuse: 'InternalServerException', status: 500 }, 'HsmUnavailable'],
+      [{ errorType: 'ThrottlingException', status: 429 }, 'HsmBusy'],
+      [{ errorType: 'ResourceNotFoundException', status: 404 }, 'KeyNotFound'],
+      [{ errorType: 'AccessDeniedException', status: 403 }, 'HsmUnavailable'],
+      [{ errorType: 'InternalServerException', status: 500 }, 'HsmUnavailable'],
       ['garbage', 'HsmUnavailable'],
       ['reset', 'HsmUnavailable'],
     ];
@@ -386,7 +386,7 @@ describe('the AWS HSM', () => {
     await assert.rejects(macRequest, refused('HsmUnavailable'));
     assert.equal(stub.requests.length, 1);
     assert.equal(await hsm.health(), 'up');
-    stub.failNext({ refuse: 'AccessDeniedException', status: 403 });
+    stub.failNext({ errorType: 'AccessDeniedException', status: 403 });
     assert.equal(await hsm.health(), 'down');
   });
 });

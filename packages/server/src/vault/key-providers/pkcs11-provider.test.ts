@@ -6,8 +6,8 @@ import { createPkcs11Provider } from './pkcs11-provider.ts';
 const options = { module: '/lib/module.so', token: 'vault', key: 'cards', pin: '246813' };
 const identity: KeyIdentity = { organizationId: 'one', keyId: 'two', purpose: 'Data' };
 
-class SealRefused extends Error {
-  override name = 'SealRefused';
+class Pkcs11RejectedError extends Error {
+  override name = 'Pkcs11RejectedError';
 }
 
 /** A module that writes the owner and purpose before the bytes, in place of encryption. */
@@ -20,7 +20,7 @@ const moduleOf = (fails: { error?: Error } = {}) => ({
     },
     open(sealed: Buffer, boundTo: string) {
       if (fails.error !== undefined) throw fails.error;
-      if (!sealed.toString('latin1').startsWith(boundTo)) throw new SealRefused('broken');
+      if (!sealed.toString('latin1').startsWith(boundTo)) throw new Pkcs11RejectedError('broken');
       return sealed.subarray(boundTo.length);
     },
     close() {},

@@ -42,7 +42,7 @@ export async function createPkcs11Provider(
     try {
       return work();
     } catch (error) {
-      const code = (error as Error).name === 'SealRefused' ? 'Refused' : 'Unavailable';
+      const code = (error as Error).name === 'Pkcs11RejectedError' ? 'Refused' : 'Unavailable';
       throw new KeyProviderError(code, `the PKCS#11 module failed: ${String(error)}`, {
         cause: error,
       });

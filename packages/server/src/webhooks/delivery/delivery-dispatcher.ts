@@ -1,8 +1,8 @@
 // Sends due deliveries in parallel under one lease per endpoint (ADR 0042).
 import {
+  createConcurrencyCounter,
   createGroupCommit,
   createPoller,
-  createRunningCounts,
   type Database,
   type FailPoints,
   type Ids,
@@ -109,7 +109,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const token = ids.uuid();
   const queues = new Map<string, EndpointQueue>();
   const leaseRequests = new Map<string, { key: EndpointKey; until: number }>();
-  const runningCalls = createRunningCounts();
+  const runningCalls = createConcurrencyCounter();
   /** Deliveries that were stored since the last database read began. */
   const storedSinceRead = new Set<string>();
   let isStopping = false;

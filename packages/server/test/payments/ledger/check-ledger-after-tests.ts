@@ -1,9 +1,9 @@
-// Records scenes whose ledgers must agree with the host at the end of a test file.
+// Records organisations whose ledgers must agree with the host at the end of a test file.
 import assert from 'node:assert/strict';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { assertAgreement } from './ledger-invariants.ts';
 
-/** Creates scenes and records them, so that a file can end with a check of all of them. */
+/** Creates organisations and records them, so that a file can end with a check of all of them. */
 export function trackLedgers() {
   const organizations: TestOrganization[] = [];
   return {

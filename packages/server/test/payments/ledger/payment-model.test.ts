@@ -308,7 +308,7 @@ async function operate(
   return { path, body, status, ...defined({ id: operationId }) };
 }
 
-/** Creates one shop for each set of terms. */
+/** Creates one merchant for each set of terms. */
 function merchantsOf(setup: TestOrganization): (terms: ModelTerms) => Promise<TestMerchant> {
   const merchants = new Map<string, Promise<TestMerchant>>();
   return (terms) => {

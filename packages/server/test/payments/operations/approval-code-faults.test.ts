@@ -37,7 +37,7 @@ const freeCode = 'UPDATE approval_codes SET uses = uses - 1';
 
 let setup: TestOrganization;
 let bank: AttachedAcquirer;
-let bankShop: TestMerchant;
+let bankMerchant: TestMerchant;
 let wire: BreakingDatabase;
 /** Only this process loses its database connections; the test platform keeps its own. */
 let broken: SecondProcess;
@@ -46,7 +46,7 @@ before(async () => {
   setup = await createOrganization();
   const other = await createTestOrganization();
   bank = await attachHttpAcquirer(other, 'bank');
-  bankShop = await other.createMerchant(contractTermsOnLink(bank.linkId));
+  bankMerchant = await other.createMerchant(contractTermsOnLink(bank.linkId));
   wire = await openBreakingDatabase();
   broken = await startSecondProcess(setup, { database: wire.database });
   await untilBankIsReady();
@@ -59,7 +59,7 @@ after(async () => {
 
 async function untilBankIsReady(): Promise<void> {
   bank.server.setReady(true);
-  await waitUntilAvailable({ ...setup, client: broken.client }, bankShop.token);
+  await waitUntilAvailable({ ...setup, client: broken.client }, bankMerchant.token);
 }
 
 type Members = Record<string, unknown>;
@@ -114,7 +114,7 @@ test('an approval code is used once, by the refund whose COMMIT was done but not
 });
 
 test('an approval code of an unsent refund is free after that result is stored', async () => {
-  const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
+  const { approvalCode, refund, statusAndUses } = await saleAndCode(bankMerchant);
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   bank.server.setReady(false);
   wire.breakAt('after COMMIT', freeCode);
@@ -128,7 +128,7 @@ test('an approval code of an unsent refund is free after that result is stored',
 });
 
 test('an approval code stays used while its refund is stored and sent later', async () => {
-  const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
+  const { approvalCode, refund, statusAndUses } = await saleAndCode(bankMerchant);
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   bank.server.setReady(false);
   wire.breakAt('before COMMIT', freeCode);

@@ -34,7 +34,7 @@ function waitForOpenLinks(setup: TestOrganization, count: number): Promise<true>
   }, `${count} open links`);
 }
 
-/** Moves the shop's sales to another link and disables the contract of the first one. */
+/** Moves the merchant's sales to another link and disables the contract of the first one. */
 async function moveLinkTo(setup: TestOrganization, port: number): Promise<void> {
   const { platform, merchant, organizationId, client, acquirerToken } = setup;
   const scope = { organizationId };

@@ -77,7 +77,7 @@ async function allItems(setup: TestOrganization, batchId: string, limit: number)
   }
 }
 
-/** The captured amounts of the shop's original sales at the host. */
+/** The captured amounts of the merchant's original sales at the host. */
 function capturedAtHost(setup: TestOrganization): number[] {
   const { originals } = setup.host.ledger();
   const ownTotals = originals.filter(({ merchant }) => merchant === setup.merchant.merchantNumber);

@@ -25,18 +25,23 @@ async function createOrganizationWithClient() {
 
 // Spec: CARD-29
 test('the receipts of an approved sale contain the data that EMV and the schemes require', async () => {
-  const { call, platform, merchant: shop, organizationId } = await createOrganizationWithClient();
+  const {
+    call,
+    platform,
+    merchant: testMerchant,
+    organizationId,
+  } = await createOrganizationWithClient();
   const scope = { organizationId };
-  const { view } = await platform.provisioning.stores.get(scope, shop.storeId);
-  await platform.provisioning.stores.replace(scope, shop.storeId, {
+  const { view } = await platform.provisioning.stores.get(scope, testMerchant.storeId);
+  await platform.provisioning.stores.replace(scope, testMerchant.storeId, {
     name: view.name,
-    merchantId: shop.merchantId,
+    merchantId: testMerchant.merchantId,
     address: { line1: '12 rue des Halles', postalCode: '75001', city: 'Paris' },
   });
-  const sale = await call('POST', '/process', keyedSale({ deviceId: shop.deviceIds[0] }));
+  const sale = await call('POST', '/process', keyedSale({ deviceId: testMerchant.deviceIds[0] }));
   const { merchant, cardholder } = sale.receipt;
   assert.equal(merchant.merchantAddress, '12 rue des Halles, 75001 Paris');
-  assert.equal(merchant.acquirerMerchantId, shop.merchantNumber);
+  assert.equal(merchant.acquirerMerchantId, testMerchant.merchantNumber);
   assert.match(merchant.terminalId, /^T[0-9A-Z]{3}\d{4}$/);
   assert.equal(merchant.operation, 'Sale');
   assert.equal(merchant.amount, 1234);

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { defined, throwProblem } from '@switchyard/contract';
 import { type Numbering, noLostWriteGuard } from '../../../src/platform/index.ts';
-import { deviceTokenOf, openQr, type QrScene } from '../../qr/test-qr-merchant.ts';
+import { deviceTokenOf, openQr, type TestQr } from '../../qr/test-qr-merchant.ts';
 import { qrBase } from '../../qr/test-qr-provider.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
@@ -30,7 +30,7 @@ const numbering: Numbering = {
 const timeline = { ...noLostWriteGuard, numbering };
 
 describe('while the recovery of the numbering is required', () => {
-  let qr: QrScene;
+  let qr: TestQr;
   let setup: TestOrganization;
   let other: SecondProcess;
   before(async () => {
@@ -85,7 +85,7 @@ describe('while the recovery of the numbering is required', () => {
   });
 
   test('QR payments and their refunds are refused; reads and cancels continue', async () => {
-    const token = await deviceTokenOf(setup, qr.shop);
+    const token = await deviceTokenOf(setup, qr.merchant);
     const id = await qr.begun();
     assertProblem(await call('POST', qrBase, qr.request(), token), recovery);
     assertProblem(await call('POST', `${qrBase}/${id}/refund`, {}, token), recovery);

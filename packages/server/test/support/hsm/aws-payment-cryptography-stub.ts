@@ -26,7 +26,7 @@ type ReceivedRequest = {
   text: string;
   headers: IncomingMessage['headers'];
 };
-type StubFault = { refuse: string; status: number } | 'hang' | 'reset' | 'garbage';
+type StubFault = { errorType: string; status: number } | 'hang' | 'reset' | 'garbage';
 
 export type AwsStub = {
   url: string;
@@ -44,11 +44,11 @@ const arnOf = (name: TestKeyName): string =>
   `arn:aws:payment-cryptography:${awsRegion}:111122223333:key/${name.replace(/[^a-z]/g, '').padEnd(16, 'x')}`;
 const nameOf = (arn: unknown): TestKeyName => {
   const name = names.find((each) => arnOf(each) === arn);
-  if (name === undefined) throw new StubRefusal('ResourceNotFoundException');
+  if (name === undefined) throw new StubError('ResourceNotFoundException');
   return name;
 };
 
-class StubRefusal extends Error {}
+class StubError extends Error {}
 
 const usages = {
   BaseDerivation: 'TR31_B0_BASE_DERIVATION_KEY',
@@ -86,12 +86,12 @@ function verify({ headers, method, url = '' }: IncomingMessage, text: string): v
     service === 'payment-cryptography' &&
     requiredHeaders.every((name) => list.split(';').includes(name)) &&
     mac(key, signed).toString('hex') === signature;
-  if (!isValid) throw new StubRefusal('InvalidSignatureException');
+  if (!isValid) throw new StubError('InvalidSignatureException');
 }
 
 function requireMembers(value: unknown, ...members: string[]): Json {
   const keys = Object.keys(value as Json).sort();
-  if (keys.join() !== members.sort().join()) throw new StubRefusal('ValidationException');
+  if (keys.join() !== members.sort().join()) throw new StubError('ValidationException');
   return value as Json;
 }
 
@@ -105,8 +105,8 @@ function isoFormat(value: unknown): { format: PinBlockFormat; pan: string | unde
 }
 
 /** The service puts the block into its error message, which reveals a client that logs it. */
-const pinBlockRefusal = (block: unknown) =>
-  new StubRefusal(`ValidationException|PIN block ${block} is invalid`);
+const pinBlockError = (block: unknown) =>
+  new StubError(`ValidationException|PIN block ${block} is invalid`);
 
 const algorithms = {
   TDES_2KEY: 'tdes2',
@@ -118,7 +118,7 @@ const algorithms = {
 
 function algorithmOf({ DukptKeyDerivationType: type }: Json) {
   const algorithm = algorithms[type as keyof typeof algorithms];
-  if (algorithm === undefined) throw new StubRefusal('ValidationException');
+  if (algorithm === undefined) throw new StubError('ValidationException');
   return algorithm;
 }
 
@@ -136,7 +136,7 @@ function translate(body: Json): Json {
   const outgoing = isoFormat(body['OutgoingTranslationAttributes']);
   const key = keyBytes(nameOf(body['IncomingKeyIdentifier']));
   const pan = incoming.pan ?? outgoing.pan ?? '';
-  if (outgoing.pan !== pan) throw new StubRefusal('ValidationException');
+  if (outgoing.pan !== pan) throw new StubError('ValidationException');
   let pinKey: Parameters<typeof translatePin>[0]['under'] = { scheme: 'Zone', key };
   if (isDukpt) {
     const dukpt = body['IncomingDukptAttributes'];
@@ -159,7 +159,7 @@ function translate(body: Json): Json {
       KeyCheckValue: '000000',
     };
   } catch (error) {
-    if (error instanceof PinError) throw pinBlockRefusal(body['EncryptedPinBlock']);
+    if (error instanceof PinError) throw pinBlockError(body['EncryptedPinBlock']);
     throw error;
   }
 }
@@ -178,7 +178,7 @@ function decrypt(path: string, body: Json): Json {
   );
   const zeros = /^(?:0{16}|0{32})$/.test(String(dukpt['InitializationVector']));
   if (dukpt['Mode'] !== 'CBC' || dukpt['DukptKeyVariant'] !== 'REQUEST' || !zeros) {
-    throw new StubRefusal('ValidationException');
+    throw new StubError('ValidationException');
   }
   const ksn = String(dukpt['KeySerialNumber']);
   const data = Buffer.from(String(body['CipherText']), 'hex');
@@ -193,7 +193,7 @@ function makeMac(body: Json): Json {
   const data = Buffer.from(String(body['MessageData']), 'hex');
   if (attributes['Algorithm'] === 'CMAC') return { Mac: toHex(aesCmac(key, data)) };
   if (attributes['Algorithm'] !== 'ISO9797_ALGORITHM3' || data.length % 8 !== 0) {
-    throw new StubRefusal('ValidationException');
+    throw new StubError('ValidationException');
   }
   return { Mac: toHex(retailMac(key, data)) };
 }
@@ -227,14 +227,14 @@ function controlPlane(
     return { Key: { ...keyDescription(name), ...overriddenKeys.get(name) } };
   }
   if (target !== 'PaymentCryptographyControlPlane.ImportKey')
-    throw new StubRefusal('UnknownOperation');
+    throw new StubError('UnknownOperation');
   const material = requireMembers(body, 'KeyMaterial', 'KeyCheckValueAlgorithm')['KeyMaterial'];
   const block = requireMembers(material, 'Tr31KeyBlock')['Tr31KeyBlock'];
   const attributes = requireMembers(block, 'WrappedKeyBlock', 'WrappingKeyIdentifier');
   if (nameOf(attributes['WrappingKeyIdentifier']) !== 'zmk')
-    throw new StubRefusal('ValidationException');
+    throw new StubError('ValidationException');
   const name = names.find((each) => tr31KeyBlock(each) === attributes['WrappedKeyBlock']);
-  if (name === undefined) throw new StubRefusal('ValidationException');
+  if (name === undefined) throw new StubError('ValidationException');
   return { Key: keyDescription(name) };
 }
 
@@ -257,18 +257,18 @@ export async function startAwsStub(): Promise<AwsStub> {
     const target = headers['x-amz-target'];
     if (url === '/') {
       if (headers['content-type'] !== 'application/x-amz-json-1.0')
-        throw new StubRefusal('Serialization');
+        throw new StubError('Serialization');
       return controlPlane(typeof target === 'string' ? target : undefined, body, overriddenKeys);
     }
-    if (headers['content-type'] !== 'application/json') throw new StubRefusal('Serialization');
+    if (headers['content-type'] !== 'application/json') throw new StubError('Serialization');
     if (url === '/pindata/translate') return translate(body);
     if (url === '/mac/generate') return makeMac(body);
     if (/^\/keys\/[^/]+\/decrypt$/.test(url)) return decrypt(url, body);
-    throw new StubRefusal('UnknownOperationException');
+    throw new StubError('UnknownOperationException');
   }
 
-  function refuse(response: ServerResponse, refusal: string, status: number): void {
-    const [type = '', message = 'no'] = refusal.split('|');
+  function sendError(response: ServerResponse, errorType: string, status: number): void {
+    const [type = '', message = 'no'] = errorType.split('|');
     response.writeHead(status, { 'x-amzn-errortype': `${type}:http://internal/` });
     response.end(JSON.stringify({ message }));
   }
@@ -287,12 +287,12 @@ export async function startAwsStub(): Promise<AwsStub> {
     if (fault === 'hang') return;
     if (fault === 'reset') return void request.socket.destroy();
     if (fault === 'garbage') return void response.end('{"PinBlock":');
-    if (fault !== undefined) return refuse(response, fault.refuse, fault.status);
+    if (fault !== undefined) return sendError(response, fault.errorType, fault.status);
     try {
       response.end(JSON.stringify(answer(request, text)));
     } catch (error) {
-      if (!(error instanceof StubRefusal)) throw error;
-      refuse(response, error.message, 400);
+      if (!(error instanceof StubError)) throw error;
+      sendError(response, error.message, 400);
     }
   }
 

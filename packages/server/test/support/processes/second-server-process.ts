@@ -11,7 +11,7 @@ import { until } from '../wait-for-result.ts';
 export type SecondProcess = { readonly client: Client; stop(): Promise<void> };
 
 /**
- * Processes payments of the scene over its own links; either instance may run the jobs.
+ * Processes payments of the organisation over its own links; either instance may run the jobs.
  *
  * @param overrides clocks and connections that differ from those of the test platform
  */

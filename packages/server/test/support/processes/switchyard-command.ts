@@ -179,7 +179,7 @@ export function openCommandLine(env: Record<string, string> = {}): CommandLine {
   };
 }
 
-/** Signed in by variables as an application of the scene's organisation, or of one merchant. */
+/** Signed in by variables as an application of the organisation, or of one merchant. */
 export async function signedInCommandLine(
   setup: TestOrganization,
   role = 'AcquirerAdministrator',

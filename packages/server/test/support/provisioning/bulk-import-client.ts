@@ -4,7 +4,7 @@ import { type ClientRequest, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type BulkImport, type BulkResult, type BulkSummary, defined } from '@switchyard/contract';
 import type { Clock } from '../../../src/platform/index.ts';
-import { openProvisioning, type ProvisioningScene } from './test-provisioning.ts';
+import { openProvisioning, type TestProvisioning } from './test-provisioning.ts';
 
 export type Line = {
   type?: unknown;
@@ -29,7 +29,7 @@ export type Sending = {
   query?: string;
 };
 
-export type BulkScene = ProvisioningScene & {
+export type TestBulkImport = TestProvisioning & {
   /** Starts a request; the caller writes its body, and ends or aborts it. */
   open(sending: Sending): { request: ClientRequest; answered: Promise<Imported> };
   send(body: string | Buffer, sending?: Sending): Promise<Imported>;
@@ -61,12 +61,17 @@ export function importedOf(
   };
 }
 
-export async function openBulk(clock?: Clock): Promise<BulkScene> {
-  const scene = await openProvisioning(clock);
-  await scene.app.listen({ port: 0, host: '127.0.0.1' });
-  const { port } = scene.app.server.address() as AddressInfo;
+export async function openBulk(clock?: Clock): Promise<TestBulkImport> {
+  const setup = await openProvisioning(clock);
+  await setup.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = setup.app.server.address() as AddressInfo;
 
-  const open: BulkScene['open'] = ({ token = 'org', type = 'application/jsonl', key, query }) => {
+  const open: TestBulkImport['open'] = ({
+    token = 'org',
+    type = 'application/jsonl',
+    key,
+    query,
+  }) => {
     const request = send({
       port,
       host: '127.0.0.1',
@@ -93,8 +98,8 @@ export async function openBulk(clock?: Clock): Promise<BulkScene> {
     return { request, answered };
   };
 
-  const bulk: BulkScene = {
-    ...scene,
+  const bulk: TestBulkImport = {
+    ...setup,
     open,
     send(body, sending = {}) {
       const { request, answered } = open(sending);
@@ -103,7 +108,7 @@ export async function openBulk(clock?: Clock): Promise<BulkScene> {
     },
     lines: (lines, sending) => bulk.send(jsonLines(lines), sending),
     async state(bulkId, token = 'org') {
-      const answer = await scene.call(token, 'GET', `/bulk/${bulkId}`);
+      const answer = await setup.call(token, 'GET', `/bulk/${bulkId}`);
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return answer.body as unknown as BulkImport;
     },

@@ -24,7 +24,7 @@ import { highLoadLimits } from '../high-load-limits.ts';
 type Body = Record<string, any>;
 export type Answer = { status: number; headers: Record<string, unknown>; body: Body };
 
-export type Shop = {
+export type MerchantWithDevice = {
   merchantId: string;
   storeId: string;
   deviceId: string;
@@ -32,7 +32,7 @@ export type Shop = {
   token: string;
 };
 
-export type CatalogueScene = {
+export type TestCatalog = {
   readonly database: Database;
   readonly catalog: Catalog;
   readonly provisioning: Provisioning;
@@ -41,7 +41,7 @@ export type CatalogueScene = {
   readonly otherId: string;
   /**
    * The caller is `org`, `provider`, `other` (a third organisation), `nobody`, or the token of a
-   * place.
+   * merchant.
    */
   call(
     token: string,
@@ -52,10 +52,10 @@ export type CatalogueScene = {
   ): Promise<Answer>;
   /** Sends a request and asserts success. */
   done(token: string, method: string, path: string, body?: unknown): Promise<Body>;
-  createShop(name: string): Promise<Shop>;
+  createMerchant(name?: string): Promise<MerchantWithDevice>;
   device(storeId: string): Promise<string>;
   /** An access token that was issued to a device. */
-  deviceToken(shop: Shop): string;
+  deviceToken(merchant: MerchantWithDevice): string;
   /** Creates a published service of `provider`. */
   service(declaration?: object): Promise<Body>;
   /** Creates a published service to which the organisation is subscribed. */
@@ -68,7 +68,7 @@ export type CatalogueScene = {
 const baseUrl = 'https://localhost:8443';
 const callTimeoutMs = 2000;
 
-/** The jobs of one scene only, so that no other platform runs them. */
+/** Jobs in memory, so that no other platform of the same database runs them. */
 function createQueue() {
   const handlers = new Map<string, JobHandler>();
   let waiting: Job[] = [];
@@ -136,7 +136,7 @@ function createCallers(organizationId: string) {
   };
 }
 
-export async function openCatalogue(): Promise<CatalogueScene> {
+export async function openCatalog(): Promise<TestCatalog> {
   const database = await testDatabase();
   const clock = { now: () => Date.now() };
   const ids = systemIds;
@@ -183,7 +183,7 @@ export async function openCatalogue(): Promise<CatalogueScene> {
   callers.add('nobody', { permissions: new Set() });
   const scope = { organizationId };
 
-  const scene: CatalogueScene = {
+  const setup: TestCatalog = {
     database,
     catalog,
     provisioning,
@@ -209,16 +209,16 @@ export async function openCatalogue(): Promise<CatalogueScene> {
       return { status: response.statusCode, headers: response.headers, body: json };
     },
     async done(token, method, path, body) {
-      const answer = await scene.call(token, method, path, body);
+      const answer = await setup.call(token, method, path, body);
       assert.ok(answer.status < 300, JSON.stringify(answer.body));
       return answer.body;
     },
-    async createShop(name) {
+    async createMerchant(name = `merchant-${systemIds.uuid()}`) {
       const merchant = { name, country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' };
       const { merchantId } = (await provisioning.merchants.create(scope, merchant)).view;
       const { storeId } = (await provisioning.stores.create(scope, { merchantId, name })).view;
       callers.add(name, { entityType: 'merchant', entityId: merchantId, merchantId });
-      return { merchantId, storeId, deviceId: await scene.device(storeId), token: name };
+      return { merchantId, storeId, deviceId: await setup.device(storeId), token: name };
     },
     async device(storeId) {
       const made = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
@@ -232,19 +232,19 @@ export async function openCatalogue(): Promise<CatalogueScene> {
     },
     async service(declaration = {}) {
       const serviceInput = { name: 'QR', domain: 'Payments', ...declaration };
-      const declared = await scene.done('provider', 'POST', '/services', serviceInput);
-      await scene.done('provider', 'POST', `/services/${declared['serviceId']}/publish`);
+      const declared = await setup.done('provider', 'POST', '/services', serviceInput);
+      await setup.done('provider', 'POST', `/services/${declared['serviceId']}/publish`);
       return declared;
     },
     async subscribed(declaration) {
-      const service = await scene.service(declaration);
+      const service = await setup.service(declaration);
       const offer = { name: 'Offer', serviceIds: [service['serviceId']] };
-      const { packageId } = await scene.done('org', 'POST', '/packages', offer);
-      await scene.done('org', 'POST', '/subscriptions', { packageId });
+      const { packageId } = await setup.done('org', 'POST', '/packages', offer);
+      await setup.done('org', 'POST', '/subscriptions', { packageId });
       return service;
     },
   };
-  return scene;
+  return setup;
 }
 
 export type ProviderCall = { headers: IncomingHttpHeaders; body: string };

@@ -14,8 +14,8 @@ import { testAudit } from '../test-audit.ts';
 import {
   type Answer,
   type CertificateAndKey,
-  type DeviceScene,
   openDevices,
+  type TestDevices,
   type TestTerminal,
 } from './test-devices.ts';
 
@@ -29,7 +29,7 @@ export type Terminal = TestTerminal & {
   readonly certificate: CertificateAndKey & { readonly thumbprint: string };
 };
 
-export type FleetScene = DeviceScene & {
+export type TestFleet = TestDevices & {
   readonly catalog: Catalog;
   /** Creates a service that is declared, published, subscribed and active in the organisation. */
   service(declaration?: object): Promise<string>;
@@ -63,9 +63,9 @@ export const receipts = {
   defaults: { footer: 'Thank you', limits: { floor: 0 } },
 };
 
-export async function openFleet(): Promise<FleetScene> {
+export async function openFleet(): Promise<TestFleet> {
   let catalog: Catalog | undefined;
-  const scene = await openDevices({
+  const setup = await openDevices({
     register(app, { database, clock, provisioning, masterKey }) {
       catalog = createCatalog({
         database,
@@ -85,7 +85,7 @@ export async function openFleet(): Promise<FleetScene> {
   });
   assert.ok(catalog !== undefined);
   const { services, packagesAndSubscriptions: offers, activations } = catalog;
-  const { organizationId, userDomainId, identity } = scene;
+  const { organizationId, userDomainId, identity } = setup;
   const authoredScope = scopeAuthoredByPlatform(organizationId);
   const declared: string[] = [];
 
@@ -107,7 +107,7 @@ export async function openFleet(): Promise<FleetScene> {
   }
 
   return {
-    ...scene,
+    ...setup,
     catalog,
     async service(declaration = receipts) {
       const { serviceId } = (await services.create(authoredScope, declaration as typeof receipts))
@@ -128,19 +128,19 @@ export async function openFleet(): Promise<FleetScene> {
       await services.publish(authoredScope, serviceId);
     },
     async terminal(merchantId) {
-      const device = await scene.createTerminal(defined({ merchantId }));
+      const device = await setup.createTerminal(defined({ merchantId }));
       await activate(device, merchantId === undefined);
-      const certificate = await scene.certify(device.physicalDeviceId);
-      const credentials = await scene.credentials(certificate);
+      const certificate = await setup.certify(device.physicalDeviceId);
+      const credentials = await setup.credentials(certificate);
       const form = { grant_type: 'client_credentials', ...credentials };
-      const answer = await scene.device('/oauth2-mtls/v1/token', { form, certificate });
+      const answer = await setup.device('/oauth2-mtls/v1/token', { form, certificate });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const token = answer.body.access_token;
       return {
         ...device,
         certificate,
         ask: (method, path, { json, tag } = {}) =>
-          scene.api(path, {
+          setup.api(path, {
             method,
             token,
             certificate,
@@ -161,20 +161,20 @@ export async function openFleet(): Promise<FleetScene> {
       });
       const manager = await createTestUser(where, { merchantId });
       const form = passwordForm(manager, clientId);
-      const { body } = await scene.api(`/oauth2/v1/${userDomainId}/token`, { form });
+      const { body } = await setup.api(`/oauth2/v1/${userDomainId}/token`, { form });
       const formFields = { device_model: 'AXIUM_DX8000', device_id: tsn, method: 'api' };
       const path = `/auth/realms/${userDomainId}/custom-token`;
-      const answer = await scene.api(path, { form: formFields, token: body.access_token });
+      const answer = await setup.api(path, { form: formFields, token: body.access_token });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return answer.body.access_token;
     },
     configure: (level, entityId, serviceId, values) =>
-      scene.api(`/configuration/v1/${level}/${entityId}/services/${serviceId}`, {
-        token: scene.token,
+      setup.api(`/configuration/v1/${level}/${entityId}/services/${serviceId}`, {
+        token: setup.token,
         json: { values },
       }),
     async verified(service) {
-      const { body } = await scene.api('/configuration/v1/keys');
+      const { body } = await setup.api('/configuration/v1/keys');
       const { payload } = await flattenedVerify(
         service as Parameters<typeof flattenedVerify>[0],
         createLocalJWKSet(body),

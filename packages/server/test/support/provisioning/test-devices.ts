@@ -64,7 +64,7 @@ export type TestTerminal = {
   readonly tsn: string;
 };
 
-export type DeviceScene = {
+export type TestDevices = {
   readonly identity: Identity;
   readonly app: FastifyInstance;
   readonly provisioning: Provisioning;
@@ -202,11 +202,11 @@ export async function openDevices(
     /** Registers further modules behind the same listeners. */
     register?: (
       app: FastifyInstance,
-      parts: Pick<DeviceScene, 'database' | 'clock' | 'provisioning' | 'masterKey' | 'identity'> &
+      parts: Pick<TestDevices, 'database' | 'clock' | 'provisioning' | 'masterKey' | 'identity'> &
         Pick<Http, 'upgrades'>,
     ) => void;
   } = {},
-): Promise<DeviceScene> {
+): Promise<TestDevices> {
   const { authorityFile, trustedProxy } = options;
   const database = options.database ?? (await testDatabase());
   const clock = movableClock(Date.now());
@@ -275,7 +275,7 @@ export async function openDevices(
   await identity.createUserDomain({ userDomainId, organizationId });
   const agents = new Set<Agent>();
 
-  const scene: DeviceScene = {
+  const setup: TestDevices = {
     identity,
     app: http.app,
     provisioning,
@@ -333,7 +333,7 @@ export async function openDevices(
       return { ...made, key, cert: made.certificateChain };
     },
     async credentials(certificate) {
-      const { body } = await scene.device(`${deviceListener.prefix}merchants-credentials`, {
+      const { body } = await setup.device(`${deviceListener.prefix}merchants-credentials`, {
         certificate,
       });
       const [{ clientId: client_id, clientSecret: client_secret }] = body;
@@ -381,5 +381,5 @@ export async function openDevices(
     return answer.body.access_token;
   }
 
-  return scene;
+  return setup;
 }

@@ -20,9 +20,9 @@ export type Answer = {
   body: Record<string, unknown>;
 };
 export type Call = { body?: unknown; headers?: Record<string, string> };
-export type Shop = { merchantId: string; storeId: string; token: string };
+export type MerchantWithStore = { merchantId: string; storeId: string; token: string };
 
-export type ProvisioningScene = {
+export type TestProvisioning = {
   readonly provisioning: Provisioning;
   readonly database: Database;
   readonly organizationId: string;
@@ -33,13 +33,13 @@ export type ProvisioningScene = {
   /** Adds a token for a caller like `org`, with these changes. */
   addCaller(token: string, facts: Partial<Caller>): void;
   /**
-   * The caller is `org`, `reader`, `nobody`, `other` (another organisation), or the name of a shop.
+   * The caller is `org`, `reader`, `nobody`, `other` (another organisation), or the name of a merchant.
    */
   call(token: string, method: string, path: string, options?: Call): Promise<Answer>;
   /** Sends a POST and asserts status 201. */
   made(token: string, path: string, body: unknown): Promise<Record<string, string>>;
   /** Creates a merchant with a store and a token that is bound to it. */
-  shop(name: string): Promise<Shop>;
+  createMerchant(name: string): Promise<MerchantWithStore>;
   close(): Promise<void>;
 };
 
@@ -112,7 +112,7 @@ const noApplications = {
 export async function openProvisioning(
   clock: Clock = { now: () => Date.now() },
   deps: Partial<ProvisioningDeps> = {},
-): Promise<ProvisioningScene> {
+): Promise<TestProvisioning> {
   const database = await testDatabase();
   const organizationId = systemIds.uuid();
   const otherOrganizationId = systemIds.uuid();
@@ -147,7 +147,7 @@ export async function openProvisioning(
   callers.add('nobody', { permissions: new Set() });
   callers.add('other', { organizationId: otherOrganizationId, entityId: otherOrganizationId });
 
-  const scene: ProvisioningScene = {
+  const setup: TestProvisioning = {
     provisioning,
     database,
     organizationId,
@@ -166,17 +166,17 @@ export async function openProvisioning(
       return { status: response.statusCode, headers: response.headers, body: json };
     },
     async made(token, path, body) {
-      const answer = await scene.call(token, 'POST', path, { body });
+      const answer = await setup.call(token, 'POST', path, { body });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       return answer.body as Record<string, string>;
     },
-    async shop(name) {
-      const { merchantId = '' } = await scene.made('org', '/merchants', merchantBody(name));
-      const store = await scene.made('org', '/stores', { merchantId, name: `${name} store` });
+    async createMerchant(name) {
+      const { merchantId = '' } = await setup.made('org', '/merchants', merchantBody(name));
+      const store = await setup.made('org', '/stores', { merchantId, name: `${name} store` });
       callers.add(name, { entityType: 'merchant', entityId: merchantId, merchantId });
       return { merchantId, storeId: store['storeId'] ?? '', token: name };
     },
     close: () => close(),
   };
-  return scene;
+  return setup;
 }

@@ -1,7 +1,11 @@
 // A service with many kinds of parameters, and helpers to configure it at each level.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { type Answer, type CatalogueScene, openCatalogue, type Shop } from './test-catalog.ts';
+import {
+  type Answer,
+  type MerchantWithDevice,
+  openCatalog,
+  type TestCatalog,
+} from './test-catalog.ts';
 
 const text = { type: 'string', minLength: 1, maxLength: 40 };
 
@@ -42,20 +46,22 @@ export const declaration = {
 
 export type Level = 'organizations' | 'merchants' | 'stores' | 'logical-devices';
 
-export type ConfigurationScene = CatalogueScene & {
+export type TestConfiguration = TestCatalog & {
   /** Creates a service that is subscribed and active everywhere. */
   configured(declared?: object): Promise<string>;
-  newShop(): Promise<Shop>;
   path(level: Level, entityId: string, serviceId: string): string;
   /** The configuration levels of a device, including the device itself. */
-  levelsOf(shop: Shop): [Level, string][];
+  levelsOf(merchant: MerchantWithDevice): [Level, string][];
   submit(token: string, path: string, values: unknown, ifMatch?: string): Promise<Answer>;
   /** The configuration of the service that a device receives. */
-  delivered(shop: Pick<Shop, 'deviceId'>, serviceId: string): ReturnType<typeof pick>;
+  delivered(
+    merchant: Pick<MerchantWithDevice, 'deviceId'>,
+    serviceId: string,
+  ): ReturnType<typeof pick>;
 };
 
 type Delivered = Awaited<
-  ReturnType<CatalogueScene['catalog']['configuration']['readDeviceConfiguration']>
+  ReturnType<TestCatalog['catalog']['configuration']['readDeviceConfiguration']>
 >;
 
 async function pick(configurations: Promise<Delivered>, serviceId: string) {
@@ -64,18 +70,17 @@ async function pick(configurations: Promise<Delivered>, serviceId: string) {
   return one;
 }
 
-export async function openConfigurationScene(): Promise<ConfigurationScene> {
-  const scene = await openCatalogue();
-  const { organizationId } = scene;
+export async function openConfiguration(): Promise<TestConfiguration> {
+  const setup = await openCatalog();
+  const { organizationId } = setup;
   return {
-    ...scene,
+    ...setup,
     async configured(declared = declaration) {
-      const { serviceId } = await scene.subscribed(declared);
+      const { serviceId } = await setup.subscribed(declared);
       const level = { serviceId, level: 'Organization', entityId: organizationId };
-      await scene.done('org', 'POST', '/activations', level);
+      await setup.done('org', 'POST', '/activations', level);
       return serviceId;
     },
-    newShop: () => scene.createShop(`place-${randomUUID()}`),
     path: (level, entityId, serviceId) =>
       `/configuration/v1/${level}/${entityId}/services/${serviceId}`,
     levelsOf: ({ merchantId, storeId, deviceId }) => [
@@ -84,10 +89,10 @@ export async function openConfigurationScene(): Promise<ConfigurationScene> {
       ['stores', storeId],
       ['logical-devices', deviceId],
     ],
-    submit: (token, path, values, ifMatch) => scene.call(token, 'POST', path, { values }, ifMatch),
+    submit: (token, path, values, ifMatch) => setup.call(token, 'POST', path, { values }, ifMatch),
     delivered: ({ deviceId }, serviceId) =>
       pick(
-        scene.catalog.configuration.readDeviceConfiguration(organizationId, deviceId),
+        setup.catalog.configuration.readDeviceConfiguration(organizationId, deviceId),
         serviceId,
       ),
   };

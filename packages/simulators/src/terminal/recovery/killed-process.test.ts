@@ -10,10 +10,9 @@ import {
   newAddress,
   paymentRequest,
   saleData,
+  type TestTerminal,
   temporaryFolder,
 } from '../terminal.fixture.ts';
-
-type Stage = ReturnType<typeof createTestTerminal>;
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const fileIn = (directory: string) => join(directory, 'terminal.jsonl');
@@ -22,8 +21,8 @@ const fileIn = (directory: string) => join(directory, 'terminal.jsonl');
 async function afterEachLine(
   dataDir: string,
   request: AnyMessage,
-  inspect: (harness: Stage, result: string | undefined) => Promise<void>,
-  emit: (harness: Stage) => Promise<AnyMessage | undefined> = (harness) =>
+  inspect: (harness: TestTerminal, result: string | undefined) => Promise<void>,
+  emit: (harness: TestTerminal) => Promise<AnyMessage | undefined> = (harness) =>
     harness.statusOf(request),
 ): Promise<(string | undefined)[]> {
   const lines = readFileSync(fileIn(dataDir), 'utf8').split('\n').slice(0, -1);
@@ -45,7 +44,7 @@ async function afterEachLine(
   return results;
 }
 
-async function countedIn({ ask }: Stage): Promise<number> {
+async function countedIn({ ask }: TestTerminal): Promise<number> {
   const { first } = await ask(requestOf('GetTotals', newAddress(), {}));
   assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
   const totals = first.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) => PaymentTotals);
@@ -89,7 +88,7 @@ const item = (StoredValueTransactionType: string, ItemAmount: number) => ({
 const items = (...StoredValueData: object[]): AnyMessage =>
   requestOf('StoredValue', newAddress(), { SaleData: saleData, StoredValueData } as never);
 
-async function onGiftCard({ ask }: Stage): Promise<number | undefined> {
+async function onGiftCard({ ask }: TestTerminal): Promise<number | undefined> {
   const account = { PaymentInstrumentType: 'StoredValue', StoredValueAccountID: giftCard };
   const inquiry = requestOf('BalanceInquiry', newAddress(), {
     PaymentAccountReq: { PaymentInstrumentData: account },
@@ -159,7 +158,7 @@ test('after a kill during a batch, finished transactions remain at their positio
   } as never) as AnyMessage;
   assert.equal(await conditionOf(request), 'Success');
   await terminal().stop();
-  const inspect = async (harness: Stage, result: string | undefined) => {
+  const inspect = async (harness: TestTerminal, result: string | undefined) => {
     const performed = batchAnswerIn(harness.dataDir)?.body.PerformedTransaction ?? [];
     const isDone = [0, 1, 2].map((at) => performed[at]?.Response.Result === 'Success');
     const [first = false, points = false, second = false] = isDone;
@@ -174,7 +173,7 @@ test('after a kill during a batch, finished transactions remain at their positio
     const { CurrentBalance } = asked.body.LoyaltyAccountStatus ?? {};
     assert.equal(CurrentBalance, points ? 10 : undefined, result);
   };
-  const emit = async (harness: Stage) => batchAnswerIn(harness.dataDir);
+  const emit = async (harness: TestTerminal) => batchAnswerIn(harness.dataDir);
   const results = await afterEachLine(dataDir, request, inspect, emit);
   assertKilledEarly(results);
   assert.ok(results.includes('Partial'));

@@ -10,10 +10,9 @@ import {
   createTestTerminal,
   newAddress,
   paymentRequest,
+  type TestTerminal,
   undoRequest,
 } from '../terminal.fixture.ts';
-
-type Stage = ReturnType<typeof createTestTerminal>;
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -34,7 +33,7 @@ function slow(method: 'processSale' | 'findTransaction' | 'merchant') {
   return { fake, platform, letGo, isCalled: () => questions > 0 };
 }
 
-async function totalsOf({ ask }: Stage): Promise<unknown> {
+async function totalsOf({ ask }: TestTerminal): Promise<unknown> {
   const { first } = await ask(requestOf('GetTotals', newAddress(), {}));
   assert.ok(first && isMessage(first, 'GetTotals', 'Response'));
   return first.body.TransactionTotals?.flatMap(({ PaymentTotals = [] }) =>
@@ -43,14 +42,15 @@ async function totalsOf({ ask }: Stage): Promise<unknown> {
 }
 
 /** The power goes off during the request to the platform; `pending` ends with the interrupted service. */
-async function cutOff(harness: Stage, message: AnyMessage, isCalled: () => boolean) {
+async function cutOff(harness: TestTerminal, message: AnyMessage, isCalled: () => boolean) {
   const pending = harness.ask(message);
   while (!isCalled()) await nextTurn();
   await harness.terminal().reboot();
   return { pending };
 }
 
-const printedBy = ({ events }: Stage) => events.filter(({ type }) => type === 'Printed').length;
+const printedBy = ({ events }: TestTerminal) =>
+  events.filter(({ type }) => type === 'Printed').length;
 
 // Spec: NEXO-55
 test('a sale in the middle of which the power went off is counted once, and spoils nothing later', async () => {

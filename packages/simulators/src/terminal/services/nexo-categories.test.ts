@@ -23,6 +23,7 @@ import {
   poiId,
   saleData,
   shortTimes,
+  type TestTerminal,
 } from '../terminal.fixture.ts';
 
 const hex = (text: string) => Buffer.from(text, 'hex').toString('base64');
@@ -41,8 +42,6 @@ const [card] = testCards;
 assert.ok(card);
 let devices = 0;
 
-type Stage = ReturnType<typeof createTestTerminal>;
-
 /** A request of any category; device messages have an identification of their own. */
 function buildRequest(category: Category, body: object): AnyMessage {
   const { serviceId, ...to } = newAddress();
@@ -52,7 +51,11 @@ function buildRequest(category: Category, body: object): AnyMessage {
   return requestOf(category as 'Admin', ids, body as never) as AnyMessage;
 }
 
-async function answerTo(harness: Stage, category: Category, body: object): Promise<AnyMessage> {
+async function answerTo(
+  harness: TestTerminal,
+  category: Category,
+  body: object,
+): Promise<AnyMessage> {
   const { first, texts } = await harness.ask(buildRequest(category, body));
   assert.ok(first, `${category} is answered`);
   assert.equal(texts.length, 1);
@@ -61,14 +64,18 @@ async function answerTo(harness: Stage, category: Category, body: object): Promi
   return first;
 }
 
-async function done(harness: Stage, category: Category, body: object): Promise<AnyMessage['body']> {
+async function done(
+  harness: TestTerminal,
+  category: Category,
+  body: object,
+): Promise<AnyMessage['body']> {
   const answer = await answerTo(harness, category, body);
   assert.equal(resultOf(answer)?.Result, 'Success', JSON.stringify(answer.body));
   return answer.body;
 }
 
 async function refused(
-  harness: Stage,
+  harness: TestTerminal,
   category: Category,
   body: object,
 ): Promise<string | undefined> {
@@ -107,11 +114,11 @@ const printOf = (...lines: string[]) => ({
   },
 });
 
-const screenOf = (harness: Stage) => harness.terminal().screen().lines.join(' ');
-const printedBy = ({ events }: Stage) =>
+const screenOf = (harness: TestTerminal) => harness.terminal().screen().lines.join(' ');
+const printedBy = ({ events }: TestTerminal) =>
   events.flatMap((each) => (each.type === 'Printed' ? [each.lines] : []));
 
-async function paid(harness: Stage, amount = 10): Promise<AnyMessage> {
+async function paid(harness: TestTerminal, amount = 10): Promise<AnyMessage> {
   const payment = paymentRequest(amount);
   const { first } = await harness.ask(payment);
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
@@ -122,7 +129,7 @@ async function paid(harness: Stage, amount = 10): Promise<AnyMessage> {
 const transactionOf = ({ body }: AnyMessage) =>
   (body as Structure<'PaymentResponse'>).POIData?.POITransactionID;
 
-const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
+const cases: Readonly<Record<Category, (harness: TestTerminal) => Promise<void>>> = {
   async Abort(harness) {
     const { texts, first } = await harness.ask(
       buildRequest('Abort', { AbortReason: 'x', MessageReference: { MessageCategory: 'Payment' } }),
@@ -443,7 +450,7 @@ describe('reprinted receipts', () => {
   const statusOf = (payment: AnyMessage, more: object) =>
     buildRequest('TransactionStatus', { MessageReference: referenceTo(payment.header), ...more });
 
-  async function receiptsOf(harness: Stage, payment: AnyMessage, more: object) {
+  async function receiptsOf(harness: TestTerminal, payment: AnyMessage, more: object) {
     const { first } = await harness.ask(statusOf(payment, more));
     assert.ok(first && isMessage(first, 'TransactionStatus', 'Response'));
     const { PaymentResponse } =

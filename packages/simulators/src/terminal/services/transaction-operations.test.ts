@@ -7,13 +7,12 @@ import {
   createTestTerminal,
   newAddress,
   paymentRequest,
+  type TestTerminal,
   temporaryFolder,
 } from '../terminal.fixture.ts';
 
-type Stage = ReturnType<typeof createTestTerminal>;
-
 /** A sale, and the request that gives it back. */
-async function soldAt({ ask }: Stage, amount = 10): Promise<AnyMessage> {
+async function soldAt({ ask }: TestTerminal, amount = 10): Promise<AnyMessage> {
   const { first } = await ask(paymentRequest(amount));
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
   const OriginalPOITransaction = { POITransactionID: first.body.POIData?.POITransactionID };
@@ -27,7 +26,10 @@ async function soldAt({ ask }: Stage, amount = 10): Promise<AnyMessage> {
 }
 
 /** The TransactionStatus result of a request without an answer. */
-async function pendingStatusOf({ ask }: Stage, message: AnyMessage): Promise<string | undefined> {
+async function pendingStatusOf(
+  { ask }: TestTerminal,
+  message: AnyMessage,
+): Promise<string | undefined> {
   const MessageReference = referenceTo(message.header);
   const { first } = await ask(requestOf('TransactionStatus', newAddress(), { MessageReference }));
   assert.ok(first);

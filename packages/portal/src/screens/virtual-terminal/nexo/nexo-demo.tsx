@@ -74,7 +74,7 @@ function ConnectionControl({ terminal }: { readonly terminal: SimulatedTerminal 
       <p className="sy-nexo-link" data-state={state} role="status">
         <span className="sy-nexo-lamp" aria-hidden="true" />
         {t(`nexo.link.${state}`)}
-        {view?.refusal !== undefined && <code> {view.refusal}</code>}
+        {view?.errorCode !== undefined && <code> {view.errorCode}</code>}
       </p>
       {state === 'ControlledByOtherPage' ? (
         <Button variant="default" onClick={() => act({ type: 'TakeOver' })}>

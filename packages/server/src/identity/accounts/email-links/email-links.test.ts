@@ -17,28 +17,28 @@ const newer = 'eight tills under one roof';
 
 describe('email links', () => {
   let database: Database;
-  let scene: TestAccounts;
+  let setup: TestAccounts;
 
   before(async () => {
     database = await testDatabase();
-    scene = await openTestAccounts(database);
+    setup = await openTestAccounts(database);
   });
 
-  const deliver = () => scene.mailRecorder.deliver();
-  const open = (link: string) => scene.accounts.emailLinks.find(scene.organizationId, link);
+  const deliver = () => setup.mailRecorder.deliver();
+  const open = (link: string) => setup.accounts.emailLinks.find(setup.organizationId, link);
   const use = (link: string, text?: string) =>
-    scene.accounts.emailLinks.redeem(scene.organizationId, link, text);
+    setup.accounts.emailLinks.redeem(setup.organizationId, link, text);
 
   async function invited(facts: Parameters<TestAccounts['createUser']>[0] = {}) {
-    const user = await scene.createUser({ password: undefined, ...facts });
-    await scene.accounts.emailLinks.sendInvitation(user);
+    const user = await setup.createUser({ password: undefined, ...facts });
+    await setup.accounts.emailLinks.sendInvitation(user);
     const mails = await deliver();
     return { user, mails, link: linkTokenIn(mails) };
   }
 
   async function resetLink(user: User): Promise<string> {
-    await scene.accounts.emailLinks.requestPasswordReset(
-      scene.organizationId,
+    await setup.accounts.emailLinks.requestPasswordReset(
+      setup.organizationId,
       user.username,
       testOrigin,
     );
@@ -49,7 +49,7 @@ describe('email links', () => {
     const { user, mails, link } = await invited({ email: 'Bob@Shop.example' });
     assert.equal(mails.length, 1);
     assert.equal(mails[0]?.to, 'Bob@Shop.example');
-    const address = `https://localhost:8443/auth/realms/${scene.userDomainId}/links/${link}`;
+    const address = `https://localhost:8443/auth/realms/${setup.userDomainId}/links/${link}`;
     assert.ok(mails[0]?.text.includes(`\n${address}\n`));
     assert.ok(mails[0]?.html.includes(`<a href="${address}">`));
     const opened = await open(link);
@@ -57,7 +57,7 @@ describe('email links', () => {
     const done = await use(link, testPassword);
     assert.equal(done?.emailVerified, true);
     assert.equal(done?.hasPassword, true);
-    assert.ok((await scene.signIn(user)).ok);
+    assert.ok((await setup.signIn(user)).ok);
     assert.equal(await open(link), undefined);
     assert.equal(await use(link, newer), undefined);
   });
@@ -73,16 +73,16 @@ describe('email links', () => {
   // Spec: SVC-42 LIM-2 IDENT-45
   test('an invitation link is valid for 24 hours, a reset link for one hour', async () => {
     const invitation = await invited();
-    const user = await scene.createUser();
+    const user = await setup.createUser();
     const reset = await resetLink(user);
-    scene.clock.advance(hourMs - 1);
+    setup.clock.advance(hourMs - 1);
     assert.ok(await open(reset));
-    scene.clock.advance(1);
+    setup.clock.advance(1);
     assert.equal(await open(reset), undefined);
     assert.equal(await use(reset, newer), undefined);
-    scene.clock.advance(23 * hourMs - 1);
+    setup.clock.advance(23 * hourMs - 1);
     assert.ok(await open(invitation.link));
-    scene.clock.advance(1);
+    setup.clock.advance(1);
     assert.equal(await open(invitation.link), undefined);
   });
 
@@ -94,16 +94,16 @@ describe('email links', () => {
   });
 
   test('a reset changes the password, ends sessions and other links, and sends the user an email', async () => {
-    const user = await scene.createUser();
+    const user = await setup.createUser();
     const first = await resetLink(user);
     const second = await resetLink(user);
     assert.notEqual(first, second);
-    scene.endedUserIds.length = 0;
+    setup.endedUserIds.length = 0;
     assert.ok(await use(second, newer));
-    assert.deepEqual(scene.endedUserIds, [user.userId]);
+    assert.deepEqual(setup.endedUserIds, [user.userId]);
     assert.equal(await use(first, testPassword), undefined);
-    assert.equal((await scene.signIn(user)).ok, false);
-    assert.ok((await scene.signIn(user, { password: newer })).ok);
+    assert.equal((await setup.signIn(user)).ok, false);
+    assert.ok((await setup.signIn(user, { password: newer })).ok);
     const mails = await deliver();
     assert.deepEqual(
       mails.map(({ subject }) => subject),
@@ -112,29 +112,29 @@ describe('email links', () => {
   });
 
   test('a password reset unlocks the account and does not remove the second factor', async () => {
-    const user = await scene.createUser({ secondFactor: 'Required' });
-    for (let index = 0; index < 10; index += 1) await scene.signIn(user, { password: 'x' });
-    assert.equal((await scene.signIn(user)).ok, false);
+    const user = await setup.createUser({ secondFactor: 'Required' });
+    for (let index = 0; index < 10; index += 1) await setup.signIn(user, { password: 'x' });
+    assert.equal((await setup.signIn(user)).ok, false);
     assert.ok(await use(await resetLink(user), newer));
-    const answer = await scene.signIn(user, { password: newer });
+    const answer = await setup.signIn(user, { password: newer });
     assert.equal(answer.ok && answer.needs, 'enrolment');
   });
 
   test('a reset is requested by user name or email address, and the response does not show whether it exists', async () => {
     await deliver();
-    const { emailLinks: links } = scene.accounts;
-    const user = await scene.createUser({ email: 'carol@shop.example' });
-    const twin = await scene.createUser({ email: 'Carol@shop.example' });
-    const disabledUser = await scene.createUser({ email: 'carol@shop.example' });
-    await scene.accounts.setStatus(scene.organizationId, disabledUser.userId, 'Disabled');
+    const { emailLinks: links } = setup.accounts;
+    const user = await setup.createUser({ email: 'carol@shop.example' });
+    const twin = await setup.createUser({ email: 'Carol@shop.example' });
+    const disabledUser = await setup.createUser({ email: 'carol@shop.example' });
+    await setup.accounts.setStatus(setup.organizationId, disabledUser.userId, 'Disabled');
     for (const name of ['nobody', 'nobody@shop.example', '\0', '', '%', disabledUser.username]) {
       assert.equal(
-        await links.requestPasswordReset(scene.organizationId, name, testOrigin),
+        await links.requestPasswordReset(setup.organizationId, name, testOrigin),
         undefined,
       );
     }
     assert.deepEqual(await deliver(), []);
-    await links.requestPasswordReset(scene.organizationId, 'CAROL@shop.example', testOrigin);
+    await links.requestPasswordReset(setup.organizationId, 'CAROL@shop.example', testOrigin);
     const mails = await deliver();
     assert.equal(mails.length, 2);
     for (const { username } of [user, twin]) {
@@ -143,22 +143,22 @@ describe('email links', () => {
   });
 
   test('a user gets at most three reset links per hour, concurrent or not', async () => {
-    const user = await scene.createUser();
-    const { emailLinks: links } = scene.accounts;
+    const user = await setup.createUser();
+    const { emailLinks: links } = setup.accounts;
     const requests = Array.from({ length: 6 }, () =>
-      links.requestPasswordReset(scene.organizationId, user.username, testOrigin),
+      links.requestPasswordReset(setup.organizationId, user.username, testOrigin),
     );
     await Promise.all(requests);
     assert.equal((await deliver()).length, 3);
-    scene.clock.advance(hourMs);
-    await links.requestPasswordReset(scene.organizationId, user.username, testOrigin);
+    setup.clock.advance(hourMs);
+    await links.requestPasswordReset(setup.organizationId, user.username, testOrigin);
     assert.equal((await deliver()).length, 1);
   });
 
   test('concurrent invitations are all counted', async () => {
-    const user = await scene.createUser({ password: undefined });
+    const user = await setup.createUser({ password: undefined });
     const ends = await Promise.allSettled(
-      Array.from({ length: 16 }, () => scene.accounts.emailLinks.sendInvitation(user)),
+      Array.from({ length: 16 }, () => setup.accounts.emailLinks.sendInvitation(user)),
     );
     assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 10);
     assert.equal((await deliver()).length, 10);
@@ -179,14 +179,14 @@ describe('email links', () => {
   });
 
   test('a new email address takes effect when its link is followed, and the old address gets an email', async () => {
-    const user = await scene.createUser({ email: 'old@shop.example', emailVerified: true });
+    const user = await setup.createUser({ email: 'old@shop.example', emailVerified: true });
     const reset = await resetLink(user);
-    await scene.accounts.emailLinks.changeEmail(user, 'first@shop.example');
+    await setup.accounts.emailLinks.changeEmail(user, 'first@shop.example');
     const first = linkTokenIn(await deliver());
-    await scene.accounts.emailLinks.changeEmail(user, 'new@shop.example');
+    await setup.accounts.emailLinks.changeEmail(user, 'new@shop.example');
     const [mail] = await deliver();
     assert.equal(mail?.to, 'new@shop.example');
-    const find = () => scene.accounts.find(user.organizationId, user.userId);
+    const find = () => setup.accounts.find(user.organizationId, user.userId);
     assert.equal((await find())?.email, 'old@shop.example');
     assert.equal(await use(first), undefined, 'a newer change was requested');
     const link = linkTokenIn(mail === undefined ? [] : [mail]);
@@ -199,7 +199,7 @@ describe('email links', () => {
       emails.map(({ to, subject }) => [to, subject]),
       [['old@shop.example', 'Your email address was changed · Switchyard']],
     );
-    await assert.rejects(scene.accounts.emailLinks.changeEmail(user, 'x'), /field_invalid/);
+    await assert.rejects(setup.accounts.emailLinks.changeEmail(user, 'x'), /field_invalid/);
   });
 
   test('a link works only in its organisation and for an enabled user', async () => {
@@ -208,7 +208,7 @@ describe('email links', () => {
     const { emailLinks: links } = elsewhere.accounts;
     assert.equal(await links.find(elsewhere.organizationId, link), undefined);
     assert.equal(await links.redeem(elsewhere.organizationId, link, testPassword), undefined);
-    await scene.accounts.setStatus(scene.organizationId, user.userId, 'Disabled');
+    await setup.accounts.setStatus(setup.organizationId, user.userId, 'Disabled');
     assert.equal(await open(link), undefined);
     assert.equal(await use(link, testPassword), undefined);
     for (const text of ['', '\0', 'x'.repeat(43), 'x'.repeat(100_000), `${link}x`]) {
@@ -219,9 +219,9 @@ describe('email links', () => {
 
   // Spec: IDENT-45
   test('the database contains only the hash of a link, and no job a readable link', async () => {
-    const user = await scene.createUser({ password: undefined });
-    await scene.accounts.emailLinks.sendInvitation(user);
-    const jobs = JSON.stringify(scene.mailRecorder.queuedJobs);
+    const user = await setup.createUser({ password: undefined });
+    await setup.accounts.emailLinks.sendInvitation(user);
+    const jobs = JSON.stringify(setup.mailRecorder.queuedJobs);
     const link = linkTokenIn(await deliver());
     assert.equal(link.length, 43);
     assert.equal(jobs.includes(link), false);
@@ -235,9 +235,9 @@ describe('email links', () => {
   });
 
   test('an email is not sent if its link has expired', async () => {
-    const user = await scene.createUser({ password: undefined });
-    await scene.accounts.emailLinks.sendInvitation(user);
-    scene.clock.advance(24 * hourMs);
+    const user = await setup.createUser({ password: undefined });
+    await setup.accounts.emailLinks.sendInvitation(user);
+    setup.clock.advance(24 * hourMs);
     assert.deepEqual(await deliver(), []);
   });
 });

@@ -47,9 +47,9 @@ test('a link arrives although the mail server fails at first, and is stored in p
     },
   };
   try {
-    const scene = await openTestAccounts(database, { jobs, mail });
-    const user = await scene.createUser({ password: undefined, locale: 'fr' });
-    await scene.accounts.emailLinks.sendInvitation(user);
+    const setup = await openTestAccounts(database, { jobs, mail });
+    const user = await setup.createUser({ password: undefined, locale: 'fr' });
+    await setup.accounts.emailLinks.sendInvitation(user);
     const [job] = await database.query('SELECT * FROM jobs');
     assert.equal(JSON.stringify(job).includes(user.email), false);
     jobs.start();
@@ -66,9 +66,9 @@ test('a link arrives although the mail server fails at first, and is stored in p
     const link = /\/links\/([\w-]{43})\s/.exec(read.text ?? '')?.[1] ?? '';
     assert.ok(read.html?.includes(`/links/${link}"`));
     assert.equal(JSON.stringify(job).includes(link), false);
-    const { emailLinks: links } = scene.accounts;
-    assert.ok(await links.redeem(scene.organizationId, link, testPassword));
-    assert.ok((await scene.signIn(user)).ok);
+    const { emailLinks: links } = setup.accounts;
+    assert.ok(await links.redeem(setup.organizationId, link, testPassword));
+    assert.ok((await setup.signIn(user)).ok);
   } finally {
     await jobs.stop();
     await database.close();
@@ -97,10 +97,10 @@ test('an email to a removed mailbox is dropped, other emails are retried', async
       'SELECT attempts, kind, last_error FROM jobs',
     );
   try {
-    const scene = await openTestAccounts(database, { jobs, mail });
+    const setup = await openTestAccounts(database, { jobs, mail });
     for (const email of ['gone@shop.example', 'full@shop.example']) {
-      await scene.accounts.emailLinks.sendInvitation(
-        await scene.createUser({ password: undefined, email }),
+      await setup.accounts.emailLinks.sendInvitation(
+        await setup.createUser({ password: undefined, email }),
       );
     }
     jobs.start();
@@ -122,7 +122,7 @@ test('an email to a removed mailbox is dropped, other emails are retried', async
 test('a change whose email cannot be enqueued is rolled back', async () => {
   const office = createMailRecorder();
   let isFull = false;
-  const scene = await openTestAccounts(await testDatabase(), {
+  const setup = await openTestAccounts(await testDatabase(), {
     jobs: {
       ...office.jobs,
       async enqueue(...asked) {
@@ -131,12 +131,12 @@ test('a change whose email cannot be enqueued is rolled back', async () => {
       },
     },
   });
-  const user = await scene.createUser();
+  const user = await setup.createUser();
   isFull = true;
-  const { accounts, organizationId } = scene;
+  const { accounts, organizationId } = setup;
   await assert.rejects(accounts.setPassword(organizationId, user.userId, newer), /is full/);
-  assert.ok((await scene.signIn(user)).ok);
-  assert.deepEqual(scene.endedUserIds, []);
+  assert.ok((await setup.signIn(user)).ok);
+  assert.deepEqual(setup.endedUserIds, []);
   // A link that was not sent does not count for the limit.
   for (let index = 0; index < 12; index += 1) {
     await assert.rejects(accounts.emailLinks.sendInvitation(user), /is full/);
@@ -146,15 +146,15 @@ test('a change whose email cannot be enqueued is rolled back', async () => {
 });
 
 test('a process without email configuration rejects the change and leaves no partial result', async () => {
-  const scene = await openTestAccounts(await testDatabase(), { jobs: undefined, mail: undefined });
-  const user = await scene.createUser();
+  const setup = await openTestAccounts(await testDatabase(), { jobs: undefined, mail: undefined });
+  const user = await setup.createUser();
   await assert.rejects(
-    scene.accounts.emailLinks.sendInvitation(user),
+    setup.accounts.emailLinks.sendInvitation(user),
     /has no email configuration/,
   );
   await assert.rejects(
-    scene.accounts.setPassword(scene.organizationId, user.userId, newer),
+    setup.accounts.setPassword(setup.organizationId, user.userId, newer),
     /has no email configuration/,
   );
-  assert.ok((await scene.signIn(user)).ok);
+  assert.ok((await setup.signIn(user)).ok);
 });

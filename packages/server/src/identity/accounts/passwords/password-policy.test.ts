@@ -11,12 +11,12 @@ import { createPasswordStrength } from './password-strength.ts';
 
 describe('the password policy', () => {
   const strength = createPasswordStrength();
-  let scene: TestAccounts;
+  let setup: TestAccounts;
   let user: User;
 
   before(async () => {
-    scene = await openTestAccounts(await testDatabase(), { passwordStrength: strength });
-    user = await scene.createUser({
+    setup = await openTestAccounts(await testDatabase(), { passwordStrength: strength });
+    user = await setup.createUser({
       username: 'marguerite.dubois',
       email: 'm.dubois@boulangerie-soleil.example',
       givenName: 'Marguerite',
@@ -24,10 +24,10 @@ describe('the password policy', () => {
       password: undefined,
     });
   });
-  after(() => scene.accounts.close());
+  after(() => setup.accounts.close());
 
   const faultOf = (password: string, hasSecondFactor = false) =>
-    scene.accounts.findPasswordViolation(password, user, hasSecondFactor);
+    setup.accounts.findPasswordViolation(password, user, hasSecondFactor);
 
   test('checks the length first, and requires less with a second factor', async () => {
     assert.equal(await faultOf('k2!8xQz0pLmn'), 'too_short');
@@ -60,7 +60,7 @@ describe('the password policy', () => {
       'dubois.marguerite1',
       'boulangerie-soleil',
       'Switchyard-2027!',
-      `${scene.userDomainId}-1`,
+      `${setup.userDomainId}-1`,
       'DuboisDuboisDubois12',
     ];
     for (const password of ownPolicy)
@@ -88,8 +88,8 @@ describe('the password policy', () => {
   });
 
   test('applies to new users, changed passwords and email links', async () => {
-    await assert.rejects(scene.createUser({ password: 'passwordpassword' }), /easy to guess/);
-    const { accounts, organizationId } = scene;
+    await assert.rejects(setup.createUser({ password: 'passwordpassword' }), /easy to guess/);
+    const { accounts, organizationId } = setup;
     await assert.rejects(
       accounts.setPassword(organizationId, user.userId, 'Marguerite-Dubois'),
       /easy to guess/,
@@ -98,7 +98,7 @@ describe('the password policy', () => {
   });
 
   test('checks only the length of random passwords', async () => {
-    const made = (password: string) => scene.createUser({ password, passwordIsRandom: true });
+    const made = (password: string) => setup.createUser({ password, passwordIsRandom: true });
     await made('passwordpassword');
     await assert.rejects(made('k2!8xQz0pLmn'), /needs at least 15 characters/);
   });

@@ -22,14 +22,14 @@ const rp = { id: 'localhost', name: 'Switchyard', origin: site };
 
 describe('a passkey', () => {
   let database: Database;
-  let scene: TestAccounts;
+  let setup: TestAccounts;
 
   before(async () => {
     database = await testDatabase();
-    scene = await openTestAccounts(database);
+    setup = await openTestAccounts(database);
   });
 
-  const passkeys = () => scene.accounts.passkeys;
+  const passkeys = () => setup.accounts.passkeys;
 
   async function register(user: User, key: Authenticator, name?: string): Promise<boolean> {
     const options = await passkeys().registrationOptions(user, rp);
@@ -37,7 +37,7 @@ describe('a passkey', () => {
   }
 
   async function withKey(facts: { counts?: boolean } = {}) {
-    const user = await scene.createUser({ secondFactor: 'Required' });
+    const user = await setup.createUser({ secondFactor: 'Required' });
     const key = createAuthenticator(site, facts);
     assert.ok(await register(user, key));
     return { user, key };
@@ -50,34 +50,34 @@ describe('a passkey', () => {
 
   test('is registered, required after the password, and completes the sign-in', async () => {
     const { user, key } = await withKey();
-    const passkey = await scene.accounts.find(user.organizationId, user.userId);
+    const passkey = await setup.accounts.find(user.organizationId, user.userId);
     assert.equal(passkey?.secondFactor, 'On');
-    const half = await scene.signIn(user);
+    const half = await setup.signIn(user);
     assert.equal(half.ok && half.needs, 'passkey');
-    scene.clock.advance(1_000);
+    setup.clock.advance(1_000);
     assert.equal(await use(user, key), true);
     assert.equal(await use(user, key), true);
     const [listed] = await passkeys().list(user);
     assert.deepEqual(listed, {
       credentialId: key.id,
       name: 'Passkey',
-      createdAt: scene.clock.now() - 1_000,
-      lastUsedAt: scene.clock.now(),
+      createdAt: setup.clock.now() - 1_000,
+      lastUsedAt: setup.clock.now(),
     });
-    const [last] = await scene.accounts.signInHistory.list(user, { limit: 1 });
+    const [last] = await setup.accounts.signInHistory.list(user, { limit: 1 });
     assert.deepEqual(
       [last?.kind, last?.outcome, last?.methods],
       ['passkey', 'Success', ['pwd', 'hwk']],
     );
-    const mails = await scene.mailRecorder.deliver();
+    const mails = await setup.mailRecorder.deliver();
     assert.equal(mails.at(-1)?.subject, 'A second factor was set up · Switchyard');
   });
 
   // Spec: ONB-8
   test('is not registered with a challenge from before a reset, but with one from after it', async () => {
-    const user = await scene.createUser({ secondFactor: 'Required' });
+    const user = await setup.createUser({ secondFactor: 'Required' });
     const { organizationId, userId } = user;
-    const { accounts, clock } = scene;
+    const { accounts, clock } = setup;
     const resets = [
       () => accounts.resetSecondFactor(organizationId, userId),
       () => accounts.setPassword(organizationId, userId, 'eight tills under two roofs'),
@@ -119,7 +119,7 @@ describe('a passkey', () => {
     assert.equal(await passkeys().authenticate(user, answer, rp, testOrigin), true);
     assert.equal(await passkeys().authenticate(user, answer, rp, testOrigin), false);
     const late = await passkeys().authenticationOptions(user, rp);
-    scene.clock.advance(300_000);
+    setup.clock.advance(300_000);
     assert.equal(await passkeys().authenticate(user, key.get(late), rp, testOrigin), false);
     const creation = await passkeys().registrationOptions(user, rp);
     const misused = key.get(options, { challenge: creation.challenge });
@@ -164,7 +164,7 @@ describe('a passkey', () => {
   });
 
   test('is not registered from another site, without user presence, or twice', async () => {
-    const user = await scene.createUser();
+    const user = await setup.createUser();
     const key = createAuthenticator(site);
     const refusals = [
       { origin: 'https://evil.example' },
@@ -229,11 +229,11 @@ describe('a passkey', () => {
     for (let index = 0; index < maxFailures; index += 1)
       assert.equal(await use(user, other), false);
     assert.equal(await use(user, key), false);
-    assert.equal((await scene.signIn(user)).ok, false);
+    assert.equal((await setup.signIn(user)).ok, false);
   });
 
   test('a user has at most ten passkeys', async () => {
-    const user = await scene.createUser();
+    const user = await setup.createUser();
     for (let index = 0; index < 10; index += 1) {
       assert.ok(await register(user, createAuthenticator(site)));
     }
@@ -241,7 +241,7 @@ describe('a passkey', () => {
   });
 
   test('after the last factor is removed, a new one is required; one-time passwords count as a factor', async () => {
-    const find = (user: User) => scene.accounts.find(user.organizationId, user.userId);
+    const find = (user: User) => setup.accounts.find(user.organizationId, user.userId);
     const { user, key } = await withKey();
     const second = createAuthenticator(site);
     assert.ok(await register(user, second));
@@ -249,21 +249,21 @@ describe('a passkey', () => {
     const ends = await Promise.all([key.id, second.id].map((id) => passkeys().remove(user, id)));
     assert.deepEqual(ends, [true, true]);
     assert.equal((await find(user))?.secondFactor, 'Required');
-    const half = await scene.signIn(user);
+    const half = await setup.signIn(user);
     assert.equal(half.ok && half.needs, 'enrolment');
     const otpSecret = newOtpSecret();
-    const factors = await scene.createUser({ otpSecret });
+    const factors = await setup.createUser({ otpSecret });
     assert.ok(await register(factors, key));
     assert.ok(await passkeys().remove(factors, key.id));
     assert.equal((await find(factors))?.secondFactor, 'On');
-    const otp = otpCode(otpSecret, scene.clock.now());
-    assert.ok((await scene.signIn(factors, { otp })).ok);
+    const otp = otpCode(otpSecret, setup.clock.now());
+    assert.ok((await setup.signIn(factors, { otp })).ok);
   });
 
   test('a recovery code replaces a lost passkey', async () => {
     const { user } = await withKey();
-    const [code = ''] = await scene.accounts.renewRecoveryCodes(user);
-    const answer = await scene.signIn(user, { otp: code });
+    const [code = ''] = await setup.accounts.renewRecoveryCodes(user);
+    const answer = await setup.signIn(user, { otp: code });
     assert.deepEqual(answer.ok && answer.methods, ['pwd', 'rc']);
   });
 });

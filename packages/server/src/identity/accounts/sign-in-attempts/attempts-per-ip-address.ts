@@ -4,7 +4,7 @@ import {
   addressBucket,
   type SecondsToWait,
   secondsToWait,
-} from '../../infrastructure/rate-limits.ts';
+} from '../../infrastructure/oauth-endpoint-limits.ts';
 
 export type AttemptLimits = {
   /** Many stores may share one address, and each user mistypes sometimes. */

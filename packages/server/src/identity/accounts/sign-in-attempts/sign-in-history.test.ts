@@ -25,23 +25,23 @@ import { signInRecordRetentionMs } from '../delete-expired.ts';
 const wrong = { password: 'nine tills under one roof' };
 
 describe('the sign-in history', () => {
-  let scene: TestAccounts;
+  let setup: TestAccounts;
 
   before(async () => {
-    scene = await openTestAccounts(await testDatabase());
+    setup = await openTestAccounts(await testDatabase());
   });
 
   test('lists every attempt, newest first', async () => {
     const otpSecret = newOtpSecret();
-    const user = await scene.createUser({ otpSecret });
-    const otp = () => otpCode(otpSecret, scene.clock.now());
-    await scene.signIn(user, wrong);
-    await scene.signIn(user, { kind: 'password-grant' });
-    await scene.signIn(user, { otp: '000000' });
-    await scene.signIn(user, { otp: otp() });
-    await scene.accounts.setStatus(scene.organizationId, user.userId, 'Disabled');
-    await scene.signIn(user, { otp: otp(), kind: 'device' });
-    const records = await scene.accounts.signInHistory.list(user, { limit: 10 });
+    const user = await setup.createUser({ otpSecret });
+    const otp = () => otpCode(otpSecret, setup.clock.now());
+    await setup.signIn(user, wrong);
+    await setup.signIn(user, { kind: 'password-grant' });
+    await setup.signIn(user, { otp: '000000' });
+    await setup.signIn(user, { otp: otp() });
+    await setup.accounts.setStatus(setup.organizationId, user.userId, 'Disabled');
+    await setup.signIn(user, { otp: otp(), kind: 'device' });
+    const records = await setup.accounts.signInHistory.list(user, { limit: 10 });
     assert.deepEqual(
       records.map(({ kind, outcome, methods }) => [kind, outcome, methods.join(' ')]),
       [
@@ -54,7 +54,7 @@ describe('the sign-in history', () => {
     );
     const [{ recordId: _id, ...newest } = {}] = records;
     assert.deepEqual(newest, {
-      attemptedAt: scene.clock.now(),
+      attemptedAt: setup.clock.now(),
       kind: 'device',
       outcome: 'Disabled',
       methods: ['pwd'],
@@ -63,29 +63,29 @@ describe('the sign-in history', () => {
   });
 
   test('is returned in pages', async () => {
-    const user = await scene.createUser();
-    for (let index = 0; index < 5; index += 1) await scene.signIn(user);
-    const { list } = scene.accounts.signInHistory;
+    const user = await setup.createUser();
+    for (let index = 0; index < 5; index += 1) await setup.signIn(user);
+    const { list } = setup.accounts.signInHistory;
     const first = await list(user, { limit: 2 });
     const second = await list(user, { limit: 2, after: first.at(-1)?.recordId });
     const third = await list(user, { limit: 2, after: second.at(-1)?.recordId });
     const ids = [...first, ...second, ...third].map(({ recordId }) => recordId);
     assert.equal(new Set(ids).size, 5);
     assert.deepEqual(ids, ids.toSorted().reverse());
-    const other = await scene.createUser();
+    const other = await setup.createUser();
     assert.deepEqual(await list(other, { limit: 2 }), []);
   });
 
   test('contains texts of the client, shortened', async () => {
-    const user = await scene.createUser();
+    const user = await setup.createUser();
     const odd = {
       address: '2001:db8::1',
       userAgent: `a\0b\r\n${'x'.repeat(500)}😀`,
       requestId: '\ud800',
       clientId: 'y'.repeat(1_000),
     };
-    assert.ok((await scene.signIn(user, { origin: odd })).ok);
-    const [record] = await scene.accounts.signInHistory.list(user, { limit: 1 });
+    assert.ok((await setup.signIn(user, { origin: odd })).ok);
+    const [record] = await setup.accounts.signInHistory.list(user, { limit: 1 });
     assert.equal(record?.userAgent?.length, 200);
     assert.ok(record?.userAgent?.startsWith('a b  xx'));
     assert.equal(record?.clientId?.length, 128);
@@ -99,16 +99,16 @@ test('sign-in records are deleted after 13 months, expired links and challenges 
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   t.after(() => database.close());
   await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
-  const scene = await openTestAccounts(database);
-  const user = await scene.createUser({ password: undefined });
-  await scene.signIn(user);
-  await scene.accounts.emailLinks.sendInvitation(user);
+  const setup = await openTestAccounts(database);
+  const user = await setup.createUser({ password: undefined });
+  await setup.signIn(user);
+  await setup.accounts.emailLinks.sendInvitation(user);
   const rp = { id: 'localhost', name: 'Switchyard', origin: 'https://localhost' };
-  await scene.accounts.passkeys.registrationOptions(user, rp);
+  await setup.accounts.passkeys.registrationOptions(user, rp);
   const count = async (table: string) => {
     const [row] = await database.query<{ n: number }>(
       `SELECT count(*) AS n FROM ${table} WHERE organization_id = $1 AND user_id = $2`,
-      [scene.organizationId, user.userId],
+      [setup.organizationId, user.userId],
     );
     return row?.n;
   };
@@ -118,9 +118,9 @@ test('sign-in records are deleted after 13 months, expired links and challenges 
     await count('user_challenges'),
   ];
   const sweep = async (at: number) => {
-    while ((await scene.accounts.deleteExpired(at, 50)) >= 50);
+    while ((await setup.accounts.deleteExpired(at, 50)) >= 50);
   };
-  const now = scene.clock.now();
+  const now = setup.clock.now();
   await sweep(now);
   assert.deepEqual(await counts(), [1, 1, 1]);
   await sweep(now + 300_001);

@@ -27,19 +27,19 @@ async function times<Result>(count: number, act: () => Promise<Result>): Promise
 
 describe('a sign-in', () => {
   let database: Database;
-  let scene: TestAccounts;
+  let setup: TestAccounts;
 
   before(async () => {
     database = await testDatabase();
-    scene = await openTestAccounts(database);
+    setup = await openTestAccounts(database);
   });
 
   const accepted = (answers: readonly { ok: boolean }[]) => answers.filter(({ ok }) => ok).length;
 
   async function withCode(): Promise<{ user: User; otp(): string }> {
     const otpSecret = newOtpSecret();
-    const user = await scene.createUser({ otpSecret });
-    return { user, otp: () => otpCode(otpSecret, scene.clock.now()) };
+    const user = await setup.createUser({ otpSecret });
+    return { user, otp: () => otpCode(otpSecret, setup.clock.now()) };
   }
 
   const addPasskey = (user: User) =>
@@ -58,36 +58,36 @@ describe('a sign-in', () => {
 
   describe('with a password alone', () => {
     test('succeeds in upper and lower case of the user name', async () => {
-      const user = await scene.createUser();
-      const answer = await scene.signIn({ ...user, username: user.username.toUpperCase() });
+      const user = await setup.createUser();
+      const answer = await setup.signIn({ ...user, username: user.username.toUpperCase() });
       assert.ok(answer.ok);
       assert.equal(answer.user.userId, user.userId);
       assert.deepEqual(answer.methods, ['pwd']);
       assert.equal('needs' in answer, false);
-      const storedHash = await scene.accounts.findByName(scene.organizationId, user.username);
-      assert.equal(storedHash?.lastSignInAt, scene.clock.now());
+      const storedHash = await setup.accounts.findByName(setup.organizationId, user.username);
+      assert.equal(storedHash?.lastSignInAt, setup.clock.now());
     });
 
     test('fails equally for wrong, unknown, disabled, without a password, and of another organisation', async () => {
-      const user = await scene.createUser();
-      const disabled = await scene.createUser();
-      await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
-      const withoutPassword = await scene.createUser({ password: undefined });
+      const user = await setup.createUser();
+      const disabled = await setup.createUser();
+      await setup.accounts.setStatus(setup.organizationId, disabled.userId, 'Disabled');
+      const withoutPassword = await setup.createUser({ password: undefined });
       const elsewhere = await openTestAccounts(database);
-      assert.deepEqual(await scene.signIn(user, wrong), refused);
-      assert.deepEqual(await scene.signIn({ ...user, username: 'nobody' }), refused);
-      assert.deepEqual(await scene.signIn(disabled), refused);
-      assert.deepEqual(await scene.signIn(withoutPassword), refused);
-      assert.deepEqual(await scene.signIn(withoutPassword, { password: '' }), refused);
+      assert.deepEqual(await setup.signIn(user, wrong), refused);
+      assert.deepEqual(await setup.signIn({ ...user, username: 'nobody' }), refused);
+      assert.deepEqual(await setup.signIn(disabled), refused);
+      assert.deepEqual(await setup.signIn(withoutPassword), refused);
+      assert.deepEqual(await setup.signIn(withoutPassword, { password: '' }), refused);
       assert.deepEqual(await elsewhere.signIn(user), refused);
     });
 
     test('accepts any text as name, password and code', async () => {
-      const user = await scene.createUser();
+      const user = await setup.createUser();
       for (const name of ['', '\0', 'а', '\ud800', "' OR 1=1 --", `${user.username}\0`]) {
-        assert.deepEqual(await scene.signIn({ ...user, username: name }), refused);
+        assert.deepEqual(await setup.signIn({ ...user, username: name }), refused);
       }
-      assert.deepEqual(await scene.signIn({ ...user, username: 'x'.repeat(1_000_000) }), refused);
+      assert.deepEqual(await setup.signIn({ ...user, username: 'x'.repeat(1_000_000) }), refused);
       for (const text of [
         '',
         '\0',
@@ -96,20 +96,20 @@ describe('a sign-in', () => {
         'x'.repeat(5_000_000),
         ` ${testPassword}`,
       ]) {
-        assert.deepEqual(await scene.signIn(user, { password: text }), refused);
+        assert.deepEqual(await setup.signIn(user, { password: text }), refused);
       }
       for (const otp of ['\0', '\ud800', '1'.repeat(1_000_000)]) {
-        assert.deepEqual(await scene.signIn({ ...user, username: 'nobody' }, { otp }), refused);
+        assert.deepEqual(await setup.signIn({ ...user, username: 'nobody' }, { otp }), refused);
       }
-      assert.ok((await scene.signIn(user)).ok);
+      assert.ok((await setup.signIn(user)).ok);
     });
 
     test('a password with NUL and accents is compared in full', async () => {
       const text = 'caf\u00e9\0noir sept caisses';
-      const user = await scene.createUser({ password: text });
-      assert.ok((await scene.signIn(user, { password: text })).ok);
-      assert.ok((await scene.signIn(user, { password: text.normalize('NFD') })).ok);
-      assert.equal((await scene.signIn(user, { password: 'caf\u00e9' })).ok, false);
+      const user = await setup.createUser({ password: text });
+      assert.ok((await setup.signIn(user, { password: text })).ok);
+      assert.ok((await setup.signIn(user, { password: text.normalize('NFD') })).ok);
+      assert.equal((await setup.signIn(user, { password: 'caf\u00e9' })).ok, false);
     });
 
     test('a hash with outdated parameters is replaced at the sign-in', async () => {
@@ -159,24 +159,24 @@ describe('a sign-in', () => {
     test('requires the code, and accepts each code once', async () => {
       const { user, otp } = await withCode();
       for (const kind of ['page', 'password-grant', 'device'] satisfies SignInKind[]) {
-        assert.deepEqual(await scene.signIn(user, { kind }), refused);
-        assert.deepEqual(await scene.signIn(user, { kind, otp: '' }), refused);
+        assert.deepEqual(await setup.signIn(user, { kind }), refused);
+        assert.deepEqual(await setup.signIn(user, { kind, otp: '' }), refused);
       }
-      const answer = await scene.signIn(user, { otp: otp() });
+      const answer = await setup.signIn(user, { otp: otp() });
       assert.ok(answer.ok);
       assert.deepEqual(answer.methods, ['pwd', 'otp']);
-      assert.deepEqual(await scene.signIn(user, { otp: otp() }), refused);
-      scene.clock.advance(30_000);
-      assert.ok((await scene.signIn(user, { otp: otp(), kind: 'password-grant' })).ok);
+      assert.deepEqual(await setup.signIn(user, { otp: otp() }), refused);
+      setup.clock.advance(30_000);
+      assert.ok((await setup.signIn(user, { otp: otp(), kind: 'password-grant' })).ok);
     });
 
     test('rejects an older code than the last one, and a wrong password uses no code up', async () => {
       const { user, otp } = await withCode();
       const older = otp();
-      scene.clock.advance(30_000);
-      assert.equal((await scene.signIn(user, { ...wrong, otp: otp() })).ok, false);
-      assert.ok((await scene.signIn(user, { otp: otp() })).ok);
-      assert.equal((await scene.signIn(user, { otp: older })).ok, false);
+      setup.clock.advance(30_000);
+      assert.equal((await setup.signIn(user, { ...wrong, otp: otp() })).ok, false);
+      assert.ok((await setup.signIn(user, { otp: otp() })).ok);
+      assert.equal((await setup.signIn(user, { otp: older })).ok, false);
     });
 
     // Spec: IDENT-39
@@ -185,27 +185,27 @@ describe('a sign-in', () => {
       for (let round = 0; round < 5; round += 1) {
         const code = otp();
         const answers = await Promise.all(
-          Array.from({ length: 8 }, () => scene.signIn(user, { otp: code })),
+          Array.from({ length: 8 }, () => setup.signIn(user, { otp: code })),
         );
         assert.equal(accepted(answers), 1, `round ${round}`);
-        scene.clock.advance(lockDurationMs);
+        setup.clock.advance(lockDurationMs);
       }
     });
 
     test('rejects the code of another user', async () => {
       const ann = await withCode();
       const bob = await withCode();
-      assert.equal((await scene.signIn(bob.user, { otp: ann.otp() })).ok, false);
+      assert.equal((await setup.signIn(bob.user, { otp: ann.otp() })).ok, false);
     });
 
     test('if it is not set up yet, continues with the set-up on pages and fails elsewhere', async () => {
-      const user = await scene.createUser({ secondFactor: 'Required' });
-      const answer = await scene.signIn(user);
+      const user = await setup.createUser({ secondFactor: 'Required' });
+      const answer = await setup.signIn(user);
       assert.ok(answer.ok);
       assert.equal(answer.needs, 'enrolment');
-      assert.deepEqual(await scene.signIn(user, { kind: 'password-grant' }), refused);
-      assert.deepEqual(await scene.signIn(user, { kind: 'device', otp: '123456' }), refused);
-      assert.deepEqual(await scene.signIn(user, wrong), refused);
+      assert.deepEqual(await setup.signIn(user, { kind: 'password-grant' }), refused);
+      assert.deepEqual(await setup.signIn(user, { kind: 'device', otp: '123456' }), refused);
+      assert.deepEqual(await setup.signIn(user, wrong), refused);
     });
 
     // Spec: IDENT-41
@@ -232,13 +232,13 @@ describe('a sign-in', () => {
     test('requires a passkey if no code was entered, only on pages', async () => {
       const { user, otp } = await withCode();
       await addPasskey(user);
-      const answer = await scene.signIn(user);
+      const answer = await setup.signIn(user);
       assert.ok(answer.ok);
       assert.deepEqual([answer.needs, answer.methods], ['passkey', ['pwd']]);
-      assert.deepEqual(await scene.signIn(user, wrong), refused);
-      assert.deepEqual(await scene.signIn(user, { kind: 'password-grant' }), refused);
-      assert.deepEqual(await scene.signIn(user, { otp: '000000' }), refused);
-      const full = await scene.signIn(user, { otp: otp() });
+      assert.deepEqual(await setup.signIn(user, wrong), refused);
+      assert.deepEqual(await setup.signIn(user, { kind: 'password-grant' }), refused);
+      assert.deepEqual(await setup.signIn(user, { otp: '000000' }), refused);
+      const full = await setup.signIn(user, { otp: otp() });
       assert.equal(full.ok && full.needs === undefined, true);
     });
   });
@@ -246,52 +246,52 @@ describe('a sign-in', () => {
   describe('that fails', () => {
     // Spec: IDENT-36
     test('ten times locks for 30 minutes, and the right password then fails like a wrong one', async () => {
-      const user = await scene.createUser();
-      await times(maxFailures - 1, () => scene.signIn(user, wrong));
-      assert.ok((await scene.signIn(user)).ok, 'nine failures cause no lock');
-      await times(maxFailures, () => scene.signIn(user, wrong));
-      assert.deepEqual(await scene.signIn(user), refused);
-      assert.deepEqual(await scene.signIn(user, wrong), refused, 'the eleventh');
-      scene.clock.advance(lockDurationMs - 1);
-      assert.deepEqual(await scene.signIn(user), refused);
-      scene.clock.advance(1);
-      assert.ok((await scene.signIn(user)).ok);
+      const user = await setup.createUser();
+      await times(maxFailures - 1, () => setup.signIn(user, wrong));
+      assert.ok((await setup.signIn(user)).ok, 'nine failures cause no lock');
+      await times(maxFailures, () => setup.signIn(user, wrong));
+      assert.deepEqual(await setup.signIn(user), refused);
+      assert.deepEqual(await setup.signIn(user, wrong), refused, 'the eleventh');
+      setup.clock.advance(lockDurationMs - 1);
+      assert.deepEqual(await setup.signIn(user), refused);
+      setup.clock.advance(1);
+      assert.ok((await setup.signIn(user)).ok);
     });
 
     test('failed sign-ins of unknown sources do not lock a known source', async () => {
-      const user = await scene.createUser();
+      const user = await setup.createUser();
       const from = (source: string) => ({ origin: { address: '192.0.2.7', source } });
       const knownOrigin = from('browser own');
-      assert.ok((await scene.signIn(user, knownOrigin)).ok);
-      await times(maxFailures + 2, () => scene.signIn(user, { ...wrong, ...from('browser new') }));
-      assert.deepEqual(await scene.signIn(user), refused);
-      assert.deepEqual(await scene.signIn(user, from('browser new')), refused);
-      assert.ok((await scene.signIn(user, knownOrigin)).ok, 'it is counted separately');
+      assert.ok((await setup.signIn(user, knownOrigin)).ok);
+      await times(maxFailures + 2, () => setup.signIn(user, { ...wrong, ...from('browser new') }));
+      assert.deepEqual(await setup.signIn(user), refused);
+      assert.deepEqual(await setup.signIn(user, from('browser new')), refused);
+      assert.ok((await setup.signIn(user, knownOrigin)).ok, 'it is counted separately');
       assert.deepEqual(
-        await scene.signIn(user),
+        await setup.signIn(user),
         refused,
         'its success does not end the lock of other sources',
       );
-      const neighbour = await scene.createUser();
-      await times(maxFailures, () => scene.signIn(neighbour, { ...wrong, ...knownOrigin }));
+      const neighbour = await setup.createUser();
+      await times(maxFailures, () => setup.signIn(neighbour, { ...wrong, ...knownOrigin }));
       assert.deepEqual(
-        await scene.signIn(neighbour, knownOrigin),
+        await setup.signIn(neighbour, knownOrigin),
         refused,
         'it is known only for one user',
       );
     });
 
     test('a known source has as many attempts as all unknown sources together', async () => {
-      const user = await scene.createUser();
+      const user = await setup.createUser();
       const knownOrigin = { origin: { address: '192.0.2.7', source: 'browser own' } };
-      assert.ok((await scene.signIn(user, knownOrigin)).ok);
-      await times(maxFailures - 1, () => scene.signIn(user, { ...wrong, ...knownOrigin }));
-      assert.ok((await scene.signIn(user, knownOrigin)).ok, 'nine failures cause no lock');
-      await times(maxFailures, () => scene.signIn(user, { ...wrong, ...knownOrigin }));
-      assert.deepEqual(await scene.signIn(user, knownOrigin), refused);
-      assert.ok((await scene.signIn(user)).ok, 'it does not lock other sources');
-      scene.clock.advance(lockDurationMs);
-      assert.ok((await scene.signIn(user, knownOrigin)).ok);
+      assert.ok((await setup.signIn(user, knownOrigin)).ok);
+      await times(maxFailures - 1, () => setup.signIn(user, { ...wrong, ...knownOrigin }));
+      assert.ok((await setup.signIn(user, knownOrigin)).ok, 'nine failures cause no lock');
+      await times(maxFailures, () => setup.signIn(user, { ...wrong, ...knownOrigin }));
+      assert.deepEqual(await setup.signIn(user, knownOrigin), refused);
+      assert.ok((await setup.signIn(user)).ok, 'it does not lock other sources');
+      setup.clock.advance(lockDurationMs);
+      assert.ok((await setup.signIn(user, knownOrigin)).ok);
     });
 
     test('a failure makes no source known, and a new password deletes all known sources', async () => {
@@ -300,11 +300,11 @@ describe('a sign-in', () => {
       const countKnownSources = async () =>
         (await database.query('SELECT 1 FROM user_known_sources WHERE user_id = $1', [user.userId]))
           .length;
-      await scene.signIn(user, { ...knownOrigin, otp: '000000' });
+      await setup.signIn(user, { ...knownOrigin, otp: '000000' });
       assert.equal(await countKnownSources(), 0, 'a failure makes no source known');
-      const other = await scene.createUser();
-      assert.ok((await scene.signIn(other, knownOrigin)).ok);
-      await scene.accounts.setPassword(scene.organizationId, other.userId, `new ${other.userId}`);
+      const other = await setup.createUser();
+      assert.ok((await setup.signIn(other, knownOrigin)).ok);
+      await setup.accounts.setPassword(setup.organizationId, other.userId, `new ${other.userId}`);
       const storedSources = await database.query(
         'SELECT 1 FROM user_known_sources WHERE user_id = $1',
         [other.userId],
@@ -313,11 +313,11 @@ describe('a sign-in', () => {
     });
 
     test('the last used sources of each user stay known', async () => {
-      const user = await scene.createUser();
+      const user = await setup.createUser();
       for (let n = 0; n < 25; n += 1) {
-        scene.clock.advance(1000);
+        setup.clock.advance(1000);
         const origin = { address: '192.0.2.7', source: `browser ${n}` };
-        assert.ok((await scene.signIn(user, { origin })).ok);
+        assert.ok((await setup.signIn(user, { origin })).ok);
       }
       const storedSources = await database.query(
         'SELECT 1 FROM user_known_sources WHERE user_id = $1',
@@ -327,18 +327,18 @@ describe('a sign-in', () => {
     });
 
     test('the count starts again after a lock has ended', async () => {
-      const user = await scene.createUser();
-      await times(maxFailures, () => scene.signIn(user, wrong));
-      scene.clock.advance(lockDurationMs);
-      await times(maxFailures - 1, () => scene.signIn(user, wrong));
-      assert.ok((await scene.signIn(user)).ok);
+      const user = await setup.createUser();
+      await times(maxFailures, () => setup.signIn(user, wrong));
+      setup.clock.advance(lockDurationMs);
+      await times(maxFailures - 1, () => setup.signIn(user, wrong));
+      assert.ok((await setup.signIn(user)).ok);
     });
 
     test('wrong and missing codes count too, and no code is used up during a lock', async () => {
       const { user, otp } = await withCode();
-      await times(5, () => scene.signIn(user, { otp: '000000' }));
-      await times(5, () => scene.signIn(user));
-      assert.deepEqual(await scene.signIn(user, { otp: otp() }), refused);
+      await times(5, () => setup.signIn(user, { otp: '000000' }));
+      await times(5, () => setup.signIn(user));
+      assert.deepEqual(await setup.signIn(user, { otp: otp() }), refused);
       const [row] = await database.query(
         'SELECT last_step FROM user_one_time_passwords WHERE user_id = $1',
         [user.userId],
@@ -349,18 +349,18 @@ describe('a sign-in', () => {
     test('the right password alone does not reset the count of wrong codes', async () => {
       const { user, otp } = await withCode();
       await addPasskey(user);
-      await times(maxFailures - 1, () => scene.signIn(user, { otp: '000000' }));
-      assert.ok((await scene.signIn(user)).ok);
-      assert.equal((await scene.signIn(user, { otp: '000000' })).ok, false);
-      assert.equal((await scene.signIn(user, { otp: otp() })).ok, false);
+      await times(maxFailures - 1, () => setup.signIn(user, { otp: '000000' }));
+      assert.ok((await setup.signIn(user)).ok);
+      assert.equal((await setup.signIn(user, { otp: '000000' })).ok, false);
+      assert.equal((await setup.signIn(user, { otp: otp() })).ok, false);
     });
 
     test('concurrent attempts are all counted, and at most ten are checked', async () => {
-      const user = await scene.createUser();
+      const user = await setup.createUser();
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           // The right code is in the middle: an attacker gets ten guesses, not forty.
-          scene.signIn(user, index === 30 ? {} : wrong),
+          setup.signIn(user, index === 30 ? {} : wrong),
         ),
       );
       assert.equal(await failedAttempts(user), maxFailures);

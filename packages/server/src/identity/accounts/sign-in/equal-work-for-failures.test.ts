@@ -17,13 +17,13 @@ const wrong = { password: 'nine tills under one roof' };
 
 describe('the work of a failed sign-in', () => {
   let database: Database;
-  let scene: TestAccounts;
+  let setup: TestAccounts;
   /** The calls to the database and to the hash function, in order. */
   const work: string[] = [];
 
   before(async () => {
     database = await testDatabase();
-    scene = await openTestAccounts(database, {
+    setup = await openTestAccounts(database, {
       database: {
         ...database,
         query(statement, values) {
@@ -58,34 +58,34 @@ describe('the work of a failed sign-in', () => {
 
   // Spec: IDENT-38
   test('is equal for unknown, wrong, locked, disabled, without password, and wrong code', async () => {
-    const user = await scene.createUser();
-    const locked = await scene.createUser();
-    for (let index = 0; index < maxFailures; index += 1) await scene.signIn(locked, wrong);
-    const disabled = await scene.createUser();
-    await scene.accounts.setStatus(scene.organizationId, disabled.userId, 'Disabled');
-    const withoutPassword = await scene.createUser({ password: undefined });
-    const factor = await scene.createUser({ otpSecret: newOtpSecret() });
-    const pending = await scene.createUser({ secondFactor: 'Required' });
-    const work = await workOf(() => scene.signIn(user, wrong));
+    const user = await setup.createUser();
+    const locked = await setup.createUser();
+    for (let index = 0; index < maxFailures; index += 1) await setup.signIn(locked, wrong);
+    const disabled = await setup.createUser();
+    await setup.accounts.setStatus(setup.organizationId, disabled.userId, 'Disabled');
+    const withoutPassword = await setup.createUser({ password: undefined });
+    const factor = await setup.createUser({ otpSecret: newOtpSecret() });
+    const pending = await setup.createUser({ secondFactor: 'Required' });
+    const work = await workOf(() => setup.signIn(user, wrong));
     assert.equal(work.length, 3);
     assert.equal(work.filter((step) => step === 'verify').length, 1);
     const cases: [string, () => Promise<{ ok: boolean }>][] = [
-      ['unknown', () => scene.signIn({ ...user, username: 'nobody' })],
-      ['a name that no user can have', () => scene.signIn({ ...user, username: '\0' })],
-      ['another organisation', () => scene.signIn(user, { organizationId: systemIds.uuid() })],
-      ['locked, right', () => scene.signIn(locked)],
-      ['locked, wrong', () => scene.signIn(locked, wrong)],
-      ['disabled', () => scene.signIn(disabled)],
-      ['without a password', () => scene.signIn(withoutPassword)],
-      ['a huge password', () => scene.signIn(user, { password: 'x'.repeat(1_000_000) })],
-      ['no code', () => scene.signIn(factor)],
-      ['a wrong code', () => scene.signIn(factor, { otp: '000000' })],
-      ['a wrong recovery code', () => scene.signIn(factor, { otp: 'AAAAA-AAAAA' })],
+      ['unknown', () => setup.signIn({ ...user, username: 'nobody' })],
+      ['a name that no user can have', () => setup.signIn({ ...user, username: '\0' })],
+      ['another organisation', () => setup.signIn(user, { organizationId: systemIds.uuid() })],
+      ['locked, right', () => setup.signIn(locked)],
+      ['locked, wrong', () => setup.signIn(locked, wrong)],
+      ['disabled', () => setup.signIn(disabled)],
+      ['without a password', () => setup.signIn(withoutPassword)],
+      ['a huge password', () => setup.signIn(user, { password: 'x'.repeat(1_000_000) })],
+      ['no code', () => setup.signIn(factor)],
+      ['a wrong code', () => setup.signIn(factor, { otp: '000000' })],
+      ['a wrong recovery code', () => setup.signIn(factor, { otp: 'AAAAA-AAAAA' })],
       [
         'a code of an unknown user',
-        () => scene.signIn({ ...user, username: 'nobody' }, { otp: '000000' }),
+        () => setup.signIn({ ...user, username: 'nobody' }, { otp: '000000' }),
       ],
-      ['not set up', () => scene.signIn(pending, { kind: 'password-grant' })],
+      ['not set up', () => setup.signIn(pending, { kind: 'password-grant' })],
     ];
     for (const [name, act] of cases) {
       let answer: unknown;
@@ -98,16 +98,16 @@ describe('the work of a failed sign-in', () => {
   });
 
   test('a password reset request inserts one encrypted row for every input', async () => {
-    const user = await scene.createUser();
-    const { emailLinks: links } = scene.accounts;
+    const user = await setup.createUser();
+    const { emailLinks: links } = setup.accounts;
     const payloads: unknown[] = [];
     for (const name of [user.username, user.email, 'nobody', '\0', 'x'.repeat(10_000)]) {
-      const before = scene.mailRecorder.queuedJobs.length;
+      const before = setup.mailRecorder.queuedJobs.length;
       const done = await workOf(() =>
-        links.requestPasswordReset(scene.organizationId, name, testOrigin),
+        links.requestPasswordReset(setup.organizationId, name, testOrigin),
       );
       assert.deepEqual(done, [], 'only a job is inserted');
-      const written = scene.mailRecorder.queuedJobs.slice(before);
+      const written = setup.mailRecorder.queuedJobs.slice(before);
       assert.equal(written.length, 1);
       assert.deepEqual(Object.keys(written[0]?.payload ?? {}), ['sealed']);
       payloads.push(written[0]?.payload);
@@ -116,12 +116,12 @@ describe('the work of a failed sign-in', () => {
   });
 
   test('stores no unknown user name, no password and no code', async () => {
-    const user = await scene.createUser({ otpSecret: newOtpSecret() });
-    await scene.signIn({ ...user, username: 'typed-a-password-here' }, { otp: '424242' });
-    await scene.signIn(user, { otp: '424242' });
+    const user = await setup.createUser({ otpSecret: newOtpSecret() });
+    await setup.signIn({ ...user, username: 'typed-a-password-here' }, { otp: '424242' });
+    await setup.signIn(user, { otp: '424242' });
     const records = await database.query(
       'SELECT * FROM sign_in_records WHERE organization_id = $1',
-      [scene.organizationId],
+      [setup.organizationId],
     );
     assert.ok(records.some((record) => record['outcome'] === 'UnknownUser'));
     const text = JSON.stringify(records);

@@ -15,11 +15,11 @@ import type { NewUser } from '../types.ts';
 
 describe('a user', () => {
   let database: Database;
-  let scene: TestAccounts;
+  let setup: TestAccounts;
 
   before(async () => {
     database = await testDatabase();
-    scene = await openTestAccounts(database);
+    setup = await openTestAccounts(database);
   });
 
   test('is found as it was created', async () => {
@@ -38,30 +38,30 @@ describe('a user', () => {
       datetimeFormat: 'dd/MM/yyyy',
       groups: [`${merchantId}_org_operator`],
     } as const;
-    const made = await scene.createUser(facts);
+    const made = await setup.createUser(facts);
     assert.match(made.userId, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
-    const user = await scene.accounts.find(scene.organizationId, made.userId);
+    const user = await setup.accounts.find(setup.organizationId, made.userId);
     assert.deepEqual(user, defined(made));
     assert.deepEqual(user?.permissions, ['pay.sale', 'pay.read']);
     assert.equal(user?.scopeEntityId, merchantId);
     assert.deepEqual(
-      await scene.accounts.findByName(scene.organizationId, facts.username.toLowerCase()),
+      await setup.accounts.findByName(setup.organizationId, facts.username.toLowerCase()),
       user,
     );
   });
 
   test('has a unique name in its organisation, in upper and lower case', async () => {
-    const { username } = await scene.createUser();
-    await assert.rejects(scene.createUser({ username: username.toUpperCase() }), /already_exists/);
+    const { username } = await setup.createUser();
+    await assert.rejects(setup.createUser({ username: username.toUpperCase() }), /already_exists/);
     const elsewhere = await openTestAccounts(database);
     await elsewhere.createUser({ username });
-    const names = Array.from({ length: 6 }, () => scene.createUser({ username: 'at-once' }));
+    const names = Array.from({ length: 6 }, () => setup.createUser({ username: 'at-once' }));
     const ends = await Promise.allSettled(names);
     assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1);
   });
 
   test('is rejected with inconsistent data', async () => {
-    const { organizationId } = scene;
+    const { organizationId } = setup;
     const merchantId = randomUUID();
     const ofMerchant = { entityType: 'merchant', entityId: merchantId, groups: [] } as const;
     const cases: [Partial<NewUser>, RegExp][] = [
@@ -91,61 +91,61 @@ describe('a user', () => {
       [{ userId: 'ann' }, /field_invalid/],
     ];
     for (const [facts, code] of cases) {
-      await assert.rejects(scene.createUser(facts), code, JSON.stringify(facts));
+      await assert.rejects(setup.createUser(facts), code, JSON.stringify(facts));
     }
   });
 
   test('of the organisation may act on one of its merchants', async () => {
     const scope = { scopeEntityType: 'merchant', scopeEntityId: randomUUID() } as const;
-    const user = await scene.createUser(scope);
-    assert.equal(user.entityId, scene.organizationId);
+    const user = await setup.createUser(scope);
+    assert.equal(user.entityId, setup.organizationId);
     assert.equal(user.scopeEntityId, scope.scopeEntityId);
   });
 
   // Spec: USER-6 STATE-2
   test('is disabled at once in this process, and within seconds in others', async () => {
-    const user = await scene.createUser();
+    const user = await setup.createUser();
     const { organizationId, userId } = user;
-    const elsewhere = await openTestAccounts(database, { clock: scene.clock });
+    const elsewhere = await openTestAccounts(database, { clock: setup.clock });
     assert.equal((await elsewhere.accounts.find(organizationId, userId))?.status, 'Enabled');
-    assert.ok((await scene.signIn(user)).ok);
-    scene.clock.advance(250);
-    await scene.accounts.setStatus(organizationId, userId, 'Disabled');
-    assert.deepEqual(scene.endedUserIds.splice(0), [userId]);
-    const current = await scene.accounts.find(organizationId, userId);
+    assert.ok((await setup.signIn(user)).ok);
+    setup.clock.advance(250);
+    await setup.accounts.setStatus(organizationId, userId, 'Disabled');
+    assert.deepEqual(setup.endedUserIds.splice(0), [userId]);
+    const current = await setup.accounts.find(organizationId, userId);
     assert.equal(current?.status, 'Disabled');
     assert.equal((current?.tokensNotBefore ?? 0) % 1000, 0);
-    assert.ok((current?.tokensNotBefore ?? 0) >= scene.clock.now());
-    assert.equal((await scene.signIn(user)).ok, false);
-    scene.clock.advance(userCacheTtlMs + 1);
+    assert.ok((current?.tokensNotBefore ?? 0) >= setup.clock.now());
+    assert.equal((await setup.signIn(user)).ok, false);
+    setup.clock.advance(userCacheTtlMs + 1);
     assert.equal((await elsewhere.accounts.find(organizationId, userId))?.status, 'Disabled');
-    await scene.accounts.setStatus(organizationId, userId, 'Enabled');
-    assert.deepEqual(scene.endedUserIds, []);
-    assert.ok((await scene.signIn(user)).ok);
+    await setup.accounts.setStatus(organizationId, userId, 'Enabled');
+    assert.deepEqual(setup.endedUserIds, []);
+    assert.ok((await setup.signIn(user)).ok);
   });
 
   test('with a new password is signed out everywhere, gets an email, and is no longer locked', async () => {
-    const user = await scene.createUser();
+    const user = await setup.createUser();
     const { organizationId, userId } = user;
-    for (let index = 0; index < 10; index += 1) await scene.signIn(user, { password: 'x' });
+    for (let index = 0; index < 10; index += 1) await setup.signIn(user, { password: 'x' });
     const newer = 'eight tills under one roof';
     await assert.rejects(
-      scene.accounts.setPassword(organizationId, userId, 'too short'),
+      setup.accounts.setPassword(organizationId, userId, 'too short'),
       /field_invalid/,
     );
-    await scene.accounts.setPassword(organizationId, userId, newer);
-    assert.deepEqual(scene.endedUserIds.splice(0), [userId]);
-    assert.equal((await scene.signIn(user, { password: testPassword })).ok, false);
-    assert.ok((await scene.signIn(user, { password: newer })).ok);
-    const current = await scene.accounts.find(organizationId, userId);
-    assert.ok((current?.tokensNotBefore ?? Number.POSITIVE_INFINITY) <= scene.clock.now());
-    const [mail] = await scene.mailRecorder.deliver();
+    await setup.accounts.setPassword(organizationId, userId, newer);
+    assert.deepEqual(setup.endedUserIds.splice(0), [userId]);
+    assert.equal((await setup.signIn(user, { password: testPassword })).ok, false);
+    assert.ok((await setup.signIn(user, { password: newer })).ok);
+    const current = await setup.accounts.find(organizationId, userId);
+    assert.ok((current?.tokensNotBefore ?? Number.POSITIVE_INFINITY) <= setup.clock.now());
+    const [mail] = await setup.mailRecorder.deliver();
     assert.equal(mail?.subject, 'Your password was changed · Switchyard');
     assert.equal(mail?.to, user.email);
   });
 
   test('that does not exist is not found and cannot be changed', async () => {
-    const { accounts, organizationId } = scene;
+    const { accounts, organizationId } = setup;
     for (const id of [randomUUID(), 'x', '\0', '']) {
       assert.equal(await accounts.find(organizationId, id), undefined);
     }

@@ -72,14 +72,14 @@ export function registerApplicationRoutes(
       errors: ['merchant_not_found', 'store_not_found', 'entity_mismatch', 'already_exists'],
       run: management.create,
     },
-    replace: {
+    update: {
       description:
         'Missing fields get their defaults. Send the ETag in If-Match. A caller without `um.write` ' +
         'that adds permissions for payments, or enables an application with them, sets it to `PendingApproval`.',
       body: ApplicationReplacement,
       run: management.replace,
     },
-    remove: {
+    delete: {
       description:
         'The server refuses its tokens within a minute. Its client id is never assigned again.',
       run: management.remove,

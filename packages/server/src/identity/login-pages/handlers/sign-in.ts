@@ -68,7 +68,7 @@ export function createSignInHandlers(deps: Deps) {
 
   function showForm(
     context: SignInContext,
-    changes: Partial<Pick<SignInPageData, 'username' | 'refusal'>> & {
+    changes: Partial<Pick<SignInPageData, 'username' | 'errorMessage'>> & {
       errors?: FieldErrors;
       status?: number;
     },
@@ -91,7 +91,7 @@ export function createSignInHandlers(deps: Deps) {
       forgottenPath: forgottenPasswordPath(userDomainId) + flowQuery,
       errors: changes.errors ?? {},
       username: changes.username,
-      refusal: changes.refusal,
+      errorMessage: changes.errorMessage,
     });
     return responses.sendPage(context, { ...view, status: changes.status ?? 200 });
   }
@@ -119,12 +119,12 @@ export function createSignInHandlers(deps: Deps) {
   ): FastifyReply {
     const { texts, reply } = context;
     if (retryAfterSeconds === undefined) {
-      return showForm(context, { username, refusal: texts.signInForm.wrong, status: 401 });
+      return showForm(context, { username, errorMessage: texts.signInForm.wrong, status: 401 });
     }
     reply.header('retry-after', String(retryAfterSeconds));
     return showForm(context, {
       username,
-      refusal: tooManyAttemptsText(texts, retryAfterSeconds),
+      errorMessage: tooManyAttemptsText(texts, retryAfterSeconds),
       status: 429,
     });
   }

@@ -66,7 +66,7 @@ export type SignInPageData = {
   readonly usesRecoveryCode: boolean;
   readonly errors: FieldErrors;
   /** An error of the whole form, shown above it. */
-  readonly refusal?: string | undefined;
+  readonly errorMessage?: string | undefined;
   readonly forgottenPath: string;
 };
 
@@ -122,9 +122,9 @@ function renderCredentialFields(texts: PageTexts, data: SignInPageData): Html[] 
 
 export function renderSignInPage(texts: PageTexts, data: SignInPageData): PageContent {
   const { signInForm } = texts;
-  const { token, basePath, domain, client, refusal } = data;
+  const { token, basePath, domain, client, errorMessage } = data;
   // Shown once, at the top: next to a field it would reveal which value is wrong.
-  const errors: FieldErrors = refusal === undefined ? data.errors : { username: refusal };
+  const errors: FieldErrors = errorMessage === undefined ? data.errors : { username: errorMessage };
   const lead =
     client === undefined
       ? signInForm.toAccount

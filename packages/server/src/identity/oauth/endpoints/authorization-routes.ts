@@ -2,7 +2,7 @@
 // pages.
 import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { OAuthEndpointLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { providerPaths } from '../provider/provider-configuration.ts';
 import {
@@ -17,7 +17,7 @@ type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
   findListener(realm: Realm): ProviderListener;
   verifySecret(organizationId: string, clientId: string, secret: string): Promise<boolean>;
-  limits: RateLimits;
+  limits: OAuthEndpointLimits;
   pageRenderer: PageRenderer;
 };
 

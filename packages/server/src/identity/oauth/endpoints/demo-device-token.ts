@@ -9,7 +9,7 @@ import type { Application } from '../../clients/application-record.ts';
 import type { Applications } from '../../clients/applications.ts';
 import { defaultDeviceScope } from '../../devices/device-tokens.ts';
 import type { FindDevice, FoundDevice } from '../../devices/types.ts';
-import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { OAuthEndpointLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import {
   type DeviceMethod,
@@ -33,7 +33,7 @@ export type DemoDeviceTokenDeps = {
   findDevice: FindDevice;
   families: Pick<TokenFamilies, 'find'>;
   userTokens: Pick<UserTokenIssuer, 'issue'>;
-  limits: RateLimits;
+  limits: OAuthEndpointLimits;
   clock: Clock;
 };
 

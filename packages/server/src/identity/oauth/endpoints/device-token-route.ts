@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { setRequestDevice } from '../../devices/authenticated-device.ts';
 import { deviceTokenPath } from '../../devices/credential-and-claim-routes.ts';
 import type { Devices } from '../../devices/index.ts';
-import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { OAuthEndpointLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { providerPaths } from '../provider/provider-configuration.ts';
 import { dispatchToProvider, type ProviderListener } from '../provider/provider-dispatch.ts';
@@ -15,7 +15,7 @@ import { handleOauthError, sendOauthError } from './oauth-routes.ts';
 
 type DeviceTokenRouteDeps = {
   readonly devices: Pick<Devices, 'reader' | 'findAuthenticatedDevice' | 'userDomainOf'>;
-  readonly limits: RateLimits;
+  readonly limits: OAuthEndpointLimits;
   findRealm(userDomainId: string): Promise<Realm | undefined>;
   findListener(realm: Realm): ProviderListener;
 };

@@ -1,6 +1,6 @@
 // The realm document of Keycloak: public key and service URLs.
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { OAuthEndpointLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';
 import { handleOauthError, sendOauthError } from './oauth-routes.ts';
@@ -10,7 +10,7 @@ const cacheSeconds = 300;
 
 type Deps = {
   findRealm(userDomainId: string): Promise<Realm | undefined>;
-  limits: RateLimits;
+  limits: OAuthEndpointLimits;
 };
 
 /** The RS256 key, which signs user tokens and which Keycloak clients expect. */

@@ -2,7 +2,7 @@
 import { errorCodes, ProblemError } from '@switchyard/contract';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptFormBodies, html } from '../../../http/index.ts';
-import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { OAuthEndpointLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
@@ -19,7 +19,7 @@ export type LogoutRouteDeps = {
   authenticateClient: AuthenticateClient;
   logout: Logout;
   sessions: Pick<Sessions, 'current'>;
-  limits: RateLimits;
+  limits: OAuthEndpointLimits;
   pageRenderer: PageRenderer;
 };
 

@@ -10,7 +10,7 @@ import {
   type TestRealm,
 } from '../../../../test/support/identity/test-realm.ts';
 import type { Database } from '../../../platform/index.ts';
-import { defaultTokenLimits } from '../../infrastructure/rate-limits.ts';
+import { defaultTokenLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 
 type Client = { clientId: string; clientSecret: string };
 type Call = {

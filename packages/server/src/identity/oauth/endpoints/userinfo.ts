@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
 import { acceptFormBodies, type Caller } from '../../../http/index.ts';
 import type { User } from '../../accounts/types.ts';
-import type { RateLimits } from '../../infrastructure/rate-limits.ts';
+import type { OAuthEndpointLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import { userInfoClaims } from '../../tokens/token-claims.ts';
 import type { RealmRequest } from '../provider/provider-dispatch.ts';
@@ -18,7 +18,7 @@ export type UserInfoRouteDeps = {
   verifyRequest(request: FastifyRequest, token: string): Promise<Caller>;
   findUser(organizationId: string, userId: string): Promise<User | undefined>;
   origins: RegisteredOrigins;
-  limits: RateLimits;
+  limits: OAuthEndpointLimits;
 };
 
 type Form = Readonly<Record<string, string>>;

@@ -13,8 +13,8 @@ import { mayUseApplication } from '../../clients/device-client-rules.ts';
 import { requestDevice } from '../../devices/authenticated-device.ts';
 import type { DeviceSecrets } from '../../devices/device-secrets.ts';
 import { createDeviceTokenIssuer } from '../../devices/device-tokens.ts';
+import type { OAuthEndpointLimits } from '../../infrastructure/oauth-endpoint-limits.ts';
 import type { OidcEntityStore } from '../../infrastructure/oidc-entity-sql.ts';
-import type { RateLimits } from '../../infrastructure/rate-limits.ts';
 import type { Realm } from '../../realms-and-keys/realm-types.ts';
 import type { RealmProvider } from '../../sessions/realm-provider.ts';
 import { type CookieSigningKeys, sessionCookieOptions } from '../../sessions/session-cookies.ts';
@@ -40,7 +40,7 @@ export type RealmProviderDeps = {
   introspection: Introspection;
   origins: RegisteredOrigins;
   deviceAuthUrl?: string | undefined;
-  limits: RateLimits;
+  limits: OAuthEndpointLimits;
   userTokens: UserTokenIssuer;
   cookieKeys: CookieSigningKeys;
   pageRenderer: PageRenderer;
@@ -56,7 +56,7 @@ export type RealmProviderDeps = {
 
 export type FindApplication = (clientId: string) => Promise<Application | undefined>;
 
-function createClientLimit(limits: RateLimits, realm: Realm): GrantDeps['limitClient'] {
+function createClientLimit(limits: OAuthEndpointLimits, realm: Realm): GrantDeps['limitClient'] {
   return async (ctx, clientId) => {
     // The devices of a merchant share a client: limiting by certificate keeps one device from
     // blocking the others.

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRunningCounts } from './running-counts.ts';
+import { createConcurrencyCounter } from './concurrency-counter.ts';
 
 describe('counts of running work', () => {
   it('limit each key and all keys, and count an end once', () => {
-    const running = createRunningCounts({ perKey: 2, total: 3 });
+    const running = createConcurrencyCounter({ perKey: 2, total: 3 });
     const begin = (key: string) => {
       const end = running.tryBegin(key);
       assert.ok(typeof end === 'function', String(end));

@@ -26,7 +26,7 @@ export const defaultTokenLimits: TokenLimits = {
 /** Whole seconds until the next attempt; undefined if the attempt is allowed. */
 export type SecondsToWait = number | undefined;
 
-export type RateLimits = ReturnType<typeof createRateLimits>;
+export type OAuthEndpointLimits = ReturnType<typeof createOAuthEndpointLimits>;
 
 const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
 
@@ -43,7 +43,7 @@ export function addressBucket(salt: string, address: string): string {
   return String(number % addressBuckets);
 }
 
-export function createRateLimits(limits: TokenLimits, salt: string) {
+export function createOAuthEndpointLimits(limits: TokenLimits, salt: string) {
   const counter = (limit: number) => createRateCounter({ limit, windowSeconds });
   const addresses = counter(limits.addressPerMinute);
   const failures = counter(limits.failuresPerMinute);

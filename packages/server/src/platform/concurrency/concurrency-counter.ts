@@ -1,12 +1,12 @@
 // Counts running work by key, for limits that reject work instead of letting it wait.
 
-export type RunningLimits = {
+export type CounterLimits = {
   readonly perKey: number;
   /** Of all keys together. */
   readonly total: number;
 };
 
-export type RunningCounts = {
+export type ConcurrencyCounter = {
   /** Counts one more. The returned function ends it; a second call has no effect. */
   begin(key: string): () => void;
   /** The same, or the limit that is reached. */
@@ -18,7 +18,7 @@ export type RunningCounts = {
 };
 
 /** @example const running = createRunningCounts({ perKey: 1000, total: 10_000 }); running.tryBegin(clientKeyOf(caller)); */
-export function createRunningCounts(limits: Partial<RunningLimits> = {}): RunningCounts {
+export function createConcurrencyCounter(limits: Partial<CounterLimits> = {}): ConcurrencyCounter {
   const { perKey = Number.POSITIVE_INFINITY, total = Number.POSITIVE_INFINITY } = limits;
   const counts = new Map<string, number>();
   let all = 0;
