@@ -193,7 +193,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       const before = captured();
       const issuer = await sell('90.51');
       assert.equal(issuer.code, 6, issuer.stderr);
-      assert.match(issuer.stdout, /^Not paid: Refusal\. InsufficientFunds\.$/m);
+      assert.match(issuer.stdout, /^Not paid: Refusal\. Insufficient funds\.$/m);
       const chip = await sell('80.07', '--json');
       assert.equal(chip.code, 6);
       const { result, condition, advice, authorizedAmount } = JSON.parse(chip.stdout);
