@@ -2,6 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defineConfig } from 'vitepress';
+import { brokenLinks } from './link-targets.ts';
 import { extendMarkdown } from './markdown.ts';
 
 const docs = resolve(import.meta.dirname, '..');
@@ -40,6 +41,13 @@ const roles = {
   'security-officers': 'Security officers',
 };
 
+/** Interfaces that a partner implements. */
+const interfaceDocuments = [
+  { text: 'Provider SPI (OpenAPI)', link: '/docs/reference/provider-spi.json', target: '_self' },
+  { text: 'Acquirer SPI (OpenAPI)', link: '/docs/reference/acquirer-spi.json', target: '_self' },
+  { text: 'Events (AsyncAPI)', link: '/docs/reference/asyncapi.json', target: '_self' },
+];
+
 const sidebar = [
   {
     text: 'Start',
@@ -56,6 +64,7 @@ const sidebar = [
     collapsed: true,
     items: [
       { text: 'API reference', link: '/api', target: '_self' },
+      ...interfaceDocuments,
       ...pagesOf('reference'),
       { text: 'Specification coverage', link: '/spec-coverage' },
     ],
@@ -73,8 +82,8 @@ export default defineConfig({
   base: '/docs/',
   cleanUrls: true,
   head: [['link', { rel: 'icon', href: '/docs/api/assets/mark.svg', type: 'image/svg+xml' }]],
-  // The platform serves these itself.
-  ignoreDeadLinks: [/^\/docs\/(api|errors)/, /^\/(openapi|asyncapi)\.json$/, /\.json$/],
+  // `brokenLinks` checks the built pages, also the links to documents for programs.
+  ignoreDeadLinks: [/\.json$/],
   markdown: { html: false, config: extendMarkdown },
   // The index of all words is larger than other files, and is loaded when a person opens the search.
   vite: { build: { chunkSizeWarningLimit: 2000 } },
@@ -106,5 +115,7 @@ export default defineConfig({
     for (const name of readdirSync(folder).filter((each) => each.endsWith('.json'))) {
       cpSync(join(folder, name), join(copies, name));
     }
+    const broken = brokenLinks(outDir);
+    if (broken.length > 0) throw new Error(`These links lead to no page:\n${broken.join('\n')}`);
   },
 });

@@ -20,12 +20,6 @@ function renderDiagram(source: string): string {
   return `<figure class="diagram" v-pre>${svg}</figure>\n`;
 }
 
-/** Documents that the platform serves itself. */
-const addressesOnThePlatform: Readonly<Record<string, string>> = {
-  'reference/openapi.json': 'openapi.json',
-  'reference/asyncapi.json': 'asyncapi.json',
-};
-
 /** Makes a token of a link a text. */
 const withoutTag = { type: 'text', tag: '', nesting: 0, attrs: null } as const;
 
@@ -44,12 +38,7 @@ function adaptLinks(markdown: MarkdownRenderer): void {
         const href = String(token.attrGet('href'));
         if (/^([a-z]+:|[#/])/.test(href)) continue;
         const path = posix.join(posix.dirname(relativePath), href.split('#')[0] ?? '');
-        const address = addressesOnThePlatform[path];
-        if (address !== undefined) {
-          // VitePress adds the base of the site to an absolute path, but these are outside the site.
-          token.attrSet('href', '../'.repeat(relativePath.split('/').length) + address);
-          token.attrSet('target', '_self');
-        } else if (path.startsWith('..')) {
+        if (path.startsWith('..')) {
           Object.assign(token, withoutTag);
           isRemoved = true;
         }

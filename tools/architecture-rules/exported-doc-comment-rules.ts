@@ -19,7 +19,15 @@ export const publishedPackages = [
 /** Kits show how each of their names is used. */
 const kits = ['nexo', 'sdk-pos', 'sdk-provider', 'sdk-device'];
 
-type Exported = { file: SourceFile; name: string; line: number; block: string | undefined };
+export type Exported = {
+  file: SourceFile;
+  name: string;
+  line: number;
+  declaration: Node | null;
+  block: string | undefined;
+};
+
+type FilesByPath = Pick<Map<string, SourceFile>, 'get'>;
 
 const faultOf = { block: 'without a doc block', example: 'without an example' } as const;
 
@@ -62,7 +70,7 @@ function missingIndexFault(name: string): Fault {
 }
 
 /** The exports of a file: its own declarations, and those that it re-exports. */
-function exportedBy(file: SourceFile, byPath: Map<string, SourceFile>): Exported[] {
+export function exportedBy(file: SourceFile, byPath: FilesByPath): Exported[] {
   return file.program.body.flatMap((statement) => {
     if (statement.type === 'ExportAllDeclaration') {
       const target = byPath.get(pathOf(file, statement.source.value));
@@ -77,12 +85,16 @@ function exportedBy(file: SourceFile, byPath: Map<string, SourceFile>): Exported
     }
     const block = docBlock(file, statement.start);
     const line = file.lineAt(statement.start);
-    return namesOf(statement.declaration).map((name) => ({ file, name, line, block }));
+    const { declaration } = statement;
+    return namesOf(declaration).map((name) => ({ file, name, line, declaration, block }));
   });
 }
 
 function pathOf(file: SourceFile, from: string): string {
-  return posix.join(posix.dirname(file.path), from);
+  const [, packageName] = /^@switchyard\/(.+)$/.exec(from) ?? [];
+  return packageName === undefined
+    ? posix.join(posix.dirname(file.path), from)
+    : `packages/${packageName}/src/index.ts`;
 }
 
 function namesOf(declaration: Node | null): string[] {

@@ -28,7 +28,10 @@ const variables: readonly [string, string][] = [
   ['SWITCHYARD_CLI_CLIENT_ID', 'the client id; used only together with `SWITCHYARD_CLI_URL`'],
   ['SWITCHYARD_CLI_CLIENT_SECRET', 'the client secret; also for `login`'],
   ['SWITCHYARD_CLI_CLIENT_SECRET_FILE', 'the file with the client secret'],
-  ['SWITCHYARD_CLI_CA_FILE', 'the certificate authority of the platform, as PEM'],
+  [
+    'SWITCHYARD_CLI_CA_FILE',
+    'the certificate authority of the platform, as PEM; used only together with `SWITCHYARD_CLI_URL`. For `login` use `--ca-file`',
+  ],
   ['SWITCHYARD_CLI_HOME', 'the folder of profiles and tokens, in place of the XDG folder'],
   ['SWITCHYARD_CLI_TRACE', '`1` prints the stack trace of an internal error'],
   ['NO_COLOR', 'no colours'],

@@ -9,6 +9,18 @@ Every error response is an \`application/problem+json\` document (RFC 9457). Let
 the same request can succeed later; otherwise correct the cause before you send it again. No response
 uses a reserved code yet.
 
+\`\`\`json
+{ "type": "https://api.example.com/docs/errors/field_required", "code": "field_required",
+  "title": "A required field is missing", "status": 422, "detail": "instrument: Is required.",
+  "outcome": "NotProcessed", "retryable": false,
+  "errors": [ { "pointer": "/instrument", "code": "field_required", "detail": "Is required." } ],
+  "requestId": "01a226b8-8fda-7857-97fc-be3c07e9f5ac",
+  "instance": "urn:uuid:01a226b8-8fda-7857-97fc-be3c07e9f5ac" }
+\`\`\`
+
+Only some errors have \`errors\`, \`retryAfterMs\` (the header \`Retry-After\` has the same in seconds), or
+\`transaction\` with \`allowedOperations\`. \`requestId\` finds the request in the logs.
+
 \`outcome\` says whether the request was processed:
 
 - \`NotProcessed\`: nothing happened.
@@ -19,7 +31,8 @@ In the texts below, *the detail* is the field \`detail\` of the response, and *t
 \`errors[].pointer\`, a JSON Pointer to the field of your request.
 
 A decline by the card's issuer is not an error: it is HTTP 200 with the whole transaction and
-\`approved: false\`.
+\`approved: false\`. A declined refund, capture or cancel is HTTP 200 with \`operation.status\`
+\`Declined\`; \`approved\` then still describes the sale.
 
 The OAuth endpoints use the error body and the codes of RFC 6749.
 

@@ -18,6 +18,7 @@ import { metricsDocument } from './metrics.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
+import { sdkReference } from './sdk-reference.ts';
 import { settingsDocument } from './settings.ts';
 import { fillProofs, readTestFiles } from './spec-coverage.ts';
 import { statesTable, transitionsDiagram } from './states.ts';
@@ -49,6 +50,7 @@ const documents: Generated[] = [
     path: 'docs/reference/metrics.md',
     write: async () => note + metricsDocument((await describe()).metrics),
   },
+  { path: 'docs/reference/sdk-pos.md', write: () => note + sdkReference(repositoryRoot) },
   { path: 'docs/reference/openapi.json', write: openApi },
   { path: 'docs/reference/asyncapi.json', write: asyncApiText },
   {

@@ -44,7 +44,7 @@ const paymentCall = providerCallText(
 
 const description = `The calls of the platform to a provider of QR payments, and the events that the provider sends to the
 platform. The provider runs the server, below the \`spiUrl\` that its service declares. How to become a
-provider: docs/how-to/service-providers/become-a-qr-provider.md.
+provider: https://<address of the platform>/docs/how-to/service-providers/become-a-qr-provider.
 
 **Signatures.** Each call is signed as in Standard Webhooks 1.0: \`${id}\`, \`${timestamp}\` (seconds) and
 \`${signature}\`, over \`id.timestamp.body\`. While the secret is being changed there are several signatures, and
@@ -95,7 +95,7 @@ const header = (name: string, described: string) => ({
 const signatureHeaders = [
   header(id, 'A new identifier for each call.'),
   header(timestamp, 'The time of the signature, in seconds since 1970.'),
-  header(signature, 'The signatures, separated by spaces: `v1,…`.'),
+  header(signature, 'The signatures, separated by spaces: `v1,…` and `v1a,…`.'),
 ];
 
 const inPath = (name: string, described: string) => ({
@@ -155,9 +155,11 @@ const create = operation({
   responses: {
     '200': answered('How it stands, with what the terminal shows.', 'QrPaymentAnswer'),
     '202': answered('`Created`: what is to be shown follows as an event.', 'QrPaymentAnswer'),
-    '400': problem('No message of the SPI; nothing was done.'),
+    '400': problem('The body is not JSON; nothing was done.'),
     '409': problem('The platformTransactionId stands for another payment.'),
-    '422': problem('It is not taken; `code` says why. Nothing was done.'),
+    '422': problem(
+      'The JSON is no message of the SPI, or the payment is not taken; `code` says why. Nothing was done.',
+    ),
     '429': problem('Not now; nothing was done.'),
   },
 });
@@ -165,7 +167,8 @@ const create = operation({
 const read = operation({
   operationId: 'readQrPayment',
   summary: 'How a payment stands',
-  description: 'The platform asks after a time-out and before it expires a payment.',
+  description:
+    'The platform asks once a minute, after `pollAfterMs`, after a time-out, and before it expires a payment.',
   parameters: [payment],
   responses: { '200': answered('How it stands.', 'QrPaymentAnswer'), '404': noPayment },
 });
@@ -192,7 +195,7 @@ const giveBack = operation({
     '200': answered('Completed or Declined.', 'RefundAnswer'),
     '202': answered('Pending: an event follows, or the platform asks.', 'RefundAnswer'),
     '404': noPayment,
-    '409': problem('The refundId stands for another refund.'),
+    '409': problem('The refundId stands for a refund of another amount.'),
     '422': problem('It is not taken: not paid, or more than is left. Nothing was done.'),
   },
 });

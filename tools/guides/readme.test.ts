@@ -193,7 +193,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       const before = captured();
       const issuer = await sell('90.51');
       assert.equal(issuer.code, 6, issuer.stderr);
-      assert.match(issuer.stdout, /^Not paid: Refusal\. InsufficientFunds\.$/m);
+      assert.match(issuer.stdout, /^Not paid: Refusal\. Insufficient funds\.$/m);
       const chip = await sell('80.07', '--json');
       assert.equal(chip.code, 6);
       const { result, condition, advice, authorizedAmount } = JSON.parse(chip.stdout);
@@ -296,8 +296,15 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       );
     });
 
+    const jsBlocks = (text: string): string[] =>
+      [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+
     /** A page's pieces of JavaScript, in their order: one program, in a folder that has the packages. */
-    async function programOf(page: string, change: (text: string) => string): Promise<string> {
+    async function programOf(
+      page: string,
+      change: (text: string) => string,
+      before: readonly string[] = [],
+    ): Promise<string> {
       const text = await readFile(join(root, 'docs', `${page}.md`), 'utf8');
       const folder = join(directory, page);
       const scope = join(folder, 'node_modules/@switchyard');
@@ -305,7 +312,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       for (const name of ['sdk-pos', 'sdk-device']) {
         await symlink(join(root, 'packages', name), join(scope, name));
       }
-      const pieces = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, piece = '']) => piece);
+      const pieces = [...before, ...jsBlocks(text)];
       await writeFile(join(folder, 'program.mjs'), change(pieces.join('\n')));
       const [, properties = ''] = /^```properties\n([\s\S]*?)^```$/m.exec(text) ?? [];
       await writeFile(join(folder, 'terminal.properties'), change(properties));
@@ -325,6 +332,24 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.match(stdout, /online: true/);
       assert.match(stdout, /^the terminal is OK$/m);
       assert.match(stdout, /^shows: 12\.50 EUR Insert, tap or swipe$/m);
+      assert.match(stdout, /^refund: Success $/m);
+      assert.match(stdout, /^undone: Success 12\.5$/m);
+    });
+
+    test('the example program of the page Print a receipt prints both copies, and a duplicate', async () => {
+      const till = await readFile(join(root, 'docs/tutorials/build-a-till.md'), 'utf8');
+      const [connect = '', sale = ''] = jsBlocks(till);
+      const folder = await programOf(
+        'how-to/merchant-developers/print-a-receipt',
+        (text) => `${text}\nawait terminal.close();\nclient.close();\nsettings.store.close();`,
+        [connect, sale],
+      );
+      const { stdout, stderr } = await runIn(folder);
+      const titles = [...stdout.matchAll(/^--- (\w+)$/gm)].map(([, title]) => title);
+      const expected = ['CashierReceipt', 'CustomerReceipt', 'CustomerReceipt'];
+      assert.deepEqual(titles, expected, stdout + stderr);
+      assert.match(stdout, /^Sale +12\.50 EUR$/m);
+      assert.match(stdout, /--- CustomerReceipt\n +\*{3} DUPLICATE \*{3}/);
     });
 
     test('the example program of the page Write a device application runs with the demo address and credentials', async () => {

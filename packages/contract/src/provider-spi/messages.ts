@@ -134,7 +134,8 @@ export const QrPaymentAnswer = messageSchema(
       Type.Integer({
         minimum: 0,
         maximum: 3_600_000,
-        description: 'How long the platform waits for an event before it requests the state.',
+        description:
+          'How long the platform waits for an event before it requests the status: 500 to 60,000 ms, default 60,000.',
       }),
     ),
     payer: Type.Optional(ProviderPayer),

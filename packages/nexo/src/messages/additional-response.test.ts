@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { openSets } from '../table/value-sets.ts';
 import {
   additionalResponse,
+  passOnReason,
   readAdditionalResponse,
   refusalReasons,
 } from './additional-response.ts';
@@ -20,6 +21,13 @@ test('AdditionalResponse has message and refusalReason, URL-encoded, for every c
   const { message } = readAdditionalResponse(additionalResponse('MessageFormat', undefined, odd));
   assert.equal(message, odd.toWellFormed());
   assert.deepEqual(readAdditionalResponse('no'), { message: 'no', refusalReason: undefined });
+});
+
+test('the message of a reason of the platform or the host is a sentence', () => {
+  const messageOf = (reason: string) =>
+    readAdditionalResponse(additionalResponse('Refusal', passOnReason(reason))).message;
+  assert.equal(messageOf('refund_amount_exceeded'), 'Refund amount exceeded.');
+  assert.equal(messageOf('InsufficientFunds'), 'Insufficient funds.');
 });
 
 // Spec: NEXO-64

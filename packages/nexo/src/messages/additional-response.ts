@@ -147,6 +147,15 @@ const reasonsByCondition: Readonly<Record<string, keyof typeof refusalReasons>> 
   WrongPIN: 'pin_wrong',
 };
 
+/** `refund_amount_exceeded` and `InsufficientFunds` as sentences. */
+function toSentence(reason: string): string {
+  const words = reason
+    .replaceAll('_', ' ')
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
+}
+
 /**
  * Writes `AdditionalResponse`.
  *
@@ -167,7 +176,7 @@ export function additionalResponse(
   const refusalReason: string = reason || (reasonsByCondition[condition] ?? 'terminal_fault');
   const defaultMessage = Object.hasOwn(refusalReasons, refusalReason)
     ? refusalReasons[refusalReason as keyof typeof refusalReasons]
-    : refusalReason;
+    : toSentence(refusalReason);
   return Object.entries({ message: detail ?? defaultMessage, refusalReason })
     .map(([key, value]) => `${key}=${encodeURIComponent(value.toWellFormed())}`)
     .join('&');

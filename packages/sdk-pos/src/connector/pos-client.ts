@@ -97,7 +97,7 @@ function toDeviceStatus(message: DeviceStatusMessage): DeviceStatus {
  * @throws PosError `address_invalid` for an address without TLS that is not on this machine
  * @example
  * const client = createPosClient({ baseUrl, credentials: { tokenUrl, clientId, clientSecret } });
- * const session = await client.claim(tsn, { waitSeconds: 10 }, { message: console.log, broken });
+ * const session = await client.claim(tsn, { waitSeconds: 10 }, { onMessage, onConnectionLost });
  * await session.send(text);
  * await session.release();
  */

@@ -155,8 +155,8 @@ export type TerminalSettings = {
    */
   readonly keys?: readonly [SharedKey, ...SharedKey[]] | undefined;
   /**
-   * Default: 150 s for an answer through the cloud, 120 s locally; status requests every 5 s for
-   * 150 s.
+   * `answerMs`: how long a service waits for its answer; default 150,000 through the cloud, 120,000
+   * locally. Then status requests follow, each `statusEveryMs` (5000) for `statusForMs` (150,000).
    */
   readonly times?: Partial<SaleTimes> | undefined;
   readonly devices?: PosDevices | undefined;

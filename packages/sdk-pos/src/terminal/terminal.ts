@@ -78,15 +78,22 @@ export type Terminal = {
     body: RequestBody<Name>,
     options?: RequestOptions,
   ) => Promise<TerminalResponse<Name>>;
+  /**
+   * Takes a payment. If no answer comes in time, it requests the outcome from the terminal (`times` of
+   * the settings). A refusal is an answer with the result `Failure`.
+   *
+   * @throws PosError: `Unknown` if the terminal did not report the outcome
+   */
   readonly sale: (
     order: PaymentOrder,
     options?: RequestOptions,
   ) => Promise<TerminalResponse<'Payment'>>;
-  /** Returns money to the customer; pass the payment as `original`. */
+  /** Returns money to the customer; pass the payment as `original`. It waits and throws as `sale`. */
   readonly refund: (
     order: PaymentOrder,
     options?: RequestOptions,
   ) => Promise<TerminalResponse<'Payment'>>;
+  /** Undoes a whole payment, once. It waits and throws as `sale`. */
   readonly reverse: (
     order: ReversalOrder,
     options?: RequestOptions,

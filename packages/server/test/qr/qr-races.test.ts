@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { testDatabase } from '../support/database/test-database.ts';
 import { openQr, type TestQr } from './test-qr-merchant.ts';
 import { type Json, nameOf, qrBase, type Reply, sampleCode } from './test-qr-provider.ts';
 
@@ -369,6 +370,24 @@ describe('races of a QR payment', () => {
         amount: { amount: 1050, currency: 'EUR' },
       },
     }));
+    await qr.becomes(id, (each) => each['status'] === 'Completed', 'the payment');
+  });
+
+  test('the platform requests the status of a payment without an event after one minute', async () => {
+    const id = await qr.begun();
+    once('status', () => ({
+      body: {
+        providerTransactionId: nameOf(id),
+        status: 'Completed',
+        amount: { amount: 1050, currency: 'EUR' },
+      },
+    }));
+    const database = await testDatabase();
+    await database.query(
+      `UPDATE qr_transactions SET due_at = due_at - interval '1 minute'
+        WHERE organization_id = $1 AND transaction_id = $2`,
+      [qr.organization.organizationId, id],
+    );
     await qr.becomes(id, (each) => each['status'] === 'Completed', 'the payment');
   });
 

@@ -318,12 +318,12 @@ function createRefunds({
   ): void {
     if (isBroken('refuses-refund')) throwProblem(422, 'refund_not_supported', payment.status);
     if (!isPaid(payment) && !isBroken('refunds-unpaid')) {
-      throwProblem(409, 'payment_not_paid', payment.status);
+      throwProblem(422, 'payment_not_paid', payment.status);
     }
     if (currency !== payment.currency) throwProblem(422, 'currency_differs', payment.status);
     const { claimed } = refundTotals(payment);
     if (claimed + amount > payment.amount && !isBroken('refunds-too-much')) {
-      throwProblem(409, 'refund_too_much', payment.status);
+      throwProblem(422, 'refund_too_much', payment.status);
     }
   }
 

@@ -423,7 +423,7 @@ describe('the reference provider', () => {
     await waitForEvent(message, 'refund.declined');
     await assert.rejects(refund(message, 9084, randomUUID(), unansweredMs));
     const over = await refund(message, 30_000);
-    assert.deepEqual([over.status, over.body['code']], [409, 'refund_too_much']);
+    assert.deepEqual([over.status, over.body['code']], [422, 'refund_too_much']);
     await refund(message, 50_000 - 9083 - 9080 - 9084);
     assert.equal(await statusOf(message), 'Refunded');
     const unpaid = payment(9009);

@@ -182,7 +182,15 @@ const transactionMembers = {
       description: 'The next action of the terminal; while Reversing it is always Decline.',
     }),
   ),
-  receipt: Type.Optional(Type.Object({ merchant: ReceiptCopy, cardholder: ReceiptCopy })),
+  receipt: Type.Optional(
+    Type.Object(
+      { merchant: ReceiptCopy, cardholder: ReceiptCopy },
+      {
+        description:
+          'The receipt of the sale; in the response to a refund, the receipt of the refund.',
+      },
+    ),
+  ),
   order: Type.Optional(Order),
   metadata: Type.Optional(Metadata),
   settlementDate: Type.Optional(

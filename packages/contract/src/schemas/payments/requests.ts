@@ -222,7 +222,12 @@ export const CaptureRequest = Type.Object(
       Type.Boolean({ description: 'Whether the rest of the authorisation is released.' }),
     ),
   },
-  { ...strict, description: 'A capture; without amount all that is left.' },
+  {
+    ...strict,
+    description:
+      'A capture; without amount all that is left. Without clientOperationId a repeated request is a second capture.',
+    examples: [{ clientOperationId: 'capture-4711-1', amount: 6000 }],
+  },
 );
 /** The type of {@link CaptureRequest}. */
 export type CaptureRequest = Static<typeof CaptureRequest>;
@@ -235,7 +240,9 @@ export type CaptureRequest = Static<typeof CaptureRequest>;
  */
 export const RefundRequest = Type.Object(operationMembers, {
   ...strict,
-  description: 'A refund; without amount all that is left.',
+  description:
+    'A refund; without amount all that is left. Without clientOperationId a repeated request is a second refund.',
+  examples: [{ clientOperationId: 'refund-4711-1', amount: 450 }],
 });
 /** The type of {@link RefundRequest}. */
 export type RefundRequest = Static<typeof RefundRequest>;
@@ -259,7 +266,11 @@ export const CancelRequest = Type.Object(
     ),
     emvData: Type.Optional(ChipObjects),
   },
-  { ...strict, description: 'A void or a reversal.' },
+  {
+    ...strict,
+    description: 'A void or a reversal.',
+    examples: [{ clientOperationId: 'cancel-4711-1', cancelReason: 'Functional' }],
+  },
 );
 /** The type of {@link CancelRequest}. */
 export type CancelRequest = Static<typeof CancelRequest>;
@@ -272,7 +283,12 @@ export type CancelRequest = Static<typeof CancelRequest>;
  */
 export const RefundByWebRequest = Type.Object(
   { amount: Type.Optional(Amount), clientOperationId: Type.Optional(ClientIdentifier) },
-  { ...strict, description: 'A refund or cancel by web; the platform chooses which.' },
+  {
+    ...strict,
+    description:
+      'A refund or cancel by web; the platform chooses which. Without amount all that is left.',
+    examples: [{ clientOperationId: 'refund-4711-1', amount: 450 }],
+  },
 );
 /** The type of {@link RefundByWebRequest}. */
 export type RefundByWebRequest = Static<typeof RefundByWebRequest>;

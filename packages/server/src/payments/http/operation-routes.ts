@@ -47,7 +47,7 @@ import {
   transactionErrors,
   transactionsPath,
 } from './transaction-route-parts.ts';
-import { viewOperation, viewTransaction } from './transaction-view.ts';
+import { createRefundReceipt, viewOperation, viewTransaction } from './transaction-view.ts';
 
 export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts & FindPorts): void {
   route(app, {
@@ -88,8 +88,14 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
 }
 
 function viewResult({ transaction, operation }: OperationResult) {
-  const operationView = operation && viewOperation(operation, transaction);
-  return { ...viewTransaction(transaction), ...defined({ operation: operationView }) };
+  return {
+    ...viewTransaction(transaction),
+    ...defined({
+      operation: operation && viewOperation(operation, transaction),
+      receipt:
+        operation?.kind === 'Refund' ? createRefundReceipt(transaction, operation) : undefined,
+    }),
+  };
 }
 
 /** A replay has the HTTP status of the first response and the current body. */

@@ -21,6 +21,7 @@ import { confirmDeadline } from '../transaction/time-limits.ts';
 import {
   type AuthorizationContext,
   authorizationContext,
+  type OperationStatus,
   type StoredEvent,
   type StoredOperation,
   saleOutcome,
@@ -47,6 +48,36 @@ const receiptOperationNames = {
   OfflineSale: 'Sale',
 } as const;
 
+/** The members of every receipt of a transaction. */
+function receiptBase(
+  transaction: TransactionRecord,
+  { rrn, stan, terminalId }: AuthorizationContext['reference'],
+  amount: number,
+) {
+  const { currency } = transaction.row;
+  const { merchantName, merchantAddress, acquirerMerchantId, card, entryMode } =
+    authorizationContext(transaction);
+  return {
+    merchantName,
+    acquirerMerchantId,
+    terminalId,
+    scheme: card.scheme,
+    entryMode,
+    maskedNumber: card.maskedNumber,
+    retrievalReferenceNumber: rrn,
+    systemTraceAuditNumber: stan,
+    amount,
+    currency,
+    amountText: formatAmount(amount, currency),
+    ...defined({ merchantAddress }),
+  };
+}
+
+const cardholderCopy = (merchant: ReceiptCopy): ReceiptCopy => ({
+  ...merchant,
+  ...defined({ maskedNumber: merchant.maskedNumber && maskToLastFour(merchant.maskedNumber) }),
+});
+
 /**
  * Undefined without an outcome. Follows EMV Book 4, 11.4: no expiry date, at most the first six and the last
  * four digits of the card number.
@@ -56,7 +87,6 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
   if (outcome === undefined) return undefined;
   const { row } = transaction;
   const context = authorizationContext(transaction);
-  const { merchantName, acquirerMerchantId, card, entryMode, reference } = context;
   const { purpose } = context.request;
   const { authorizationCode, amount: approvedAmount } = outcome.data;
   const isApproved = approvedStates.has(row.state);
@@ -64,33 +94,41 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
   const pinResult: ReceiptCopy['cardholderVerification'] = isApproved ? 'PinVerified' : 'None';
   const amount = (isApproved ? approvedAmount : undefined) ?? row.amount;
   const merchant: ReceiptCopy = {
-    merchantName,
-    acquirerMerchantId,
-    terminalId: reference.terminalId,
+    ...receiptBase(transaction, context.reference, amount),
     operation: purpose === undefined ? receiptOperationNames[context.kind] : String(purpose),
-    scheme: card.scheme,
-    entryMode,
-    maskedNumber: card.maskedNumber,
-    retrievalReferenceNumber: reference.rrn,
-    systemTraceAuditNumber: reference.stan,
     ...context.receiptChipTags,
     at: context.offline?.authorizedAt ?? outcome.at,
-    amount,
-    currency: row.currency,
-    amountText: formatAmount(amount, row.currency),
     ...defined({
-      merchantAddress: context.merchantAddress,
       panSequence: context.panSequenceNumber,
       authorizationCode,
       cardholderVerification: context.isPinSent && pinResult,
     }),
     responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };
-  const cardholder = { ...merchant, maskedNumber: maskToLastFour(card.maskedNumber) };
+  const cardholder = cardholderCopy(merchant);
   // The decline reason is on the merchant copy only: it would help a thief.
   const reason = row.state === 'Declined' ? saleResponse(transaction)?.reason : undefined;
   if (reason !== undefined) merchant.responseReason = reason;
   return { merchant, cardholder };
+}
+
+const refundResponseTexts: Readonly<Partial<Record<OperationStatus, string>>> = {
+  Succeeded: 'APPROVED',
+  Declined: 'DECLINED',
+};
+
+/** The receipt of a refund. It has no chip data, because the card was not read for the refund. */
+export function createRefundReceipt(
+  transaction: TransactionRecord,
+  { amount, status, details, updatedAt }: StoredOperation,
+): Receipt {
+  const merchant: ReceiptCopy = {
+    ...receiptBase(transaction, details.reference, amount),
+    operation: 'Refund',
+    at: updatedAt,
+    responseText: refundResponseTexts[status] ?? notCompletedText,
+  };
+  return { merchant, cardholder: cardholderCopy(merchant) };
 }
 
 export function viewOperation(

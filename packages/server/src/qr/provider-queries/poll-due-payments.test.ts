@@ -226,6 +226,15 @@ test('the server polls an unanswered create with growing pauses, and expires the
   assert.equal(one.payment().row.status, 'Expired');
 });
 
+test('the server requests the status of a pending payment once a minute until its time limit', async () => {
+  const pending = { outcome: 'Answered', providerTransactionId: 'P', status: 'Pending' };
+  const one = world({ status: pending }, { providerTransactionId: 'P' });
+  await one.goOn(payWithinMs - 1);
+  assert.deepEqual(one.providerCalls, ['status', 'status', 'status']);
+  await one.goOn(1);
+  assert.equal(one.providerCalls.at(-1), 'cancel');
+});
+
 test('the server cancels a create that the provider does not know, and the cancel response decides the result', async () => {
   const start = Date.parse('2026-03-01T12:00:00.000Z');
   const notFound = { outcome: 'NotFound' };

@@ -25,7 +25,12 @@ import {
   pauseMs,
   withStatus,
 } from '../transaction/build-change.ts';
-import { cancelRetryMs, expiryGraceMs, providerTimeoutMs } from '../transaction/limits.ts';
+import {
+  cancelRetryMs,
+  expiryGraceMs,
+  providerTimeoutMs,
+  statusPollMs,
+} from '../transaction/limits.ts';
 import type { LoadedPayment, StoredOperation } from '../transaction/records.ts';
 import { endUnansweredPayment, isLive } from '../transaction/state-machine.ts';
 import { isRetryTimeOver, unansweredRefundStep } from '../transaction/unanswered-refunds.ts';
@@ -372,12 +377,14 @@ export async function queryStatus(deps: QrDeps, loaded: LoadedPayment): Promise<
 async function scheduleNextPoll(
   deps: QrDeps,
   loaded: LoadedPayment,
-  { pollAfterMs }: PaymentAnswer,
+  { pollAfterMs = statusPollMs }: PaymentAnswer,
 ): Promise<LoadedPayment> {
   const now = deps.clock.now();
   const { row } = loaded;
-  const next = pollAfterMs === undefined ? now + pauseMs(row.pollAttempts) : now + pollAfterMs;
-  const dueAt = row.expiresAt > now ? Math.min(next, row.expiresAt) : next;
+  const dueAt =
+    row.expiresAt > now
+      ? Math.min(now + pollAfterMs, row.expiresAt)
+      : now + pauseMs(row.pollAttempts);
   await deps.store.postpone(row, dueAt, row.pollAttempts + 1);
   return loaded;
 }

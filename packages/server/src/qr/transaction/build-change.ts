@@ -1,7 +1,7 @@
 // Builds the change for a step: the new row, its event and the time of the next poll.
 import { defined, type QrEventType } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { providerTimeoutMs, storeGraceMs } from './limits.ts';
+import { providerTimeoutMs, statusPollMs, storeGraceMs } from './limits.ts';
 import type {
   LoadedPayment,
   PaymentChange,
@@ -54,7 +54,7 @@ export function nextDueAt(
 ): number | undefined {
   if (operations.some(isOpen)) return pollAt ?? heldUntil ?? at + pauseMs(row.pollAttempts);
   if (row.position.hold !== null || !isLive(row.position)) return undefined;
-  return Math.min(row.expiresAt, pollAt ?? row.expiresAt);
+  return Math.min(row.expiresAt, pollAt ?? at + statusPollMs);
 }
 
 /** Adds the changed operations and replaces those with the same number. */

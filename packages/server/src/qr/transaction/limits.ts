@@ -7,6 +7,8 @@ export const providerTimeoutMs = 10_000;
 export const storeGraceMs = 5000;
 /** Additional time in which a duplicate waits for the first answer, ms. */
 export const duplicateWaitMs = 2000;
+/** How long the server waits for an event of a live payment before it requests the status, ms. */
+export const statusPollMs = 60_000;
 /** How long a provider can report on an expired payment before the server ends it, ms. */
 export const expiryGraceMs = 60_000;
 /** How long the server repeats the cancel of an ended payment to its provider, ms. */

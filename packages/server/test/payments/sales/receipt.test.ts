@@ -121,4 +121,23 @@ test('the receipts of a decline, an unknown outcome, a void and a partial approv
   assert.equal(textOf(voided), 'CANCELLED');
 });
 
+test('the response to a refund has the receipt of the refund', async () => {
+  const { call } = await createOrganizationWithClient();
+  const instrument = { emvData: chipData() };
+  const sale = await call('POST', '/process', keyedSale({ entryMode: 'ContactChip', instrument }));
+  const request = { clientOperationId: 'refund-1', amount: 450 };
+  const refund = await call('POST', `/${sale.transactionId}/refund`, request);
+  const { merchant, cardholder } = refund.receipt;
+  assert.deepEqual(
+    [merchant.operation, merchant.amountText, merchant.responseText, merchant.cryptogram],
+    ['Refund', '4.50 EUR', 'APPROVED', undefined],
+  );
+  assert.notEqual(merchant.systemTraceAuditNumber, sale.receipt.merchant.systemTraceAuditNumber);
+  assert.match(cardholder.maskedNumber, /^\*+\d{4}$/);
+  const repeated = await call('POST', `/${sale.transactionId}/refund`, request);
+  assert.deepEqual(repeated.receipt, refund.receipt);
+  const read = await call('GET', `/${sale.transactionId}`);
+  assert.deepEqual(read.receipt, sale.receipt);
+});
+
 test('the ledgers of platform and host agree', assertLedgersAgree);
