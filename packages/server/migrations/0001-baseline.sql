@@ -60,6 +60,13 @@ CREATE TABLE database_timeline (
   changed_at timestamptz NOT NULL
 );
 
+-- Reference table of the platform: identifies the platform key of this database, in one row.
+CREATE TABLE platform_key_check (
+  singleton boolean PRIMARY KEY CHECK (singleton),
+  key_check_value text NOT NULL,
+  created_at timestamptz NOT NULL
+);
+
 -- ---------------------------------------------------------------------------------------------------------
 -- provisioning: organisations, merchants, stores, devices, acquirer links and contracts
 -- ---------------------------------------------------------------------------------------------------------

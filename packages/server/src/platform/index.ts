@@ -13,6 +13,7 @@ export { createRateCounter, type RateStatus } from './concurrency/rate-counter.t
 export { createRunningCounts, type RunningCounts } from './concurrency/running-counts.ts';
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
+export { keyCheckValue } from './crypto/key-check-value.ts';
 export {
   listKeysStillSigning,
   listOlderKeysAfterRotation,
@@ -40,6 +41,7 @@ export {
   type Queries,
   type Row,
 } from './database/database.ts';
+export { requireDatabaseAccess } from './database/database-access.ts';
 export { createDatabaseClock } from './database/database-clock.ts';
 export { withUnknownOutcome } from './database/database-errors.ts';
 export {
@@ -58,6 +60,7 @@ export {
   explainSchemaMismatch,
   SchemaMismatchError,
 } from './database/migrations/schema-mismatch.ts';
+export { requirePlatformKey } from './database/platform-key-check.ts';
 export { toRecords } from './database/records.ts';
 export {
   createDatabaseTimeline,

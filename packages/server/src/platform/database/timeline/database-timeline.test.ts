@@ -136,8 +136,11 @@ describe('database timeline', { concurrency: false }, () => {
   });
   after(() => rm(base, { recursive: true, force: true }));
 
-  async function start(dataDir: string, { url = server.url, ...options } = {}): Promise<Process> {
-    const started = await startProcess(url, dataDir, options);
+  async function start(
+    dataDir: string,
+    options: { url?: string; isPooled?: boolean; settlingMs?: number } = {},
+  ): Promise<Process> {
+    const started = await startProcess(options.url ?? server.url, dataDir, options);
     processes.push(started);
     return started;
   }
