@@ -1,15 +1,14 @@
 // Opens the key provider, loads the index key and prepares the data keys of organisations.
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { throwProblem } from '@switchyard/contract';
+import { type Clock, deriveKey, type Ids, type Log, SettingsError } from '../platform/index.ts';
 import {
-  type Clock,
-  deriveKey,
-  type Ids,
-  type Log,
-  type Metrics,
-  SettingsError,
-} from '../platform/index.ts';
-import { createDataKeys, createWrappedKey, type DataKeys, unwrapKey } from './data-keys.ts';
+  createDataKeys,
+  createWrappedKey,
+  type DataKeys,
+  type UnwrapCounter,
+  unwrapKey,
+} from './data-keys.ts';
 import { type KeyProvider, KeyProviderError } from './key-providers/open-key-provider.ts';
 import { platformOwnerId, type VaultKeyStore } from './vault-key-sql.ts';
 
@@ -32,7 +31,7 @@ export type OpenVaultDeps = {
   clock: Clock;
   ids: Ids;
   log: Log;
-  metrics: Metrics;
+  unwraps: UnwrapCounter;
 };
 
 /**

@@ -11,7 +11,6 @@ import { assertReason, startInProduction } from '../support/processes/production
 
 const password = 'correct-horse';
 
-// Spec: SET-24
 test('a database that does not answer is named with its host, port and setting, and the exit code is 1', async (t) => {
   const [port] = await freePorts(1);
   const ended = await startInProduction(t, {
