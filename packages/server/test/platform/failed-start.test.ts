@@ -31,7 +31,7 @@ test('a refused user and a missing database are named with host and setting, and
   t.after(() => relay.close());
   const at = `127.0.0.1:${relay.port}`;
   for (const [user, database, reason] of [
-    ['nobody', 'postgres', 'role "nobody" does not exist'],
+    ['stranger', 'postgres', 'role "stranger" does not exist'],
     ['switchyard', 'absent', 'database "absent" does not exist'],
   ]) {
     const ended = await startInProduction(t, {
