@@ -56,7 +56,7 @@ export async function rotateKeys(
   if (all === (organization !== undefined))
     fail('usage', 'rotate-keys needs either --organization or --all.');
   await withExistingPlatform(environment.env, 'vault', async (platform) => {
-    const { recordChange: recordAudit, ...parts } = createAuditAndJobs(platform);
+    const { recordChange: recordAudit, ...parts } = await createAuditAndJobs(platform);
     const organizations = await requestKeyRotation({ ...parts, recordAudit }, organization);
     output.printResult({ organizations }, () =>
       organizations.length === 0

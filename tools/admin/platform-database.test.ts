@@ -4,8 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { testDatabaseUrl } from '../../packages/server/test/support/database/test-database.ts';
-import { withExistingPlatform } from './platform-database.ts';
+import {
+  testDatabaseCopyUrl,
+  testDatabaseUrl,
+} from '../../packages/server/test/support/database/test-database.ts';
+import { createAuditAndJobs, withExistingPlatform } from './platform-database.ts';
 
 test('the application_name of a database connection names the command', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-command-'));
@@ -20,4 +23,22 @@ test('the application_name of a database connection names the command', async (t
     const rows = await database.query("SELECT current_setting('application_name') AS name");
     assert.deepEqual(rows, [{ name: 'switchyard pay-1 realm-keys' }]);
   });
+});
+
+test('a command with the platform key of another database is refused', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-command-'));
+  t.after(() => rm(dataDir, { recursive: true, force: true }));
+  const databaseUrl = await testDatabaseCopyUrl();
+  const openAudit = () =>
+    withExistingPlatform(
+      {
+        SWITCHYARD_DATA_DIR: dataDir,
+        SWITCHYARD_DATABASE_URL: databaseUrl,
+        SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
+      },
+      'realm-keys',
+      async (platform) => void (await createAuditAndJobs(platform)),
+    );
+  await openAudit();
+  await assert.rejects(openAudit(), /SWITCHYARD_PLATFORM_KEY is not the key of this database/);
 });

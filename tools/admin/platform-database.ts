@@ -14,6 +14,8 @@ import {
   omitCardSettings,
   openDatabase,
   readSettings,
+  requireDatabaseAccess,
+  requirePlatformKey,
   type Settings,
   startEmbeddedPostgres,
   systemClock,
@@ -69,11 +71,20 @@ export async function withExistingPlatform(
     throw new Error(
       `${dataDir} contains no platform; set SWITCHYARD_DATA_DIR to its data directory, or set SWITCHYARD_DATABASE_URL`,
     );
-  await withPlatformDatabase(env, name, action);
+  await withPlatformDatabase(env, name, async (platform) => {
+    const { database, settings } = platform;
+    await requireDatabaseAccess(database, settings.databaseUrl);
+    await action(platform);
+  });
 }
 
-/** The job runner is not started: a running platform executes the jobs. */
-export function createAuditAndJobs({ settings, database, log }: OpenPlatform) {
+/**
+ * The job runner is not started: a running platform executes the jobs.
+ *
+ * @throws SettingsError with the platform key of another database, which would write unreadable secrets
+ */
+export async function createAuditAndJobs({ settings, database, log }: OpenPlatform) {
+  await requirePlatformKey(database, settings.platformKey);
   const parts = { database, clock: systemClock, ids: systemIds, log };
   const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
   const audit = createAudit({ ...parts, masterKey: settings.platformKey, jobs });

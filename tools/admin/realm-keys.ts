@@ -9,7 +9,7 @@ function withIdentity(
   action: (identity: Identity) => Promise<void>,
 ): Promise<void> {
   return withExistingPlatform(environment.env, 'realm', async (platform) => {
-    const { jobs: _jobs, ...parts } = createAuditAndJobs(platform);
+    const { jobs: _jobs, ...parts } = await createAuditAndJobs(platform);
     const { settings } = platform;
     const identity = createIdentity({
       ...parts,

@@ -8,12 +8,23 @@ The monitoring listener (\`SWITCHYARD_METRICS_HOST\`, \`SWITCHYARD_METRICS_PORT\
 format of Prometheus, and the health at \`/healthz\` and \`/readyz\`. It also serves the usual metrics of Node.js
 (\`process_*\`, \`nodejs_*\`).
 
-A counter rises until the process restarts, so set an alarm on its increase and not on its value. A gauge is a
-current value. A histogram has the suffixes \`_bucket\`, \`_sum\` and \`_count\`. Names that end in \`_seconds\` count seconds.
+A counter rises until the process restarts, so set an alarm on its increase and not on its value. The counters of the
+alarms below exist from the start with the value 0; other counters with labels appear with their first event. A gauge is
+a current value. Gauges with the label \`link\` or \`service\` are absent until there is such a link or an open circuit
+breaker. The metrics \`switchyard_hsm_*\` exist only with \`SWITCHYARD_HSM\`, and those of NATS only with
+\`SWITCHYARD_NATS_URL\`. A histogram has the suffixes \`_bucket\`, \`_sum\` and \`_count\`. Names that end in \`_seconds\` count seconds.
 
 ## Alarms
 
-Set these alarms first. A platform without faults meets none of the conditions.
+Set these alarms first. A platform without faults meets none of the conditions. A rule of Prometheus for one of them:
+
+\`\`\`yaml
+groups:
+  - name: switchyard
+    rules:
+      - alert: UnknownResponseCode
+        expr: increase(switchyard_acquirer_unknown_codes_total[10m]) > 0
+\`\`\`
 
 `;
 
@@ -73,6 +84,10 @@ const alarms: Readonly<Record<string, readonly [condition: string, action: strin
   switchyard_reports_lag_seconds: [
     'above 300',
     'Reports are late. Check the processes with the role `jobs`.',
+  ],
+  switchyard_vault_keys_unwrapped_total: [
+    'any increase of the outcome `refused` or `unavailable`',
+    'Check the key provider. At `refused`, a key was exchanged, moved or forbidden: investigate immediately.',
   ],
   switchyard_vault_pan_access_log_failures_total: [
     'any increase',

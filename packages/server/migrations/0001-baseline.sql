@@ -45,17 +45,26 @@ CREATE TABLE outbox (
   PRIMARY KEY (organization_id, outbox_id)
 );
 
--- Reference table of the platform: the server and timeline of this database, in one row. numbering_jumps counts how
--- often numbers skipped a margin. recovered_jumps is its value after the last recovery. While recovery_required_at is
+-- Reference table of the platform: the server and timeline of this database, in one row. database_identifier has the
+-- OIDs of the database and of this table, which pg_restore changes. numbering_jumps counts how often numbers skipped a
+-- margin. recovered_jumps is its value after the last recovery. While recovery_required_at is
 -- set, no new numbers are issued.
 CREATE TABLE database_timeline (
   singleton boolean PRIMARY KEY CHECK (singleton),
   system_identifier text NOT NULL,
   timeline bigint NOT NULL,
+  database_identifier text NOT NULL,
   numbering_jumps integer NOT NULL,
   recovered_jumps integer NOT NULL,
   recovery_required_at timestamptz,
   changed_at timestamptz NOT NULL
+);
+
+-- Reference table of the platform: identifies the platform key of this database, in one row.
+CREATE TABLE platform_key_check (
+  singleton boolean PRIMARY KEY CHECK (singleton),
+  key_check_value text NOT NULL,
+  created_at timestamptz NOT NULL
 );
 
 -- ---------------------------------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ import {
   noLostWriteGuard,
   type OutgoingCalls,
   outgoingCallRules,
+  requireDatabaseAccess,
+  requirePlatformKey,
   type Settings,
   systemClock,
   systemIds,
@@ -143,7 +145,7 @@ export type Application = {
 /**
  * Migrates the database schema; safe while other processes do the same.
  *
- * @throws Error for a database of another version, with instructions to remove it
+ * @throws Error for a database of another version, with instructions to remove it, or of another platform key
  */
 export async function prepareDatabase({
   settings,
@@ -151,11 +153,13 @@ export async function prepareDatabase({
   log,
 }: Pick<ApplicationOptions, 'settings' | 'database' | 'log'>): Promise<void> {
   const deps = { log, clock: systemClock, ids: systemIds };
+  await requireDatabaseAccess(database, settings.databaseUrl);
   try {
     await migrate(database, migrationsDirectory, deps);
   } catch (error) {
     throw explainSchemaMismatch(error, settings);
   }
+  await requirePlatformKey(database, settings.platformKey);
 }
 
 /** The queries of identity about devices, answered by provisioning. */

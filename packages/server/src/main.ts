@@ -1,10 +1,12 @@
 // The entry point: reads the settings, checks that the ports are free, and starts the platform.
 import {
+  createLog,
   readSettings,
   requireFreePorts,
   SchemaMismatchError,
   type Settings,
   SettingsError,
+  settingsTable,
 } from './platform/index.ts';
 
 /** EX_CONFIG of sysexits.h, for which systemd is configured not to restart. */
@@ -24,6 +26,16 @@ async function checkPorts(settings: Settings): Promise<void> {
   }
 }
 
+/** The demo shows its terminal to a person: there the text on standard error is enough. */
+function logStartFault(reason: string, exitCode: number): void {
+  const { SWITCHYARD_ENVIRONMENT: environment = 'demo' } = process.env;
+  if (environment === 'demo') return;
+  const { SWITCHYARD_INSTANCE_NAME: instanceName = settingsTable.instanceName.default } =
+    process.env;
+  const log = createLog({ logLevel: 'error', instanceName });
+  log.error({ reason, exitCode }, 'the platform did not start');
+}
+
 try {
   const settings = readSettings(process.env);
   await checkPorts(settings);
@@ -35,7 +47,10 @@ try {
   const { startPlatform } = await import('./start.ts');
   await startPlatform(settings, { verbose: process.argv.includes('--verbose') });
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const reason = error instanceof Error ? error.message : String(error);
   const needsOperator = error instanceof SettingsError || error instanceof SchemaMismatchError;
-  process.exit(needsOperator ? configurationExitCode : faultExitCode);
+  const exitCode = needsOperator ? configurationExitCode : faultExitCode;
+  process.stderr.write(`${reason}\n`);
+  logStartFault(reason, exitCode);
+  process.exit(exitCode);
 }

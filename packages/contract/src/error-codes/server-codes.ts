@@ -17,7 +17,7 @@ export const serverCodes = {
   internal_error: unknownOutcome(
     500,
     'An internal error occurred',
-    'The platform has a fault; request the status of the transaction before you try again.',
+    'The platform has a fault; request the status first, unless the outcome in the response is NotProcessed.',
   ),
   acquirer_rejected_message: reservedPermanentError(
     502,

@@ -51,7 +51,10 @@ const linkRefreshIntervalMs = 10_000;
 const maxLoggedCodes = 200;
 
 /** Measures response times, and counts response codes that the response code table does not contain. */
-function createOutcomeMetrics({ metrics, log }: Pick<Ports, 'metrics' | 'log'>) {
+function createOutcomeMetrics(
+  { metrics, log }: Pick<Ports, 'metrics' | 'log'>,
+  listLinks: ReturnType<typeof createLinks>['listHealth'],
+) {
   const loggedCodes = new Set<string>();
   const durations = metrics.histogram({
     name: 'switchyard_acquirer_response_duration_seconds',
@@ -63,6 +66,10 @@ function createOutcomeMetrics({ metrics, log }: Pick<Ports, 'metrics' | 'log'>) 
     name: 'switchyard_acquirer_unknown_codes_total',
     help: 'Responses with a response code that is not in the table',
     labelNames: ['link'],
+    collect() {
+      // An increase of a series that does not exist yet raises no alarm.
+      for (const { linkId } of listLinks()) this.inc({ link: linkId }, 0);
+    },
   });
   // Caches the labelled series: prom-client sorts and joins the labels at each call.
   const durationSeries = new Map<string, ReturnType<typeof durations.labels>>();
@@ -94,7 +101,7 @@ function createOutcomeMetrics({ metrics, log }: Pick<Ports, 'metrics' | 'log'>) 
 export function createAcquiring(ports: Ports) {
   const { clock, log } = ports;
   const links = createLinks(ports, { ...ports, zoneKeys: createZoneKeys(ports) });
-  const recordOutcome = createOutcomeMetrics(ports);
+  const recordOutcome = createOutcomeMetrics(ports, links.listHealth);
   let refreshTimer: NodeJS.Timeout | undefined;
 
   return {

@@ -24,7 +24,7 @@ export function registerNumberingGauges(metrics: Metrics, timeline: LostWriteGua
     },
   });
   metrics.gauge({
-    name: 'switchyard_numbering_jumps_total',
+    name: 'switchyard_numbering_jumps',
     help: 'How often the numbers skipped a margin after a fail-over or a restore of the database',
     collect() {
       this.set(timeline.status().jumps);

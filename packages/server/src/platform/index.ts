@@ -16,6 +16,7 @@ export { createPoller, type Poller } from './concurrency/poller.ts';
 export { createRateCounter, type RateStatus } from './concurrency/rate-counter.ts';
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
+export { keyCheckValue } from './crypto/key-check-value.ts';
 export {
   listKeysStillSigning,
   listOlderKeysAfterRotation,
@@ -43,6 +44,7 @@ export {
   type Queries,
   type Row,
 } from './database/database.ts';
+export { requireDatabaseAccess } from './database/database-access.ts';
 export { createDatabaseClock } from './database/database-clock.ts';
 export { withUnknownOutcome } from './database/database-errors.ts';
 export {
@@ -61,6 +63,7 @@ export {
   explainSchemaMismatch,
   SchemaMismatchError,
 } from './database/migrations/schema-mismatch.ts';
+export { requirePlatformKey } from './database/platform-key-check.ts';
 export { toRecords } from './database/records.ts';
 export {
   createDatabaseTimeline,

@@ -4,7 +4,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { type MovableClock, movableClock } from '../../test/support/movable-clock.ts';
 import { eventually } from '../../test/support/wait-for-condition.ts';
 import { createLog, createMetrics, systemIds } from '../platform/index.ts';
-import { createDataKeys, type DataKey, type DataKeys } from './data-keys.ts';
+import { createDataKeys, createUnwrapCounter, type DataKey, type DataKeys } from './data-keys.ts';
 import { createLocalKeyProvider } from './key-providers/open-key-provider.ts';
 import type { VaultKey, VaultKeyStore } from './vault-key-sql.ts';
 
@@ -47,7 +47,7 @@ describe('the keys of the organisations', () => {
       clock,
       log,
       ids: systemIds,
-      metrics: createMetrics(),
+      unwraps: createUnwrapCounter(createMetrics()),
     });
   });
 

@@ -33,7 +33,7 @@ type Deps = {
   clock: Clock;
   ids: Ids;
   log: Log;
-  metrics: Metrics;
+  unwraps: UnwrapCounter;
 };
 
 export type DataKeys = ReturnType<typeof createDataKeys>;
@@ -79,18 +79,26 @@ export async function unwrapKey(provider: KeyProvider, key: VaultKey): Promise<B
   throw new KeyProviderError('Refused', `the key ${key.keyId} does not match its check value`);
 }
 
+export type UnwrapCounter = ReturnType<typeof createUnwrapCounter>;
+
+/** Registered before the vault opens: an increase of a series that does not exist yet raises no alarm. */
+export function createUnwrapCounter(metrics: Metrics) {
+  const unwraps = metrics.counter({
+    name: 'switchyard_vault_keys_unwrapped_total',
+    help: 'Requests to the key provider to unwrap a key of the vault, by outcome',
+    labelNames: ['outcome'],
+  });
+  for (const outcome of ['unwrapped', 'refused', 'unavailable']) unwraps.inc({ outcome }, 0);
+  return unwraps;
+}
+
 /** @example const keys = createDataKeys(deps); await keys.withActiveKey(organizationId, ({ bytes }) => …); */
 export function createDataKeys(deps: Deps) {
-  const { store, provider, clock, ids, log } = deps;
+  const { store, provider, clock, ids, log, unwraps } = deps;
   const cache = new Map<string, CachedKey>();
   /** The active key of each organisation, as of the last read. */
   const activeIds = new Map<string, string>();
   const loading = new Map<string, Promise<void>>();
-  const unwraps = deps.metrics.counter({
-    name: 'switchyard_vault_keys_unwrapped_total',
-    help: 'Keys of the vault that were unwrapped by the key provider',
-    labelNames: ['outcome'],
-  });
   let evictionTimer: NodeJS.Timeout | undefined;
 
   function ageOf({ since }: CachedKey): number {

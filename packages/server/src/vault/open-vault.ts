@@ -1,8 +1,14 @@
 // Opens the key provider, loads the index key and prepares the data keys of organisations.
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { throwProblem } from '@switchyard/contract';
-import { type Clock, deriveKey, type Ids, type Log, type Metrics } from '../platform/index.ts';
-import { createDataKeys, createWrappedKey, type DataKeys, unwrapKey } from './data-keys.ts';
+import { type Clock, deriveKey, type Ids, type Log, SettingsError } from '../platform/index.ts';
+import {
+  createDataKeys,
+  createWrappedKey,
+  type DataKeys,
+  type UnwrapCounter,
+  unwrapKey,
+} from './data-keys.ts';
 import { type KeyProvider, KeyProviderError } from './key-providers/open-key-provider.ts';
 import { platformOwnerId, type VaultKeyStore } from './vault-key-sql.ts';
 
@@ -25,7 +31,7 @@ export type OpenVaultDeps = {
   clock: Clock;
   ids: Ids;
   log: Log;
-  metrics: Metrics;
+  unwraps: UnwrapCounter;
 };
 
 /**
@@ -34,9 +40,9 @@ export type OpenVaultDeps = {
 async function createIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promise<void> {
   const { store, legacyMasterKey, ids, clock } = deps;
   if (legacyMasterKey === undefined && (await store.hasLegacyCards())) {
-    throw new Error(
+    throw new SettingsError([
       'this database contains cards under the key of an older version: set SWITCHYARD_VAULT_KEY_PREVIOUS to that key',
-    );
+    ]);
   }
   const identity = {
     organizationId: platformOwnerId,
@@ -56,9 +62,9 @@ async function loadIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promise
   const key = await store.findActive(platformOwnerId, 'Index');
   if (key === undefined) throw new Error('the key of the card index no longer exists');
   if (!provider.canUnwrap(key.wrappedBy)) {
-    throw new Error(
-      `the vault of this database uses the key ${key.wrappedBy}, but this process has ${provider.wrappingKeyName}`,
-    );
+    throw new SettingsError([
+      `SWITCHYARD_VAULT_KEY, or the key of SWITCHYARD_VAULT_KEY_PROVIDER, is not the key of this database: the vault of this database uses the key ${key.wrappedBy}, but this process has ${provider.wrappingKeyName}. Set the old key; to replace it, set SWITCHYARD_VAULT_KEY_PREVIOUS to it`,
+    ]);
   }
   const bytes = await unwrapKey(provider, key);
   // A key object, because creating it from bytes for each hash takes six times longer than the

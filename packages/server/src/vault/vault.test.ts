@@ -8,7 +8,13 @@ import {
   type TestVault,
 } from '../../test/support/hsm/test-vault.ts';
 import { movableClock } from '../../test/support/movable-clock.ts';
-import { type Database, deriveKey, encryptBytes, systemIds } from '../platform/index.ts';
+import {
+  type Database,
+  deriveKey,
+  encryptBytes,
+  SettingsError,
+  systemIds,
+} from '../platform/index.ts';
 import {
   chainKeyProviders,
   createLocalKeyProvider,
@@ -226,7 +232,11 @@ describe('the vault', () => {
   test('a database is of no use without the key above its keys', async () => {
     await assert.rejects(
       open({ provider: createLocalKeyProvider(randomBytes(32)) }),
-      /uses the key local:/,
+      (error) =>
+        error instanceof SettingsError &&
+        /SWITCHYARD_VAULT_KEY,.* uses the key local:.*SWITCHYARD_VAULT_KEY_PREVIOUS/.test(
+          error.message,
+        ),
     );
   });
 

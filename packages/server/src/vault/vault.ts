@@ -8,9 +8,11 @@ import {
   isLowerCaseUuid,
   isoTime,
   lruCacheOptions,
+  type Metrics,
 } from '../platform/index.ts';
 import { createCardStore, insertCards, selectCards } from './card-sql.ts';
 import { createCardUsage } from './card-usage.ts';
+import { createUnwrapCounter } from './data-keys.ts';
 import { createKeyMaintenance, type KeyMaintenanceDeps } from './key-maintenance.ts';
 import {
   type OpenedVault,
@@ -73,12 +75,13 @@ export type Vault = {
   close(): Promise<void>;
 };
 
-export type VaultDeps = Omit<OpenVaultDeps, 'store'> &
+export type VaultDeps = Omit<OpenVaultDeps, 'store' | 'unwraps'> &
   Omit<
     KeyMaintenanceDeps,
     'keyStore' | 'cardStore' | 'panAccessLog' | 'getOpenedVault' | 'decryptCard'
   > & {
     database: Database;
+    metrics: Metrics;
   };
 
 type Row = {
@@ -107,6 +110,7 @@ export function createVault(deps: VaultDeps): Vault {
   const { database, ids, clock, retentionDays } = deps;
   const keyStore = createVaultKeyStore(database);
   const cardStore = createCardStore(database);
+  const unwraps = createUnwrapCounter(deps.metrics);
   const panAccessLog = createPanAccessLog(deps);
   const cardUsage = createCardUsage({ ...deps, retentionDays });
   const tokens = new LRUCache<string, CachedToken>(lruCacheOptions(cachedTokensMax));
@@ -232,7 +236,7 @@ export function createVault(deps: VaultDeps): Vault {
     decryptData: async (organizationId, recordName, bytes) =>
       decrypt({ organizationId, recordName: `data|${recordName}` }, bytes),
     async openKeys() {
-      openedVault ??= await openVault({ ...deps, store: keyStore });
+      openedVault ??= await openVault({ ...deps, store: keyStore, unwraps });
       await keyMaintenance.enqueueMaintenance();
     },
     hasKeys: () => openedVault !== undefined,

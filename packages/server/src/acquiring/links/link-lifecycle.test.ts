@@ -156,6 +156,11 @@ describe('acquirer links', () => {
     const { acquiring, metrics } = await setUp([link]);
     await acquiring.start();
     await eventually('up', () => acquiring.isLinkAvailable(link.linkId));
+    const unknownCodes = async () => {
+      const counted = metrics.registry.getSingleMetric('switchyard_acquirer_unknown_codes_total');
+      return (await counted?.get())?.values.map(({ labels, value }) => [labels['link'], value]);
+    };
+    assert.deepEqual(await unknownCodes(), [[link.linkId, 0]], 'an alarm sees the first code');
     const answered: string[] = [];
     for (let sale = 0; sale < 5; sale += 1) {
       const outcome = await acquiring.send(saleOn(link.linkId));
@@ -169,12 +174,7 @@ describe('acquirer links', () => {
       'Declined ZY',
       'Approved 00',
     ]);
-    const counted = metrics.registry.getSingleMetric('switchyard_acquirer_unknown_codes_total');
-    const { values = [] } = (await counted?.get()) ?? {};
-    assert.deepEqual(
-      values.map(({ labels, value }) => [labels['link'], value]),
-      [[link.linkId, 3]],
-    );
+    assert.deepEqual(await unknownCodes(), [[link.linkId, 3]]);
   });
 
   /** Opens a link with one pending sale. */

@@ -47,8 +47,8 @@ export async function postgresServer(home: string, backup?: string) {
   if (backup !== undefined) await copyCluster(backup, cluster);
   let postmaster: Postmaster | undefined;
 
-  async function query(text: string): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: url });
+  async function query(text: string, database = url): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: database });
     client.on('error', () => {});
     try {
       await client.connect();

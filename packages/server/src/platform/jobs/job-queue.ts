@@ -254,6 +254,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 
   return {
     handle(kind, handler, { maxConcurrent = defaultMaxConcurrent, deletesItself = false } = {}) {
+      counters.repeatedFailures.inc({ kind }, 0);
       kinds.set(kind, { handler, maxConcurrent, deletesItself, running: 0, hasMore: false });
     },
     async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, queueId, dueAt }, trx) {

@@ -256,8 +256,12 @@ describe('settings', () => {
   test('production lists every missing setting', () => {
     const faults = faultsOf({ SWITCHYARD_ENVIRONMENT: 'production' }).join('\n');
     const needed = ['REGION', 'DATABASE_URL', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'HOST', 'BASE_URL'];
-    for (const name of [...needed, 'PLATFORM_KEY', 'VAULT_KEY']) {
-      assert.ok(faults.includes(`SWITCHYARD_${name}`), name);
+    for (const name of needed) assert.ok(faults.includes(`SWITCHYARD_${name}`), name);
+    for (const name of ['PLATFORM_KEY', 'VAULT_KEY']) {
+      assert.match(
+        faults,
+        new RegExp(`SWITCHYARD_${name} must be set: .*_${name}_FILE .*openssl rand`),
+      );
     }
     assert.deepEqual(faultsOf(production()), []);
     assert.equal(readSettings(production()).clientCertificates, 'off');

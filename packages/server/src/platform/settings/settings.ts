@@ -160,7 +160,7 @@ function readDemoPlatformKey(
   hasCardsRole: boolean,
 ): MasterKey {
   // The rules for production have checked it.
-  if (environment === 'production') throw new SettingsError(['SWITCHYARD_PLATFORM_KEY is missing']);
+  if (environment === 'production') throw new SettingsError([describeMissingKey('PLATFORM_KEY')]);
   try {
     return readOrCreatePlatformKey(dataDir, hasCardsRole);
   } catch (error) {
@@ -286,6 +286,9 @@ const rules: readonly Rule[] = [
   ...hsmRules,
 ];
 
+const describeMissingKey = (name: 'PLATFORM_KEY' | 'VAULT_KEY') =>
+  `SWITCHYARD_${name} must be set: set SWITCHYARD_${name}_FILE to a file with 32 random bytes in base64, created with: openssl rand -base64 32`;
+
 const productionRules: readonly Rule[] = [
   ...addressProductionRules,
   ...plainConnectionRules,
@@ -301,12 +304,12 @@ const productionRules: readonly Rule[] = [
     smtpUrl === undefined &&
     (roles === undefined || roles.has('identity') || roles.has('jobs')) &&
     'SWITCHYARD_SMTP_URL must be set: users receive links by mail',
-  ({ platformKey }) => platformKey === undefined && 'SWITCHYARD_PLATFORM_KEY must be set',
+  ({ platformKey }) => platformKey === undefined && describeMissingKey('PLATFORM_KEY'),
   ({ vaultKey, vaultKeyProvider, roles }) =>
     vaultKey === undefined &&
     vaultKeyProvider === 'local' &&
     (roles === undefined || roles.has('cards')) &&
-    'SWITCHYARD_VAULT_KEY must be set',
+    describeMissingKey('VAULT_KEY'),
   (values) => isDemoKey(values, 'platformKey') && 'SWITCHYARD_PLATFORM_KEY is a demo key',
   (values) => isDemoKey(values, 'vaultKey') && 'SWITCHYARD_VAULT_KEY is a demo key',
   ...connectorProductionRules,

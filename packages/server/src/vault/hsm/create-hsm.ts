@@ -119,11 +119,12 @@ function createPayShield({ settings, log }: HsmDeps): StartableHsm {
 }
 
 const hsmFactories = {
-  none: createNoHsm,
   software: createSoftware,
   aws: createAws,
   payshield: createPayShield,
-} as const satisfies Readonly<Record<Settings['hsm'], (deps: HsmDeps) => StartableHsm>>;
+} as const satisfies Readonly<
+  Record<Exclude<Settings['hsm'], 'none'>, (deps: HsmDeps) => StartableHsm>
+>;
 
 /**
  * Creates the HSM of the settings; `start` compares the check values of its keys.
@@ -133,6 +134,8 @@ const hsmFactories = {
  */
 export function createHsm(deps: HsmDeps): StartableHsm {
   const { settings, metrics } = deps;
+  // Without an HSM there is no metric that would look like a fault.
+  if (settings.hsm === 'none') return createNoHsm();
   const { hsmMaxConcurrentRequests: maxConcurrentRequests, hsmTimeoutMs: timeoutMs } = settings;
   return limitHsmRequests(hsmFactories[settings.hsm](deps), {
     metrics,

@@ -1,20 +1,11 @@
 // Wraps the vault's keys under a key from the settings, for the demo or a protected key file.
-import { createHash } from 'node:crypto';
-import { decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
+import { decryptBytes, deriveKey, encryptBytes, keyCheckValue } from '../../platform/index.ts';
 import { type KeyProvider, KeyProviderError, keyAdditionalData } from './key-provider.ts';
-
-const keyNameDigits = 16;
-
-/** Distinguishes two keys and reveals neither: it is the hash of a key derived for this purpose. */
-function localKeyName(masterKey: Buffer): string {
-  const digest = createHash('sha256').update(deriveKey(masterKey, 'vault-key-name')).digest('hex');
-  return `local:${digest.slice(0, keyNameDigits)}`;
-}
 
 /** @example const provider = createLocalKeyProvider(settings.vaultKey); await provider.wrap(key, identity); */
 export function createLocalKeyProvider(masterKey: Buffer): KeyProvider {
   const wrappingKey = deriveKey(masterKey, 'vault-key-wrapping');
-  const wrappingKeyName = localKeyName(masterKey);
+  const wrappingKeyName = `local:${keyCheckValue(masterKey, 'vault-key-name')}`;
   return {
     wrappingKeyName,
     canUnwrap: (wrappedBy) => wrappedBy === wrappingKeyName,

@@ -29,7 +29,15 @@ export function createDeliveryMetrics(deps: {
       this.set(Math.max(0, now - (oldest?.getTime() ?? now)) / 1000);
     },
   });
+  const disabled = metrics.counter({
+    name: 'switchyard_webhook_endpoints_disabled_total',
+    help: 'Endpoints that the server disabled after status 410 or after days of failures',
+    labelNames: ['reason'],
+  });
+  // An increase of a series that does not exist yet raises no alarm.
+  for (const reason of ['Gone', 'Unreachable']) disabled.inc({ reason }, 0);
   return {
+    disabled,
     attempts: metrics.counter({
       name: 'switchyard_webhook_attempts_total',
       help: 'Delivery attempts, by outcome',
@@ -39,11 +47,6 @@ export function createDeliveryMetrics(deps: {
       name: 'switchyard_webhook_delivery_delay_seconds',
       help: 'Time from planning a delivery to its acknowledgement, for deliveries that succeed at the first attempt',
       buckets: delayBuckets,
-    }),
-    disabled: metrics.counter({
-      name: 'switchyard_webhook_endpoints_disabled_total',
-      help: 'Endpoints that the server disabled after status 410 or after days of failures',
-      labelNames: ['reason'],
     }),
   };
 }

@@ -5,6 +5,8 @@ import type { Queries } from '../database.ts';
 export type ServerPosition = {
   readonly systemIdentifier: string;
   readonly timeline: number;
+  /** Changes when pg_restore creates the database or its tables again, which leaves server and timeline unchanged. */
+  readonly databaseIdentifier: string;
   /** Bytes since the start of the log. */
   readonly position: bigint;
 };
@@ -20,6 +22,7 @@ export type AcknowledgedWrite = {
 export type StoredTimeline = {
   readonly systemIdentifier: string;
   readonly timeline: number;
+  readonly databaseIdentifier: string;
   readonly jumps: number;
   readonly recoveredJumps: number;
   readonly recoveryRequiredAt: Date | null;
@@ -28,6 +31,8 @@ export type StoredTimeline = {
 /** A standby has no write position: the functions would fail there. */
 const serverPositionText = `SELECT pg_is_in_recovery() AS "isStandby",
     (SELECT system_identifier::text FROM pg_control_system()) AS "systemIdentifier",
+    (SELECT concat(oid, '/', to_regclass('database_timeline')::oid) FROM pg_database
+      WHERE datname = current_database()) AS "databaseIdentifier",
     CASE WHEN NOT pg_is_in_recovery()
       THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline,
     CASE WHEN NOT pg_is_in_recovery()
@@ -49,6 +54,7 @@ export async function readServerPosition(queries: Queries): Promise<ServerPositi
   return {
     systemIdentifier: String(row['systemIdentifier']),
     timeline: Number.parseInt(String(row['timeline']), hexadecimal),
+    databaseIdentifier: String(row['databaseIdentifier']),
     position: BigInt(String(row['position'])),
   };
 }
@@ -72,7 +78,8 @@ export async function countMissingWrites(
   return writes.length - rows.reduce((sum, row) => sum + Number(row['found']), 0);
 }
 
-const columns = `system_identifier AS "systemIdentifier", timeline, numbering_jumps AS jumps,
+const columns = `system_identifier AS "systemIdentifier", timeline,
+  database_identifier AS "databaseIdentifier", numbering_jumps AS jumps,
   recovered_jumps AS "recoveredJumps", recovery_required_at AS "recoveryRequiredAt"`;
 
 /** `lock` keeps the row until the end of the database transaction. */
@@ -89,28 +96,28 @@ export async function readStoredTimeline(
 /** False if another process was first. */
 export async function insertStoredTimeline(
   queries: Queries,
-  { systemIdentifier, timeline }: ServerPosition,
+  { systemIdentifier, timeline, databaseIdentifier }: ServerPosition,
   jumps: number,
 ): Promise<boolean> {
   const rows = await queries.query(
     `INSERT INTO database_timeline
-       (singleton, system_identifier, timeline, numbering_jumps, recovered_jumps, changed_at)
-     VALUES (true, $1, $2, $3, $3, now()) ON CONFLICT DO NOTHING RETURNING timeline`,
-    [systemIdentifier, timeline, jumps],
+       (singleton, system_identifier, timeline, database_identifier, numbering_jumps, recovered_jumps, changed_at)
+     VALUES (true, $1, $2, $3, $4, $4, now()) ON CONFLICT DO NOTHING RETURNING timeline`,
+    [systemIdentifier, timeline, databaseIdentifier, jumps],
   );
   return rows.length > 0;
 }
 
 export async function storePostgresTimeline(
   queries: Queries,
-  { systemIdentifier, timeline }: ServerPosition,
+  { systemIdentifier, timeline, databaseIdentifier }: ServerPosition,
   { jumps, isRecoveryRequired }: { jumps: number; isRecoveryRequired: boolean },
 ): Promise<void> {
   await queries.query(
-    `UPDATE database_timeline SET system_identifier = $1, timeline = $2, numbering_jumps = $3,
-       recovery_required_at = CASE WHEN $4 THEN coalesce(recovery_required_at, now()) ELSE recovery_required_at END,
+    `UPDATE database_timeline SET system_identifier = $1, timeline = $2, database_identifier = $3,
+       numbering_jumps = $4, recovery_required_at = CASE WHEN $5 THEN coalesce(recovery_required_at, now()) ELSE recovery_required_at END,
        changed_at = now() WHERE singleton`,
-    [systemIdentifier, timeline, jumps, isRecoveryRequired],
+    [systemIdentifier, timeline, databaseIdentifier, jumps, isRecoveryRequired],
   );
 }
 

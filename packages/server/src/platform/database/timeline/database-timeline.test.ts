@@ -7,7 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { migrationsFolder } from '../../../../test/support/database/migrated-database-template.ts';
+import {
+  migrationsFolder,
+  withDatabaseName,
+} from '../../../../test/support/database/migrated-database-template.ts';
 import { until } from '../../../../test/support/wait-for-result.ts';
 import {
   type PostgresServer,
@@ -133,8 +136,11 @@ describe('database timeline', { concurrency: false }, () => {
   });
   after(() => rm(base, { recursive: true, force: true }));
 
-  async function start(dataDir: string, options = {}): Promise<Process> {
-    const started = await startProcess(server.url, dataDir, options);
+  async function start(
+    dataDir: string,
+    options: { url?: string; isPooled?: boolean; settlingMs?: number } = {},
+  ): Promise<Process> {
+    const started = await startProcess(options.url ?? server.url, dataDir, options);
     processes.push(started);
     return started;
   }
@@ -269,6 +275,42 @@ describe('database timeline', { concurrency: false }, () => {
       assert.match(restarted.logged.join(''), /"level":"warn".*no record of its last writes/);
       const later = await start(`${dataDir}-later`);
       assert.equal(later.timeline.status().jumps, 1, 'the numbers jump once for each timeline');
+    }));
+
+  // Spec: INV-19
+  test('without a data directory, a copy of the database on the same server makes the numbers jump', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await insertHeads(node);
+      await node.close();
+      const restored = withDatabaseName(server.url, 'restored');
+      // The same result as dropdb, createdb and pg_restore.
+      await server.query(
+        'CREATE DATABASE restored TEMPLATE postgres',
+        withDatabaseName(server.url, 'template1'),
+      );
+      const copied = await start(`${dataDir}-new`, { url: restored });
+      assert.equal(copied.timeline.status().jumps, 1);
+      assert.equal(copied.timeline.status().timeline, 1, 'the server has the same timeline');
+      assert.deepEqual(await readHeads(copied), headsAfterJump);
+      assert.match(copied.logged.join(''), /"level":"warn".*no record of its last writes/);
+      const later = await start(`${dataDir}-later`, { url: restored });
+      assert.equal(later.timeline.status().jumps, 1, 'the numbers jump once for each copy');
+    }));
+
+  // Spec: INV-19
+  test('tables that pg_restore --clean created again make the numbers jump, also in a running process', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await server.query(
+        `BEGIN; ALTER TABLE database_timeline RENAME TO dropped;
+         CREATE TABLE database_timeline (LIKE dropped INCLUDING ALL);
+         INSERT INTO database_timeline SELECT * FROM dropped; DROP TABLE dropped; COMMIT`,
+      );
+      await until(() => node.timeline.status().jumps === 1 || undefined, 'the comparison');
+      assert.equal(node.timeline.status().isRecoveryRequired, false);
+      const restarted = await start(`${dataDir}-new`);
+      assert.equal(restarted.timeline.status().jumps, 1);
     }));
 
   test('a process that was down during the recovery does not require another one', () =>

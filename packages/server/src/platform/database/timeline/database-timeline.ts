@@ -106,6 +106,9 @@ type Decision = { readonly row: StoredTimeline; readonly log?: () => void };
 
 type Server = Omit<ServerPosition, 'position'>;
 const serverName = ({ systemIdentifier, timeline }: Server) => `${systemIdentifier}/${timeline}`;
+/** Connections are not compared by this: the table does not exist before the migrations. */
+const isSameDatabase = (a: Server, b: Server) =>
+  serverName(a) === serverName(b) && a.databaseIdentifier === b.databaseIdentifier;
 
 async function requireStored(queries: Queries): Promise<StoredTimeline> {
   const row = await readStoredTimeline(queries);
@@ -199,7 +202,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   }
 
   const isUnchanged = ({ server, isLost }: Finding) =>
-    lastServer !== undefined && serverName(lastServer) === serverName(server) && !isLost;
+    lastServer !== undefined && isSameDatabase(lastServer, server) && !isLost;
 
   /** A server that was replaced may still accept connections. */
   function requireNewerTimeline({ systemIdentifier, timeline }: Server): void {
@@ -241,7 +244,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       await insertStoredTimeline(queries, server, lastServer === undefined ? 0 : jumps() + 1);
       return { row: await requireStored(queries) };
     }
-    const isRecorded = serverName(before) === serverName(server);
+    const isRecorded = isSameDatabase(before, server);
     // A process that was down during a recovery has evidence from before it.
     const isRecovered = finding.evidence.jumps < before.recoveredJumps;
     const isNewLoss = isLost && !isRecovered;
@@ -272,22 +275,23 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     } else if (lastServer === undefined) {
       log.warn(
         facts,
-        'the timeline of the database changed and this process has no record of its last writes: numbers jumped, and lost payments cannot be detected',
+        'the database was restored or moved, and this process has no record of its last writes: numbers jumped, and lost payments cannot be detected; compare with the acquirer',
       );
     } else {
       log.warn(
         facts,
-        'the database failed over and no acknowledged payment is missing: numbers jumped',
+        'the database failed over, was restored or moved, and no acknowledged payment is missing: numbers jumped',
       );
     }
   }
 
   function accept({ server, evidence: checked, isLost }: Finding, row: StoredTimeline): void {
-    if (lastServer !== undefined && serverName(lastServer) !== serverName(server)) {
+    const { position, ...identity } = server;
+    if (lastServer !== undefined && !isSameDatabase(lastServer, server)) {
       availableAtMs = performance.now() + settlingMs;
     }
-    lastServer = { systemIdentifier: server.systemIdentifier, timeline: server.timeline };
-    latestPosition = server.position;
+    lastServer = identity;
+    latestPosition = position;
     evidence = {
       jumps: row.jumps,
       position: isLost ? 0n : evidence.position,
@@ -354,9 +358,9 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     try {
       const record = await readTimelineFile(file);
       if (record === undefined) return;
-      const { systemIdentifier, timeline, ...rest } = record;
-      lastServer = { systemIdentifier, timeline };
-      evidence = rest;
+      const { jumps: recordedJumps, position, writes, ...identity } = record;
+      lastServer = identity;
+      evidence = { jumps: recordedJumps, position, writes };
     } catch (error) {
       log.warn({ err: error, file }, 'the timeline file cannot be read; it is ignored');
     }

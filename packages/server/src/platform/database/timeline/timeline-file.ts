@@ -6,6 +6,7 @@ import type { AcknowledgedWrite } from './database-timeline-sql.ts';
 export type TimelineRecord = {
   readonly systemIdentifier: string;
   readonly timeline: number;
+  readonly databaseIdentifier: string;
   readonly jumps: number;
   /** The WAL position that precedes an acknowledged commit. */
   readonly position: bigint;
