@@ -16,7 +16,7 @@ export const documentationFolder = fileURLToPath(
 
 export type DocumentationSite = {
   readonly built: BuiltFolder;
-  /** True while a process builds the pages. */
+  /** True while a process builds the documentation. */
   isBuilding(): boolean;
 };
 
