@@ -115,6 +115,10 @@ const targets = {
     args: ['dev', 'docs'],
     does: 'show the documentation site while you edit it',
   },
+  'docs:not-run': {
+    script: 'tools/guides/not-run-command.ts',
+    does: 'list the commands of the documentation that no test runs, each with the reason',
+  },
   generate: { script: 'tools/generate/generate-command.ts', does: 'write the generated documents' },
   format: { script: 'tools/test-runner/format-command.ts', does: 'format every file' },
   'acquirer-host': {
