@@ -126,6 +126,10 @@ const targets = {
     does: 'run the acquirer host simulator, and check host tables',
   },
   pack: { script: 'tools/pack.ts', does: 'pack the published packages' },
+  screenshots: {
+    script: 'tools/screenshots/screenshots-command.ts',
+    does: 'take the pictures of README and documentation with Chromium',
+  },
   'request-path': {
     script: 'tools/request-path/request-path-command.ts',
     does: 'list the files of the payments module that process a request',

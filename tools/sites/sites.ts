@@ -30,7 +30,7 @@ export const documentation: Site = {
   builtFolder: 'docs/.vitepress/dist',
   entry: 'docs/.vitepress/config.ts',
   sources: [
-    'docs/**/*.{md,json}',
+    'docs/**/*.{md,json,png}',
     'docs/.vitepress/*.ts',
     'docs/.vitepress/theme/*',
     'package-lock.json',
