@@ -14,8 +14,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { isBuilding } from '../packages/server/src/http/responses/built-folder.ts';
+import { eventually } from '../packages/server/test/support/wait-for-condition.ts';
 import { BuildFault, buildSite } from './sites/build.ts';
-import { portal } from './sites/sites.ts';
+import { documentation, portal } from './sites/sites.ts';
 import { sourcesHash } from './sites/sources.ts';
 
 const script = 'x'.repeat(5000);
@@ -134,9 +136,33 @@ test('a source file that changes during a build causes the next build', async (t
 
 test('the lock of an ended process does not block a build', async (t) => {
   const { root, write, build } = repository(t);
-  write('.cache/build.lock/pid', '4194304');
+  write('.cache/build-portal.lock/pid', '4194304');
   assert.equal(await build(), true);
-  assert.equal(existsSync(join(root, '.cache/build.lock')), false);
+  assert.equal(existsSync(join(root, '.cache/build-portal.lock')), false);
+});
+
+test('the server says that a site is being built while this site is built or waits, and no other', async (t) => {
+  const { root, write, build } = repository(t);
+  write('docs/.vitepress/config.ts', 'the site');
+  const building = () =>
+    (['portal', 'documentation'] as const).filter((site) => isBuilding(site, join(root, '.cache')));
+  const sitesOfBuilds: string[][] = [];
+  const bundleWhile = (sites: number) => async (_root: string, folder: string) => {
+    await eventually(`${sites} are being built`, () => building().length === sites);
+    sitesOfBuilds.push(building());
+    writeFileSync(join(folder, 'index.html'), 'pages');
+  };
+  await build(bundleWhile(1));
+  write('packages/portal/src/main.tsx', 'two');
+  const bundle = (root: string, folder: string) =>
+    bundleWhile(3 - sitesOfBuilds.length)(root, folder);
+  await Promise.all([
+    build(bundle),
+    buildSite({ ...documentation, bundle }, { root, printLine: () => {} }),
+  ]);
+  assert.deepEqual(sitesOfBuilds.slice(0, 2), [['portal'], ['portal', 'documentation']]);
+  assert.equal(sitesOfBuilds[2]?.length, 1);
+  assert.deepEqual(building(), []);
 });
 
 test('without Vite, the build fails and reports that Vite is not installed', async (t) => {

@@ -6,7 +6,9 @@ import { sites } from './sites/sites.ts';
 
 const printLine = (line: string) => void process.stderr.write(`${line}\n`);
 const options = process.argv.slice(2);
-for (const name of options.filter((option) => !option.startsWith('--'))) {
+const names = options.filter((option) => !option.startsWith('--'));
+
+async function build(name: string): Promise<void> {
   const site = sites[name];
   if (site === undefined)
     throw new Error(`Unknown site ${name}. Use: ${Object.keys(sites).join(', ')}.`);
@@ -20,3 +22,6 @@ for (const name of options.filter((option) => !option.startsWith('--'))) {
     process.exitCode = 1;
   }
 }
+
+// All locks are taken at the start: the pages of a site that waits for another build are being built too.
+await Promise.all(names.map(build));

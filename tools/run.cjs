@@ -115,6 +115,10 @@ const targets = {
     args: ['dev', 'docs'],
     does: 'show the documentation site while you edit it',
   },
+  'docs:not-run': {
+    script: 'tools/guides/not-run-command.ts',
+    does: 'list the commands of the documentation that no test runs, each with the reason',
+  },
   generate: { script: 'tools/generate/generate-command.ts', does: 'write the generated documents' },
   format: { script: 'tools/test-runner/format-command.ts', does: 'format every file' },
   'acquirer-host': {
@@ -122,6 +126,10 @@ const targets = {
     does: 'run the acquirer host simulator, and check host tables',
   },
   pack: { script: 'tools/pack.ts', does: 'pack the published packages' },
+  screenshots: {
+    script: 'tools/screenshots/screenshots-command.ts',
+    does: 'take the pictures of README and documentation with Chromium',
+  },
   'request-path': {
     script: 'tools/request-path/request-path-command.ts',
     does: 'list the files of the payments module that process a request',

@@ -20,6 +20,9 @@ function renderDiagram(source: string): string {
   return `<figure class="diagram" v-pre>${svg}</figure>\n`;
 }
 
+/** The reason why no test runs the commands of a block, behind the language of its fence. */
+const notRunMark = / not-run="([^"]*)"/;
+
 /** Makes a token of a link a text. */
 const withoutTag = { type: 'text', tag: '', nesting: 0, attrs: null } as const;
 
@@ -59,9 +62,15 @@ export function extendMarkdown(markdown: MarkdownRenderer): void {
   linkGlossary(markdown, resolve(import.meta.dirname, '..'));
   const renderFence = markdown.renderer.rules.fence;
   markdown.renderer.rules.fence = (tokens, index, ...rest) => {
-    const { info, content } = tokens[index] ?? { info: '', content: '' };
-    if (info.trim() === 'mermaid') return renderDiagram(content);
-    return renderFence?.(tokens, index, ...rest) ?? '';
+    const token = tokens[index];
+    if (token === undefined) return '';
+    if (token.info.trim() === 'mermaid') return renderDiagram(token.content);
+    const [mark, reason] = notRunMark.exec(token.info) ?? [];
+    token.info = token.info.replace(mark ?? '', '');
+    const block = renderFence?.(tokens, index, ...rest) ?? '';
+    if (reason === undefined) return block;
+    const note = markdown.utils.escapeHtml(`Not run by a test: ${reason}.`);
+    return `${block}<p class="not-run" v-pre>${note}</p>\n`;
   };
   adaptLinks(markdown);
 }

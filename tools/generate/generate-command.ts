@@ -15,6 +15,7 @@ import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
 import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
+import { architectureBlocks } from './modules.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
@@ -75,6 +76,10 @@ const documents: Generated[] = [
         fields: fieldFormatsTable(),
         codes: actionCodesTable(),
       }),
+  },
+  {
+    path: 'docs/explanation/architecture.md',
+    write: (present) => replaceBlocks(present, architectureBlocks()),
   },
   {
     path: 'docs/explanation/qr-payments.md',

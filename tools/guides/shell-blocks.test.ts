@@ -28,14 +28,14 @@ test('shell blocks are read in order, from the named section', () => {
     fence,
     `${fence}sh`,
     'two',
-    'three',
+    '# three',
     fence,
     '## After',
     `${fence}sh`,
     'after',
     fence,
   ].join('\n');
-  assert.deepEqual(shellBlocks(markdown, 'Quickstart'), ['one\n', 'two\nthree\n']);
+  assert.deepEqual(shellBlocks(markdown, 'Quickstart'), ['one\n', 'two\n# three\n']);
   assert.throws(() => shellBlocks('# A', 'Quickstart'), /no heading/);
 });
 

@@ -5,22 +5,29 @@ import { promisify } from 'node:util';
 
 const limitMs = 200_000;
 
-/** The text under a heading, up to the next one of the same or a higher level. */
+/** The text under a heading, up to the next one of the same or a higher level. Comments in code are no headings. */
 function section(markdown: string, title: string): string {
-  const lines = markdown.split('\n');
-  const from = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === title);
-  if (from === -1) throw new Error(`no heading says “${title}”`);
-  const level = lines[from]?.indexOf(' ') ?? 0;
-  const length = lines.slice(from + 1).findIndex((line) => {
-    const hashes = /^(#+) /.exec(line)?.[1];
-    return hashes !== undefined && hashes.length <= level;
+  let isCode = false;
+  const lines = markdown.split('\n').map((text) => {
+    const isFence = /^ *```/.test(text);
+    if (isFence) isCode = !isCode;
+    const [, hashes = '', heading] = (!isCode && /^(#+) (.+)$/.exec(text)) || [];
+    return { text, level: hashes.length, heading };
   });
-  return lines.slice(from + 1, length === -1 ? undefined : from + 1 + length).join('\n');
+  const from = lines.findIndex(({ heading }) => heading === title);
+  const start = lines[from];
+  if (start === undefined) throw new Error(`no heading says “${title}”`);
+  const rest = lines.slice(from + 1);
+  const length = rest.findIndex(({ level }) => level > 0 && level <= start.level);
+  return rest
+    .slice(0, length === -1 ? undefined : length)
+    .map(({ text }) => text)
+    .join('\n');
 }
 
 /**
  * The `sh` blocks of a section in order. Variables and functions of an earlier block are used in the
- * later ones.
+ * later ones. Blocks that are marked as `not-run` are left out.
  *
  * @example
  * const script = shellBlocks(page, 'Take the first payment').join('\n');
@@ -33,9 +40,26 @@ export function shellBlocks(markdown: string, title: string): string[] {
 
 /** The block that is named behind the language of its fence, as in `sh till`. */
 export function namedBlock(markdown: string, name: string): string {
-  const fences = markdown.matchAll(/^```sh (\S+)\n([\s\S]*?)^```$/gm);
+  const fences = markdown.matchAll(/^```sh (\S+)(?: [^\n]*)?\n([\s\S]*?)^```$/gm);
   for (const [, fence, block = ''] of fences) if (fence === name) return block;
   throw new Error(`no block is named “${name}”`);
+}
+
+export type CommandBlock = {
+  readonly line: number;
+  /** The reason in the mark `not-run="…"`. */
+  readonly notRun: string | undefined;
+};
+
+/** All blocks with commands: `sh` blocks, and sessions whose commands begin with `$`. */
+export function commandBlocks(markdown: string): CommandBlock[] {
+  const fences = markdown.matchAll(/^( *)```([^\n]*)\n([\s\S]*?)^\1```$/gm);
+  return [...fences]
+    .filter(([, , info = '', text = '']) => /^sh\b/.test(info) || /^ *\$ /m.test(text))
+    .map(({ index, 2: info = '' }) => ({
+      line: markdown.slice(0, index).split('\n').length,
+      notRun: /\bnot-run="([^"]*)"/.exec(info)?.[1],
+    }));
 }
 
 /** The tools that a page needs and this machine has not, as the reason to skip its test; false if none. */

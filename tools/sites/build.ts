@@ -18,8 +18,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { sourcesHash } from './sources.ts';
 
 const cacheFolder = '.cache';
-/** The server reads the process ID in it, to tell users that the pages are being built. */
-const lockFolder = `${cacheFolder}/build.lock`;
+/** The server reads the process ID in it, to tell users that the pages of this site are being built. */
+const lockFolderOf = ({ key }: Site): string => `${cacheFolder}/build-${key}.lock`;
 /** A file of the built folder: the hash of the sources that it was built from. */
 const stampName = '.built-from';
 const compressible = new Set(['.js', '.css', '.svg', '.json', '.html']);
@@ -38,6 +38,8 @@ export class BuildFault extends Error {
 }
 
 export type Site = {
+  /** For commands and files: `portal`. */
+  readonly key: string;
   /** For messages: "the portal". */
   readonly name: string;
   /** Relative to the root of the repository. */
@@ -82,7 +84,8 @@ async function isHeld(lock: string): Promise<boolean> {
 }
 
 /** Of two processes that build at the same time, the second waits and then finds a current build. */
-async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
+async function withLock<T>(site: Site, root: string, work: () => Promise<T>): Promise<T> {
+  const lock = join(root, lockFolderOf(site));
   await mkdir(join(lock, '..'), { recursive: true });
   for (const deadline = Date.now() + buildLimitMs; ; ) {
     try {
@@ -92,7 +95,9 @@ async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     if (Date.now() > deadline)
-      throw new BuildFault(`another build has not ended; if no other build runs, delete ${lock}`);
+      throw new BuildFault(
+        `another process has not finished building ${site.name}; if no other build runs, delete ${lock}`,
+      );
     if (await isHeld(lock)) await new Promise((resolve) => setTimeout(resolve, pollMs));
     else await rm(lock, { recursive: true, force: true });
   }
@@ -102,6 +107,15 @@ async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
   } finally {
     await rm(lock, { recursive: true, force: true });
   }
+}
+
+let lastBuild: Promise<unknown> = Promise.resolve();
+
+/** Runs one bundler at a time, because each needs much memory. */
+function afterOtherBuilds<T>(work: () => Promise<T>): Promise<T> {
+  const build = lastBuild.then(work);
+  lastBuild = build.catch(() => {});
+  return build;
 }
 
 /** Runs the script of a bundler; its output is in the error if it fails. */
@@ -179,7 +193,7 @@ export async function buildSite(site: Site, { root, printLine }: BuildDeps): Pro
     existsSync(join(built, 'index.html')) &&
     (await readIfPresent(join(built, stampName))) === hash();
   if (!existsSync(join(root, site.entry)) || (await isCurrent())) return false;
-  return withLock(join(root, lockFolder), async () => {
+  const build = async () => {
     if (await isCurrent()) return false;
     const began = performance.now();
     printLine(`Building ${site.name} because its sources have changed …`);
@@ -198,5 +212,6 @@ export async function buildSite(site: Site, { root, printLine }: BuildDeps): Pro
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     printLine(`Built ${site.name} in ${seconds} s.`);
     return true;
-  });
+  };
+  return withLock(site, root, () => afterOtherBuilds(build));
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { runBundler, type Site } from './build.ts';
 
 export const portal: Site = {
+  key: 'portal',
   name: 'the portal',
   builtFolder: 'packages/portal/dist',
   entry: 'packages/portal/index.html',
@@ -24,11 +25,12 @@ export const portal: Site = {
 };
 
 export const documentation: Site = {
+  key: 'documentation',
   name: 'the documentation',
   builtFolder: 'docs/.vitepress/dist',
   entry: 'docs/.vitepress/config.ts',
   sources: [
-    'docs/**/*.{md,json}',
+    'docs/**/*.{md,json,png}',
     'docs/.vitepress/*.ts',
     'docs/.vitepress/theme/*',
     'package-lock.json',

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -95,6 +103,19 @@ for (const { gate, says, text } of planted) {
     assert.match(result.output, says);
   });
 }
+
+test('an interface document that breaks a rule of OpenAPI is refused', async () => {
+  const gate = gateNamed('interface documents');
+  for (const path of gate.targets ?? []) {
+    const document = JSON.parse(readFileSync(join(repositoryRoot, path), 'utf8'));
+    document.components.schemas.Unused = { type: 'object' };
+    mkdirSync(dirname(join(built.folder, path)), { recursive: true });
+    writeFileSync(join(built.folder, path), JSON.stringify(document));
+  }
+  const result = await runStaticCheck(gate, built.folder);
+  assert.equal(result.ok, false);
+  assert.match(result.output, /no-unused-components[\s\S]*failed with 3 errors/);
+});
 
 test('a check that read too few files fails even if its exit code is 0', async () => {
   built.write(clean);

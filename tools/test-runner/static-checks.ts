@@ -78,6 +78,21 @@ export const staticChecks: StaticCheck[] = [
     name: 'knip',
     command: ['node_modules/knip/bin/knip.js', '--treat-config-hints-as-errors', '--no-progress'],
   },
+  {
+    name: 'interface documents',
+    // The documents describe the demo, whose host is localhost; sign-in pages answer with redirects only.
+    command: [
+      'node_modules/@redocly/cli/bin/cli.js',
+      'lint',
+      '--extends=recommended-strict',
+      '--skip-rule=no-server-example.com',
+      '--skip-rule=operation-2xx-response',
+    ],
+    targets: ['openapi', 'acquirer-spi', 'provider-spi'].map(
+      (name) => `docs/reference/${name}.json`,
+    ),
+    env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  },
   { name: 'generated', command: ['tools/generate/generate-command.ts', '--check'] },
 ];
 

@@ -6,7 +6,7 @@ export const fieldCodes = {
   malformed_json: permanentError(
     400,
     'The body is not strict JSON',
-    'The body is not JSON, repeats a field, writes a number with a fraction or an exponent (12.5, 10.0, 1e3), or is nested too deeply.',
+    'The body is not JSON, repeats a field, has a number with fraction or exponent (10.0, 1e3), or is nested too deeply.',
   ),
   malformed_csv: permanentError(
     400,

@@ -86,7 +86,7 @@ export function createPortal(deps: PortalDeps): Portal {
         show: createSessionView(deps),
         built: createBuiltFolder(deps.builtFolder ?? builtFolder, clock),
         signIn: createSignIn({ ...deps, sessions, signInStates: flows, authUrl: settings.authUrl }),
-        isBuilding,
+        isBuilding: () => isBuilding('portal'),
         isClient: identity.userDomainExists,
       });
       terminals?.register(app, streams);

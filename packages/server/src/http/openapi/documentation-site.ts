@@ -7,6 +7,7 @@ import { Type } from 'typebox';
 import { type BuiltFolder, cacheForever, cacheOneHour } from '../responses/built-folder.ts';
 import { html, pageHeaders, sendHtmlPage } from '../responses/html.ts';
 import { route } from '../routes/declare-route.ts';
+import movedPageTable from './moved-pages.json' with { type: 'json' };
 
 /** The build output of `npm run docs:build`. */
 export const documentationFolder = fileURLToPath(
@@ -15,9 +16,20 @@ export const documentationFolder = fileURLToPath(
 
 export type DocumentationSite = {
   readonly built: BuiltFolder;
-  /** True while a process builds the pages. */
+  /** True while a process builds the documentation. */
   isBuilding(): boolean;
 };
+
+/** Old addresses of pages, and the number of each decision record. */
+const movedPages: Readonly<Record<string, string>> = movedPageTable;
+const decisionForm = /^adr\/(\d{1,4})(?:-[\w-]*)?$/;
+
+/** A decision record is found by its number: `adr/13`, `adr/0013`, `adr/0013-any-title`. */
+function newAddress(path: string): string | undefined {
+  const name = path.replace(decisionForm, (_, number: string) => `adr/${number.padStart(4, '0')}`);
+  const address = Object.hasOwn(movedPages, name) ? movedPages[name] : undefined;
+  return address === path ? undefined : address;
+}
 
 /** A page of the last build must not stay with the policy of the next one. */
 const cachePage = 'no-cache';
@@ -78,6 +90,8 @@ export function registerDocumentationSite(
   const policyFor = createPolicy();
 
   async function send(path: string, request: FastifyRequest, reply: FastifyReply) {
+    const address = newAddress(path);
+    if (address !== undefined) return reply.redirect(`/docs/${address}`, 308);
     const index = await built.index();
     if (index === undefined) {
       const isBeingBuilt = isBuilding();

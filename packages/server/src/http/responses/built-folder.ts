@@ -153,13 +153,12 @@ export function createBuiltFolder(
   };
 }
 
-/** `tools/sites/build.ts` holds this lock while it builds a site, and writes its process ID into it. */
-const lockFile = fileURLToPath(new URL('../../../../../.cache/build.lock/pid', import.meta.url));
+const cacheFolder = fileURLToPath(new URL('../../../../../.cache', import.meta.url));
 
-/** Returns true while a process builds the portal or the documentation. */
-export function isBuilding(file = lockFile): boolean {
+/** Returns true while a process of `tools/sites/build.ts` holds the lock of this site. */
+export function isBuilding(site: 'portal' | 'documentation', folder = cacheFolder): boolean {
   try {
-    return isProcessAlive(Number(readFileSync(file, 'utf8')));
+    return isProcessAlive(Number(readFileSync(join(folder, `build-${site}.lock/pid`), 'utf8')));
   } catch {
     // No process holds the lock.
     return false;

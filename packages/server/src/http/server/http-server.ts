@@ -235,7 +235,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       built: createBuiltFolder(deps.documentationFolder ?? documentationFolder, clock, {
         servesPages: true,
       }),
-      isBuilding,
+      isBuilding: () => isBuilding('documentation'),
     },
   );
 
