@@ -2,7 +2,7 @@
 import type { MachineDescription } from '../environment/machine.ts';
 import type { ProfileLine } from './profile-report.ts';
 import type { Profile } from './profile-step.ts';
-import { layOutTable, microseconds, percent, type Section } from './report-table.ts';
+import { figure, layOutTable, microseconds, percent, type Section } from './report-table.ts';
 
 export type BenchResult = {
   /** For machines. */
@@ -47,10 +47,19 @@ function functionSection(title: string, lines: readonly ProfileLine[]): Section 
   return { title, figures };
 }
 
-function profileSections({ functions, packages, statements }: Profile): Section[] {
+function profileSections({
+  functions,
+  packages,
+  statements,
+  allocatedBytesEach,
+}: Profile): Section[] {
   return [
     functionSection('Server, self time by function', functions),
     functionSection('Server, self time by package or file', packages),
+    {
+      title: 'Server, JavaScript heap',
+      figures: [figure('allocated for each request', allocatedBytesEach, 'bytes')],
+    },
     {
       title: 'PostgreSQL, time in its statements for each request',
       figures: statements.map((each) => ({
