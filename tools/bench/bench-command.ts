@@ -9,6 +9,7 @@ import {
 } from './bench-options.ts';
 import { benchCaptureAll } from './capture-all/bench-capture-all.ts';
 import { type CloseStack, createCloseStack } from './close-in-reverse-order.ts';
+import { calibrate } from './environment/calibrate.ts';
 import { describeMachine } from './environment/machine.ts';
 import { benchEstate } from './estate/bench-estate.ts';
 import { benchPin } from './pin/bench-pin.ts';
@@ -52,6 +53,7 @@ function printLine(line: string): void {
 
 async function run(options: BenchOptions): Promise<void> {
   const machine = describeMachine();
+  const before = await calibrate();
   const closers = createCloseStack();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
@@ -62,10 +64,11 @@ async function run(options: BenchOptions): Promise<void> {
   try {
     const result = await benchmarks[options.name](closers, options, printLine);
     const { figures } = result;
+    const calibrated = { ...machine, calibration: { before, after: await calibrate() } };
     process.stdout.write(
       options.json
-        ? `${JSON.stringify({ options, machine, targets, figures })}\n`
-        : `\n${writeReport(result, options.seed, machine)}`,
+        ? `${JSON.stringify({ options, machine: calibrated, targets, figures })}\n`
+        : `\n${writeReport(result, options.seed, calibrated)}`,
     );
   } finally {
     await closers.close();

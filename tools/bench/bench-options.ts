@@ -68,7 +68,7 @@ export type BenchOptions = Record<Exclude<NumberName, 'organisations'>, number> 
 
 export class UsageError extends Error {}
 
-export const usage = `npm run bench -- sales [options]       rate of sales, compared with a baseline: the same SQL without the platform
+export const usage = `npm run bench -- sales [options]       rate of sales, compared with the same SQL alone, with a fixed line and with a bare server
 npm run bench -- status [options]      rate of reads of finished transactions, compared with the rate of sales
 npm run bench -- tokens [options]      issued tokens per CPU second, compared with Fastify and jose alone
 npm run bench -- estate [options]      search and list devices in an estate with one million devices
@@ -82,7 +82,7 @@ npm run bench -- portal [options]      the portal in Chromium: download size, ti
 
   --seconds N       length of each step                (8; relay: 3; reporting: 30)
   --rounds N        searches for the highest rate (the knee), with a
-                    run of the baseline before each; or rounds of
+                    run of the baselines before each; or rounds of
                     tokens                                           (3)
   --knee N          use this rate per second as the highest rate     (0: search for it)
   --terminals N     logical devices that the sales use               (512);

@@ -1,6 +1,6 @@
 // The baseline, a process of its own: `pg` doing the two commits of a sale, one statement each, and no more.
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';
 import type {
   AuthorizationContext,
@@ -19,9 +19,8 @@ import {
 } from '../../../packages/server/src/platform/index.ts';
 import { offerFunctions } from '../bench-process.ts';
 import { migrations } from '../environment/platform.ts';
+import { type CallersRun, measureCallers } from './measure-callers.ts';
 
-const callersTried = [8, 16, 32, 64];
-const leadMs = 500;
 const deadlineMs = 15_000;
 const devices = Array.from({ length: 512 }, () => randomUUID());
 const organizationId = randomUUID();
@@ -37,18 +36,18 @@ const ownSettings = {
     AND name NOT IN ('application_name', 'client_encoding')`,
 };
 
-export type BaselineRun = { callers: number; salesPerSecond: number }[];
-
-type Opened = { url: string; options: string };
+type BaselineOptions = { url: string; postgresPid: number };
+type Opened = BaselineOptions & { options: string };
 
 /** Makes the tables and learns the settings of the hot pool from the pool itself, so that both are alike. */
-async function open(url: string): Promise<Opened> {
+async function open({ url, postgresPid }: BaselineOptions): Promise<Opened> {
   const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
   const database = openDatabase({ url, log });
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
   const settings = await database.hot<{ name: string; setting: string }>(ownSettings, []);
   await database.close();
-  return { url, options: settings.map(({ name, setting }) => `-c ${name}=${setting}`).join(' ') };
+  const options = settings.map(({ name, setting }) => `-c ${name}=${setting}`).join(' ');
+  return { url, postgresPid, options };
 }
 
 /** The facts of a keyed sale, as the payments room writes them. */
@@ -138,64 +137,41 @@ function outcome(before: TransactionRow): TransactionChange {
   return { before, after, event: { sequence: 2, type: 'transaction.captured', at, data } };
 }
 
-/** The callers go on as fast as they are answered; those of the middle of the time count. */
-async function run({ url, options }: Opened, callers: number, seconds: number): Promise<number> {
-  const pool = new pg.Pool({ connectionString: url, options, max: callers, idleTimeoutMillis: 0 });
-  let number = 0;
-  let done = 0;
-  let isOver = false;
+async function commit(
+  pool: pg.Pool,
+  { name, text }: { name: string; text: string },
+  row: unknown,
+): Promise<void> {
+  const { rowCount } = await pool.query({ name, text, values: [JSON.stringify([row])] });
+  if (rowCount !== 1) throw new Error(`${name} wrote ${rowCount} rows`);
+}
 
-  async function commit(statement: { name: string; text: string }, row: unknown): Promise<void> {
-    const { name, text } = statement;
-    const { rowCount } = await pool.query({ name, text, values: [JSON.stringify([row])] });
-    if (rowCount !== 1) throw new Error(`${name} wrote ${rowCount} rows`);
-  }
-
-  async function caller(): Promise<void> {
-    while (!isOver) {
-      const { row, event } = intent(number);
-      number += 1;
-      await commit(statements.insertTransaction, statements.toInsertRow(row, event));
-      const change = outcome(row);
-      await commit(statements.updateWithEvent, statements.toUpdateRow(change, 0, systemIds.uuid()));
-      done += 1;
-    }
-  }
-
-  try {
-    // The server's own outbox is emptied all the time; this one is emptied between the runs.
-    await pool.query('TRUNCATE outbox');
-    const running = Promise.all(Array.from({ length: callers }, caller));
-    const timed = (async () => {
-      await new Promise((resolve) => setTimeout(resolve, leadMs));
-      const from = { done, ms: performance.now() };
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-      return ((done - from.done) * 1000) / (performance.now() - from.ms);
-    })();
-    const salesPerSecond = await Promise.race([timed, running.then(() => timed)]);
-    isOver = true;
-    await running;
-    return salesPerSecond;
-  } finally {
-    isOver = true;
-    await pool.end();
-  }
+async function sale(pool: pg.Pool, number: number): Promise<void> {
+  const { row, event } = intent(number);
+  await commit(pool, statements.insertTransaction, statements.toInsertRow(row, event));
+  const change = outcome(row);
+  const outcomeRow = statements.toUpdateRow(change, 0, systemIds.uuid());
+  await commit(pool, statements.updateWithEvent, outcomeRow);
 }
 
 let opened: Opened | undefined;
 
 const functions = {
-  async open(url: string): Promise<void> {
-    opened = await open(url);
+  async open(options: BaselineOptions): Promise<void> {
+    opened = await open(options);
   },
-  /** Every number of callers for so many seconds. */
-  async run(seconds: number): Promise<BaselineRun> {
+  /** Runs each number of callers for these seconds. */
+  async run(seconds: number): Promise<CallersRun[]> {
     if (opened === undefined) throw new Error('the baseline is not open');
-    const results: BaselineRun = [];
-    for (const callers of callersTried) {
-      results.push({ callers, salesPerSecond: await run(opened, callers, seconds) });
-    }
-    return results;
+    const { url, postgresPid, options } = opened;
+    return measureCallers({
+      connection: { connectionString: url, options },
+      postgresPid,
+      seconds,
+      // The server empties its outbox continuously; this one is emptied between the runs.
+      prepare: (pool) => pool.query('TRUNCATE outbox'),
+      sale,
+    });
   },
 };
 export type SaleBaselineFunctions = typeof functions;

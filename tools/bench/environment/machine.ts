@@ -1,6 +1,7 @@
 // Says on which machine a run was made, and how quiet it was: figures of another one differ.
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
+import type { Calibration } from './calibrate.ts';
 
 export type MachineDescription = {
   cpu: string;
@@ -10,6 +11,8 @@ export type MachineDescription = {
   node: string;
   /** Over the minute before the run; near 0 on a machine that has nothing else to do. */
   loadBefore: number;
+  /** Fixed work, measured before and after the run. */
+  calibration?: { before: Calibration; after: Calibration };
 };
 
 function systemName(): string {

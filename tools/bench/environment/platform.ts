@@ -24,8 +24,8 @@ import { type ServerOptions, type ServerProcess, startServer } from './server-pr
 export const migrations = join(repositoryRoot, 'packages/server/migrations');
 const profilerScript = fileURLToPath(new URL('../report/profiler.ts', import.meta.url));
 const baselineDatabase = 'bench_bare';
-/** The baseline of sales has up to 64 connections; nothing else differs from `npm start`. */
-const databaseSettings = { max_connections: '100' };
+/** The baselines of sales have up to 96 connections; nothing else differs from `npm start`. */
+const databaseSettings = { max_connections: '150' };
 const sampleEveryMs = 1000;
 
 export type MemoryWatch = {

@@ -2,14 +2,19 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../packages/server/src/platform/index.ts';
-import { type ProfileLine, summarizeProfile } from './profile-report.ts';
+import { type CpuProfile, type ProfileLine, summarizeProfile } from './profile-report.ts';
 import { beginStatementCosts, readStatementCosts, type StatementCost } from './statement-costs.ts';
 
 export type Profile = {
   functions: ProfileLine[];
   packages: ProfileLine[];
   statements: StatementCost[];
+  /** On the JavaScript heap of the server, for each answered request. */
+  allocatedBytesEach: number;
 };
+
+/** As `profiler.ts` writes it. */
+type WrittenProfile = CpuProfile & { allocatedBytes: number };
 
 const fileLimitMs = 20_000;
 const lookEveryMs = 100;
@@ -31,5 +36,7 @@ export async function profileStep(
     if (performance.now() > until) throw new Error('the server wrote no profile');
     await pause(lookEveryMs);
   }
-  return { ...summarizeProfile(JSON.parse(readFileSync(profileFile, 'utf8'))), statements };
+  const profile: WrittenProfile = JSON.parse(readFileSync(profileFile, 'utf8'));
+  const allocatedBytesEach = profile.allocatedBytes / step.answered;
+  return { ...summarizeProfile(profile), statements, allocatedBytesEach };
 }

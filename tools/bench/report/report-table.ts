@@ -10,6 +10,7 @@ export const perSecond: Unit = (value) => `${Math.round(value).toLocaleString('e
 export const milliseconds: Unit = (us) => `${(us / 1000).toFixed(1)} ms`;
 export const microseconds: Unit = (us) => `${us.toFixed(0)} µs`;
 export const mebibytes: Unit = (value) => `${value.toFixed(0)} MiB`;
+const bytes: Unit = (value) => `${Math.round(value).toLocaleString('en')} B`;
 export const seconds: Unit = (value) => `${value.toFixed(2)} s`;
 export const percent: Unit = (share) => `${(share * 100).toFixed(0)} %`;
 export const ratio: Unit = (value) => value.toFixed(2);
@@ -20,6 +21,7 @@ const units = {
   milliseconds,
   microseconds,
   mebibytes,
+  bytes,
   seconds,
   percent,
   ratio,

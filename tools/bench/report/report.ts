@@ -2,7 +2,7 @@
 import type { MachineDescription } from '../environment/machine.ts';
 import type { ProfileLine } from './profile-report.ts';
 import type { Profile } from './profile-step.ts';
-import { layOutTable, microseconds, percent, type Section } from './report-table.ts';
+import { figure, layOutTable, microseconds, percent, type Section } from './report-table.ts';
 
 export type BenchResult = {
   /** For machines. */
@@ -20,12 +20,22 @@ const functionsMax = 30;
 const quietShare = 0.04;
 const loadOfQuiet = 0.5;
 
+function calibrationLines({ calibration }: MachineDescription): string[] {
+  if (calibration === undefined) return [];
+  const { before, after } = calibration;
+  return [
+    `calibration before, after the run: CPU work ${before.cpuWorkMs.toFixed(0)}, ${after.cpuWorkMs.toFixed(0)} ms; ` +
+      `pipe round trip ${before.pipeRoundTripUs.toFixed(1)}, ${after.pipeRoundTripUs.toFixed(1)} µs`,
+  ];
+}
+
 function machineLines(machine: MachineDescription, othersShare: number | undefined): string[] {
   const isLoud = (othersShare ?? 0) > quietShare || machine.loadBefore > loadOfQuiet;
   const others = othersShare === undefined ? '' : `; CPU used by others: ${percent(othersShare)}`;
   return [
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB; ${machine.system}, Node ${machine.node}`,
     `load before the run ${machine.loadBefore.toFixed(2)}${others}`,
+    ...calibrationLines(machine),
     ...(isLoud ? ['NOT A QUIET MACHINE: repeat this run before you believe it'] : []),
   ];
 }
@@ -37,10 +47,19 @@ function functionSection(title: string, lines: readonly ProfileLine[]): Section 
   return { title, figures };
 }
 
-function profileSections({ functions, packages, statements }: Profile): Section[] {
+function profileSections({
+  functions,
+  packages,
+  statements,
+  allocatedBytesEach,
+}: Profile): Section[] {
   return [
     functionSection('Server, self time by function', functions),
     functionSection('Server, self time by package or file', packages),
+    {
+      title: 'Server, JavaScript heap',
+      figures: [figure('allocated for each request', allocatedBytesEach, 'bytes')],
+    },
     {
       title: 'PostgreSQL, time in its statements for each request',
       figures: statements.map((each) => ({

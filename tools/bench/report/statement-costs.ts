@@ -23,6 +23,14 @@ export async function beginStatementCosts(database: Database): Promise<void> {
   await database.query(`SELECT ${extension}_reset()`);
 }
 
+/** Bytes of the write-ahead log of the whole PostgreSQL server so far. */
+export async function readWalBytes(database: Database): Promise<number> {
+  const [row] = await database.query<{ bytes: string | number }>(
+    `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS bytes`,
+  );
+  return Number(row?.bytes);
+}
+
 type CostRow = { query: string; calls: number; rows: number; ms: number; wal: string | number };
 
 export async function readStatementCosts(

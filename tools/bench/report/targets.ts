@@ -5,10 +5,20 @@ export const targets = {
   p99Us: 50_000,
   serverCpuUs: 280,
   residentMib: 300,
+  /** Relative to the fixed line and the bare server of the same run, which use no code of the platform. */
+  saleGoals: {
+    kneeToFixedLine: 0.8,
+    kneeToBareServer: 0.75,
+    serverCpuToBareServer: 1.6,
+    postgresCpuToFixedLine: 1.3,
+    walBytes: 2200,
+    allocatedBytes: 45_000,
+    p99ToBareServer: 2.5,
+  },
   firstStartSeconds: 15,
   secondStartSeconds: 5,
-  p99GrowthShare: 0.25,
-  readsPerSale: 3,
+  fullTables: { rows: 10_000_000, p99GrowthShare: 0.15, cpuGrowthShare: 0.15 },
+  readsPerSale: 3.5,
   /** Flat: over the time of the run the line through the samples rises by at most this. */
   memoryGrowthShare: 0.05,
   /** Tokens for each second of CPU; a kind without a target is measured for comparison. */

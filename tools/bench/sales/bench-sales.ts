@@ -1,16 +1,19 @@
-// `bench sales`: the knee and the baseline alternate, then 70 % of the knee, full tables, memory.
+// `bench sales`: the baselines and the knee alternate, then 70 % of the knee, full tables, memory.
 import { defined } from '@switchyard/contract';
-import type { BaselineRun } from '../baseline/sale-baseline-process.ts';
+import { bestRuns, type CallersRun } from '../baseline/measure-callers.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { measureStartTimes } from '../environment/measure-npm-start.ts';
+import type { Platform } from '../environment/platform.ts';
 import { profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { perSecond, seconds } from '../report/report-table.ts';
+import { readWalBytes } from '../report/statement-costs.ts';
 import { fillTransactions } from './fill-transactions.ts';
 import { median } from './find-knee.ts';
+import { type FixedBaselines, openFixedBaselines } from './fixed-baselines.ts';
 import { describeSalesStep, findKnee, type KneeResult, longStep, shareOfKnee } from './knee-run.ts';
-import type { MeasuredStep } from './load-generator.ts';
+import type { MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
 import {
   openSalesEnvironment,
@@ -18,9 +21,14 @@ import {
   type SalesEnvironment,
   warmUpSales,
 } from './sales-environment.ts';
-import { bestRun, type FullTablesFigures, reportSales, type SoakFigures } from './sales-report.ts';
+import { type FullTablesFigures, reportSales, type SoakFigures } from './sales-report.ts';
 
-type Run = { environment: SalesEnvironment; options: BenchOptions; printLine: PrintLine };
+type Run = {
+  environment: SalesEnvironment;
+  fixed: FixedBaselines;
+  options: BenchOptions;
+  printLine: PrintLine;
+};
 
 const bareSeconds = 4;
 const bareWarmUpSeconds = 1.5;
@@ -33,38 +41,64 @@ const comparedSteps = 5;
 const modelRefunds = 20;
 const soakPartSeconds = 60;
 
-async function runBaseline({ environment, printLine }: Run): Promise<BaselineRun> {
-  const run = await environment.baseline.call('run', bareSeconds);
-  const rates = run.map(
+async function runLine(
+  name: string,
+  run: Promise<CallersRun[]>,
+  printLine: PrintLine,
+): Promise<CallersRun[]> {
+  const runs = await run;
+  const rates = runs.map(
     ({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`,
   );
-  printLine(`baseline by callers  ${rates.join('  ')}`);
-  return run;
+  printLine(`${name} by callers  ${rates.join('  ')}`);
+  return runs;
+}
+
+/** @param earlier the knees of earlier rounds, of which the first one shortens this search */
+async function searchKnee(
+  { options, printLine }: Run,
+  name: string,
+  load: SalesLoad,
+  earlier: readonly KneeResult[],
+): Promise<KneeResult> {
+  const firstKnee = earlier[0]?.perSecond ?? 0;
+  const search =
+    firstKnee > 0
+      ? { from: Math.round(firstKnee * laterFrom), growth: laterGrowth }
+      : { from: firstRate };
+  const { seconds: length } = options;
+  const knee = await findKnee(load, printLine, { ...search, kind: 'sales', seconds: length });
+  printLine(`${name} ${earlier.length + 1}: ${perSecond(knee.perSecond)}`);
+  return knee;
 }
 
 async function runRounds(run: Run) {
-  const { environment, options, printLine } = run;
-  const baselineRuns: BaselineRun[] = [];
+  const { environment, fixed, options, printLine } = run;
+  const baselineRuns: CallersRun[][] = [];
+  const fixedRuns: CallersRun[][] = [];
+  const bareServerKnees: KneeResult[] = [];
   const knees: KneeResult[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
-    baselineRuns.push(await runBaseline(run));
+    const bareRun = environment.baseline.call('run', bareSeconds);
+    baselineRuns.push(await runLine('baseline', bareRun, printLine));
+    fixedRuns.push(await runLine('fixed line', fixed.runFixedLine(bareSeconds), printLine));
     if (options.knee > 0) continue;
+    const { bareServerLoad } = fixed;
+    bareServerKnees.push(
+      await searchKnee(run, 'knee of the bare server', bareServerLoad, bareServerKnees),
+    );
     await environment.renewTokens();
-    const firstKnee = knees[0]?.perSecond ?? 0;
-    const search =
-      firstKnee > 0
-        ? { from: Math.round(firstKnee * laterFrom), growth: laterGrowth }
-        : { from: firstRate };
-    const { seconds: length } = options;
-    const knee = await findKnee(environment.load, printLine, {
-      ...search,
-      kind: 'sales',
-      seconds: length,
-    });
-    printLine(`knee ${round}: ${perSecond(knee.perSecond)}`);
-    knees.push(knee);
+    knees.push(await searchKnee(run, 'knee', environment.load, knees));
   }
-  return { baselineRuns, knees };
+  return { baselineRuns, fixedRuns, bareServerKnees, knees };
+}
+
+/** A step, and the bytes of log that PostgreSQL wrote for each answer. */
+async function runWithLogBytes({ database }: Platform, run: () => Promise<MeasuredStep>) {
+  const before = await readWalBytes(database);
+  const step = await run();
+  const written = (await readWalBytes(database)) - before;
+  return { at70: step, walBytesPerSale: written / step.answered };
 }
 
 async function runCompared(run: Run, rate: number, tables: string): Promise<MeasuredStep[]> {
@@ -126,16 +160,24 @@ export async function benchSales(
   }
   const environment = await openSalesEnvironment(closers, options);
   const { load, server, platform } = environment;
-  const run = { environment, options, printLine };
   const warmUp = await warmUpSales(load, printLine);
+  const fixed = await openFixedBaselines(closers, environment, options);
+  const run = { environment, fixed, options, printLine };
   await environment.baseline.call('run', bareWarmUpSeconds);
-  const { baselineRuns, knees } = await runRounds(run);
+  await fixed.runFixedLine(bareWarmUpSeconds);
+  await warmUpSales(fixed.bareServerLoad, printLine);
+  const { baselineRuns, fixedRuns, bareServerKnees, knees } = await runRounds(run);
   const kneePerSecond = options.knee || median(knees.map((knee) => knee.perSecond));
   if (kneePerSecond === 0) throw new Error('no rate was held: see the steps above');
   const rate = Math.round(kneePerSecond * shareOfKnee);
+  const longSeconds = options.seconds * longStep;
+  const bareServer = await runWithLogBytes(platform, () =>
+    fixed.bareServerLoad.step('sales', rate, longSeconds),
+  );
+  printLine(`bare server, same rate  ${describeSalesStep(bareServer.at70)}`);
   await environment.renewTokens();
-  const at70 = await load.step('sales', rate, options.seconds * longStep);
-  printLine(`at 70 %  ${describeSalesStep(at70)}`);
+  const long = await runWithLogBytes(platform, () => load.step('sales', rate, longSeconds));
+  printLine(`at 70 %  ${describeSalesStep(long.at70)}`);
   const residentAt70Mib = server.memory.now();
   const profile = options.profile
     ? await profileStep(platform, server.pid, () => load.step('sales', rate, options.seconds))
@@ -145,10 +187,12 @@ export async function benchSales(
   const figures = {
     warmUp,
     baselineRuns,
+    fixedRuns,
+    bareServer: { ...bareServer, knees: bareServerKnees },
     knees,
     kneePerSecond,
-    barePerSecond: median(baselineRuns.map((each) => bestRun(each).salesPerSecond)),
-    at70,
+    barePerSecond: median(bestRuns(baselineRuns).map(({ salesPerSecond }) => salesPerSecond)),
+    ...long,
     residentAt70Mib,
     residentHighestMib: server.memory.highest(),
     ...defined({ starts, full, soak, profile }),

@@ -5,16 +5,18 @@ import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts
 import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { createApiClient } from '../environment/https-request.ts';
+import { createApiClient, type Target } from '../environment/https-request.ts';
 import { openPlatform, type Platform, type RunningServer } from '../environment/platform.ts';
 import {
   type BenchOrganization,
   fetchClientToken,
   provisionOrganization,
 } from '../environment/provision-in-database.ts';
+import type { WatchedPids } from '../report/process-times.ts';
 import { describeSalesStep } from './knee-run.ts';
 import type { LoadFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
+import type { SellingDevice } from './request-text.ts';
 
 const simulatorScript = join(repositoryRoot, 'packages/simulators/src/acquirer-host/main.ts');
 const simulatorLimitMs = 15_000;
@@ -28,6 +30,7 @@ export type SalesEnvironment = {
   platform: Platform;
   organization: BenchOrganization;
   server: RunningServer;
+  simulator: Simulator;
   load: SalesLoad;
   /** The tokens of the merchants, by their identifiers. */
   tokens: ReadonlyMap<string, string>;
@@ -36,11 +39,13 @@ export type SalesEnvironment = {
   renewTokens(merchants?: number): Promise<void>;
 };
 
+type Simulator = { pid: number; port: number };
+
 async function startSimulator(
   closers: CloseStack,
   folder: string,
   recentEntries: number | undefined,
-): Promise<{ pid: number; port: number }> {
+): Promise<Simulator> {
   const data = join(folder, 'acquirer');
   const args = [simulatorScript, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];
   if (recentEntries !== undefined) args.push('--segment', String(recentEntries));
@@ -90,6 +95,24 @@ export async function warmUpSales(load: SalesLoad, printLine: PrintLine): Promis
   return steps;
 }
 
+/** Starts a load generator for one server; the step of a load needs tills. */
+export async function openLoadGenerator(
+  closers: CloseStack,
+  server: { target: Target; watched: WatchedPids },
+  { connections, cards, seed }: BenchOptions,
+): Promise<{ load: SalesLoad; setTills(tills: SellingDevice[]): Promise<void> }> {
+  const script = new URL('./load-generator.ts', import.meta.url);
+  const generator = startProcess<LoadFunctions>(closers, script);
+  await generator.call('open', { ...server, connections, cards, seed });
+  return {
+    load: {
+      step: (kind, ratePerSecond, seconds) =>
+        generator.call('step', { kind, ratePerSecond, seconds }),
+    },
+    setTills: (tills) => generator.call('setTills', tills),
+  };
+}
+
 /** @param recentEntries entries of the simulator's ledger that it holds in memory, where they are many */
 export async function openSalesEnvironment(
   closers: CloseStack,
@@ -105,13 +128,8 @@ export async function openSalesEnvironment(
   });
   const server = await platform.startServer();
   const { target } = server;
-  const generator = startProcess<LoadFunctions>(
-    closers,
-    new URL('./load-generator.ts', import.meta.url),
-  );
-  const { connections, cards, seed } = options;
   const watched = { server: server.pid, postgres, simulator: simulator.pid };
-  await generator.call('open', { target, watched, connections, cards, seed });
+  const { load, setTills } = await openLoadGenerator(closers, { target, watched }, options);
   const tokens = new Map<string, string>();
   async function renewTokens(merchants = organization.merchants.length): Promise<void> {
     const tills = organization.merchants
@@ -121,24 +139,22 @@ export async function openSalesEnvironment(
         tokens.set(merchantId, token);
         return { token, deviceIds };
       });
-    await generator.call('setTills', await Promise.all(tills));
+    await setTills(await Promise.all(tills));
   }
   await renewTokens();
   const baseline = startProcess<SaleBaselineFunctions>(
     closers,
     new URL('../baseline/sale-baseline-process.ts', import.meta.url),
   );
-  await baseline.call('open', platform.baselineUrl);
+  await baseline.call('open', { url: platform.baselineUrl, postgresPid: postgres });
   return {
     platform,
     organization,
     server,
+    simulator,
     tokens,
     renewTokens,
-    load: {
-      step: (kind, ratePerSecond, seconds) =>
-        generator.call('step', { kind, ratePerSecond, seconds }),
-    },
+    load,
     baseline,
   };
 }

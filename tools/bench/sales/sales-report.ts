@@ -1,5 +1,5 @@
 // The figures of sales and of reads, and their sections of the report.
-import type { BaselineRun } from '../baseline/sale-baseline-process.ts';
+import { bestRuns, type CallersRun } from '../baseline/measure-callers.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { StartTimes } from '../environment/measure-npm-start.ts';
 import type { Profile } from '../report/profile-step.ts';
@@ -12,11 +12,13 @@ import {
   perSecond,
   type Section,
   slopeOfPoints,
+  type Target,
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import { median } from './find-knee.ts';
 import { heldDefinition, type KneeResult } from './knee-run.ts';
 import type { MeasuredStep } from './load-generator.ts';
+import { compareWithGoals } from './sales-goals.ts';
 
 export type SoakFigures = { minute: number; residentMib: number; step: MeasuredStep }[];
 export type FullTablesFigures = {
@@ -29,12 +31,15 @@ export type FullTablesFigures = {
 export type SalesFigures = {
   starts?: StartTimes;
   warmUp: MeasuredStep[];
-  baselineRuns: BaselineRun[];
+  baselineRuns: CallersRun[][];
+  fixedRuns: CallersRun[][];
+  bareServer: { knees: KneeResult[]; at70: MeasuredStep; walBytesPerSale: number };
   knees: KneeResult[];
   /** Medians, sales a second. */
   kneePerSecond: number;
   barePerSecond: number;
   at70: MeasuredStep;
+  walBytesPerSale: number;
   residentAt70Mib: number;
   residentHighestMib: number;
   /** The same steps before the tables were filled, and after. */
@@ -51,16 +56,11 @@ export type StatusFigures = {
   profile?: Profile;
 };
 
-export function bestRun(run: BaselineRun): BaselineRun[number] {
-  return run.reduce((best, each) => (each.salesPerSecond > best.salesPerSecond ? each : best));
-}
+const saleTarget: Target = { under: targets.serverCpuUs };
 
-const fullTablesRows = 10_000_000;
-
-/** Per answer; the target is for sales, which alone reach the acquirer. */
-function costs(title: string, { kind, cpuUs, busyShare }: MeasuredStep): Section {
+/** Per answer. */
+function costs(title: string, { cpuUs, busyShare }: MeasuredStep, target?: Target): Section {
   const all = cpuUs.server + cpuUs.postgres + cpuUs.simulator + cpuUs.load;
-  const target = kind === 'sales' ? { under: targets.serverCpuUs } : undefined;
   return {
     title,
     figures: [
@@ -74,18 +74,21 @@ function costs(title: string, { kind, cpuUs, busyShare }: MeasuredStep): Section
   };
 }
 
+const listKnees = (knees: readonly KneeResult[]) =>
+  knees.map((knee) => perSecond(knee.perSecond)).join(', ') || 'given';
+const medianKnee = (knees: readonly KneeResult[]) =>
+  median(knees.map(({ perSecond: rate }) => rate));
+
 function speed(figures: SalesFigures): Section {
   const { kneePerSecond, barePerSecond, baselineRuns, at70 } = figures;
-  const knees = figures.knees.map((knee) => perSecond(knee.perSecond)).join(', ');
-  const callers = baselineRuns.map((run) => bestRun(run).callers).join(', ');
   const share = kneePerSecond / barePerSecond;
   return {
     title: 'Speed',
     figures: [
       figure('knee', kneePerSecond, 'perSecond', { atLeast: targets.kneePerSecond }),
-      { label: 'knees of the rounds', value: knees || 'given' },
+      { label: 'knees of the rounds', value: listKnees(figures.knees) },
       figure('baseline', barePerSecond, 'perSecond'),
-      { label: 'its best number of callers', value: callers },
+      { label: 'its best number of callers', value: listCallers(baselineRuns) },
       figure('knee relative to baseline', share, 'ratio', { atLeast: targets.ratioToBaseline }),
       figure(`p50 at 70 % (${perSecond(at70.ratePerSecond)})`, at70.p50Us, 'milliseconds'),
       figure('p99 at 70 %', at70.p99Us, 'milliseconds', { under: targets.p99Us }),
@@ -97,6 +100,68 @@ function speed(figures: SalesFigures): Section {
       errorFigure('errors while warming up', figures.warmUp),
     ],
   };
+}
+
+const listCallers = (rounds: readonly CallersRun[][]) =>
+  bestRuns(rounds)
+    .map(({ callers }) => callers)
+    .join(', ');
+
+function fixedLineMedians({ fixedRuns }: SalesFigures) {
+  const runs = bestRuns(fixedRuns);
+  return {
+    perSecond: median(runs.map(({ salesPerSecond }) => salesPerSecond)),
+    clientUs: median(runs.map(({ cpuUs }) => cpuUs.server)),
+    postgresUs: median(runs.map(({ cpuUs }) => cpuUs.postgres)),
+  };
+}
+
+function fixedLine(figures: SalesFigures): Section {
+  const { perSecond: rate, clientUs, postgresUs } = fixedLineMedians(figures);
+  return {
+    title: 'Fixed line: two minimal commits per sale, without the platform',
+    figures: [
+      figure('highest rate', rate, 'perSecond'),
+      { label: 'its best number of connections', value: listCallers(figures.fixedRuns) },
+      figure('CPU of PostgreSQL per sale', postgresUs, 'microseconds'),
+      figure('CPU of the client per sale', clientUs, 'microseconds'),
+    ],
+  };
+}
+
+function bareServer({ knees, at70, walBytesPerSale }: SalesFigures['bareServer']): Section[] {
+  const atKnee = knees.at(-1)?.step;
+  const rate = perSecond(at70.ratePerSecond);
+  return [
+    {
+      title: 'Bare server: Fastify, two minimal commits and one exchange with the acquirer',
+      figures: [
+        ...(knees.length === 0 ? [] : [figure('knee', medianKnee(knees), 'perSecond')]),
+        { label: 'knees of the rounds', value: listKnees(knees) },
+        figure(`p50 at ${rate}`, at70.p50Us, 'milliseconds'),
+        figure(`p99 at ${rate}`, at70.p99Us, 'milliseconds'),
+        figure(`write-ahead log per sale at ${rate}`, walBytesPerSale, 'bytes'),
+        errorFigure(`errors at ${rate}`, [at70]),
+      ],
+    },
+    ...(atKnee ? [costs('CPU per sale of the bare server at its knee', atKnee)] : []),
+    costs(`CPU per sale of the bare server at ${rate}`, at70),
+  ];
+}
+
+function goals(figures: SalesFigures) {
+  const { knees, at70, kneePerSecond, walBytesPerSale, residentHighestMib } = figures;
+  const kneeSteps = knees.flatMap(({ step }) => step ?? []);
+  return compareWithGoals({
+    kneePerSecond,
+    fixedLine: fixedLineMedians(figures),
+    postgresUsAtKnee: median(kneeSteps.map(({ cpuUs }) => cpuUs.postgres)) || undefined,
+    bareServerKneePerSecond: medianKnee(figures.bareServer.knees) || undefined,
+    at70: { platform: at70, bareServer: figures.bareServer.at70 },
+    walBytesPerSale,
+    allocatedBytesPerSale: figures.profile?.allocatedBytesEach,
+    residentHighestMib,
+  });
 }
 
 const startFigures = ({ firstSeconds, secondSeconds }: StartTimes): Figure[] => [
@@ -145,13 +210,20 @@ function fullTables({ rows, fillSeconds, before, after }: FullTablesFigures): Se
   const beforeAndAfter = (name: 'p50Us' | 'p99Us') =>
     `${milliseconds(medianOf(before, name))}, ${milliseconds(medianOf(after, name))}`;
   const postgresUs = median(after.map(({ cpuUs }) => cpuUs.postgres));
-  const target = { atMost: targets.p99GrowthShare, isJudged: rows >= fullTablesRows };
+  const cpuOf = (steps: readonly MeasuredStep[]) =>
+    median(steps.map(({ cpuUs }) => cpuUs.server + cpuUs.postgres));
+  const goal = targets.fullTables;
+  const isJudged = rows >= goal.rows;
   return {
     title: `With ${rows.toLocaleString('en')} transactions in the tables, the same rate; medians of ${after.length} steps`,
     figures: [
       { label: 'p50 before, with them', value: beforeAndAfter('p50Us') },
       { label: 'p99 before, with them', value: beforeAndAfter('p99Us') },
-      figure('growth of p99', growth, 'percent', target),
+      figure('growth of p99', growth, 'percent', { atMost: goal.p99GrowthShare, isJudged }),
+      figure('growth of CPU, server and PostgreSQL', cpuOf(after) / cpuOf(before) - 1, 'percent', {
+        atMost: goal.cpuGrowthShare,
+        isJudged,
+      }),
       figure('PostgreSQL', postgresUs, 'microseconds'),
       errorFigure('errors', [...before, ...after]),
       figure('filling took', fillSeconds, 'seconds'),
@@ -165,13 +237,17 @@ export function reportSales(
 ): BenchResult {
   const { at70, starts, full, knees } = figures;
   const atKnee = knees.at(-1)?.step;
+  const { results, section } = goals(figures);
   return {
-    figures,
+    figures: { ...figures, goals: results },
     profile: figures.profile,
     sections: [
       speed(figures),
-      ...(atKnee ? [costs('CPU per sale at the knee', atKnee)] : []),
-      costs('CPU per sale at 70 %, where more of it goes into waking up', at70),
+      ...(atKnee ? [costs('CPU per sale at the knee', atKnee, saleTarget)] : []),
+      costs('CPU per sale at 70 %, where more of it goes into waking up', at70, saleTarget),
+      fixedLine(figures),
+      ...bareServer(figures.bareServer),
+      section,
       memory(figures),
       {
         title: 'Start, to the first answered request',
