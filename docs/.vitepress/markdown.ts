@@ -17,7 +17,8 @@ function renderDiagram(source: string): string {
   const svg = renderMermaidSVG(source, colours)
     .replace(/<style>[\s\S]*?<\/style>/, '')
     .replace(/ width="([\d.]+)" height="[\d.]+" style="[^"]*"/, ' style="--width: $1px"');
-  return `<figure class="diagram" v-pre>${svg}</figure>\n`;
+  // It scrolls where the window is narrow, so the keyboard has to reach it.
+  return `<figure class="diagram" tabindex="0" aria-label="Diagram" v-pre>${svg}</figure>\n`;
 }
 
 /** The reason why no test runs the commands of a block, behind the language of its fence. */
