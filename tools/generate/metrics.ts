@@ -58,6 +58,10 @@ const alarms: Readonly<Record<string, readonly [condition: string, action: strin
     '0 for a minute',
     'Check the NATS cluster. Sessions between nodes fail.',
   ],
+  switchyard_database_up: [
+    '0 for ten seconds',
+    'Check PostgreSQL. Until then all payments are refused with `database_unavailable`.',
+  ],
   switchyard_hsm_up: ['below 1', 'Check the HSM and its network. At 0, sales with a PIN fail.'],
   switchyard_http_load_ratio: [
     'above 0.8 for five minutes',

@@ -66,6 +66,7 @@ const provider: QrProvider = {
     refundId.startsWith('0000') ? undefined : { refundId, status: 'Completed' },
   activate(request) {
     switched.push(['on', request]);
+    if (request.level === 'Organization') return undefined as never;
     return request.level === 'Store' ? { status: 'Later' } : { status: 'Accepted' };
   },
   deactivated(request) {
@@ -155,9 +156,12 @@ describe('the handler of a provider', () => {
     assert.deepEqual((await post('', on)).body, { status: 'Accepted' });
     assert.equal((await post('/', { ...on, data: { ...request, level: 'Store' } })).status, 202);
     assert.equal((await post('', { type: 'service.deactivated', data: request })).status, 200);
+    const missing = await post('', { ...on, data: { ...request, level: 'Organization' } });
+    assert.equal(missing.status, 500, 'an answer without a decision does not activate the service');
+    assert.match(String(faults.at(-1)), /activate must return the status/);
     assert.deepEqual(
       switched.map(([way]) => way),
-      ['on', 'on', 'off'],
+      ['on', 'on', 'off', 'on'],
     );
     assert.equal((await post('', { type: 'service.renamed', data: {} })).status, 422);
     assert.equal((await post('', { type: 'service.deactivated' })).status, 422);

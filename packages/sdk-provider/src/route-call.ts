@@ -66,6 +66,8 @@ const answerOrNotFound = (
     ? throwProblem(404, `${resource}_not_found`, `The provider did not receive this ${resource}.`)
     : { status: 200, body: answer };
 
+const activationStatuses: readonly unknown[] = ['Accepted', 'Refused', 'Later'];
+
 async function answerActivation(provider: QrProvider, body: Uint8Array): Promise<CallAnswer> {
   const { type, data } = Object(parseJson(body)) as { type?: unknown; data?: unknown };
   if (typeof data !== 'object' || data === null) {
@@ -79,7 +81,14 @@ async function answerActivation(provider: QrProvider, body: Uint8Array): Promise
   if (type !== 'service.activation_requested') {
     return throwProblem(422, 'type_unknown', 'The message type is unknown.');
   }
-  const decision = (await provider.activate?.(request)) ?? { status: 'Accepted' };
+  const decision =
+    provider.activate === undefined
+      ? ({ status: 'Accepted' } as const)
+      : await provider.activate(request);
+  // JavaScript code may return nothing, which must not activate the service.
+  if (!activationStatuses.includes(decision?.status)) {
+    throw new TypeError('activate must return the status Accepted, Refused or Later');
+  }
   return decision.status === 'Later' ? { status: 202, body: {} } : { status: 200, body: decision };
 }
 

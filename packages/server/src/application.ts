@@ -338,6 +338,13 @@ function createModules(deps: ApplicationOptions) {
   const timeline = deps.timeline ?? noLostWriteGuard;
   const { numbering } = timeline;
   registerNumberingGauges(metrics, timeline);
+  metrics.gauge({
+    name: 'switchyard_database_up',
+    help: '1 if the database answers, 0 if it does not',
+    async collect() {
+      this.set((await database.healthy()) ? 1 : 0);
+    },
+  });
   const parts = { settings, database, clock, dueClock, ids, log, metrics, live, numbering };
   const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')

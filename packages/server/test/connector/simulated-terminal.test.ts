@@ -213,6 +213,24 @@ describe('the simulated terminal', () => {
     assert.equal((await transactionOf(id))['state'], 'Refunded');
   });
 
+  test('a refund that the host has not decided has no receipt', async () => {
+    const sold = responseOf(await post(pay(200)));
+    const answer = responseOf(
+      await post(
+        pay(0, {
+          PaymentTransaction: {
+            AmountsReq: { Currency: 'EUR', RequestedAmount: 90.09 },
+            OriginalPOITransaction: { POITransactionID: sold['POIData'].POITransactionID },
+          },
+          PaymentData: { PaymentType: 'Refund' },
+        }),
+      ),
+    );
+    assert.equal(answer['Response'].Result, 'Success');
+    assert.equal(answer['PaymentReceipt'], undefined);
+    assert.ok(sold['PaymentReceipt'].length > 0);
+  });
+
   test('a terminal restarts during a payment: the point of sale gets the answer, and money is taken once', async () => {
     const payment = pay(80.16);
     await assert.rejects(post(payment), 'the connection breaks off');

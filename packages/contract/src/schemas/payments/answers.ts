@@ -132,7 +132,10 @@ const transactionMembers = {
     }),
   ),
   state: wordOf(transactionStates),
-  approved: Type.Boolean({ description: 'Whether the sale is approved.' }),
+  approved: Type.Boolean({
+    description:
+      'Whether the sale is approved. False also in the state `Received`, in which no outcome is known yet.',
+  }),
   answeredState: wordOf(transactionStates, {
     description: 'The state that the sale was first answered with.',
   }),

@@ -91,7 +91,8 @@ export function registerDocumentationSite(
 
   async function send(path: string, request: FastifyRequest, reply: FastifyReply) {
     const address = newAddress(path);
-    if (address !== undefined) return reply.redirect(`/docs/${address}`, 308);
+    if (address !== undefined)
+      return reply.header('cache-control', cacheOneHour).redirect(`/docs/${address}`, 308);
     const index = await built.index();
     if (index === undefined) {
       const isBeingBuilt = isBuilding();

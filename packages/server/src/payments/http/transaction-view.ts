@@ -115,6 +115,7 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
 const refundResponseTexts: Readonly<Partial<Record<OperationStatus, string>>> = {
   Succeeded: 'APPROVED',
   Declined: 'DECLINED',
+  Failed: notCompletedText,
 };
 
 /** The receipt of a refund. It has no chip data, because the card was not read for the refund. */
@@ -126,7 +127,7 @@ export function createRefundReceipt(
     ...receiptBase(transaction, details.reference, amount),
     operation: 'Refund',
     at: updatedAt,
-    responseText: refundResponseTexts[status] ?? notCompletedText,
+    responseText: refundResponseTexts[status] ?? 'PENDING',
   };
   return { merchant, cardholder: cardholderCopy(merchant) };
 }

@@ -235,6 +235,16 @@ test('the server requests the status of a pending payment once a minute until it
   assert.equal(one.providerCalls.at(-1), 'cancel');
 });
 
+test('after answered polls, the first missing answer is followed by a poll a second later', async () => {
+  const pending = { outcome: 'Answered', providerTransactionId: 'P', status: 'Pending' };
+  const one = world(
+    { status: (count: number) => (count === 2 ? silent : pending) },
+    { providerTransactionId: 'P' },
+  );
+  await one.goOn(120_000 + 1_000);
+  assert.deepEqual(one.providerCalls, ['status', 'status', 'status', 'status']);
+});
+
 test('the server cancels a create that the provider does not know, and the cancel response decides the result', async () => {
   const start = Date.parse('2026-03-01T12:00:00.000Z');
   const notFound = { outcome: 'NotFound' };
@@ -312,6 +322,16 @@ function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Mer
 const dayMs = 86_400_000;
 
 // Spec: QRPROV-19
+test('a repeated refund that is answered with 404 is decided by the status of the refund', async () => {
+  const one = refunding({
+    refund: (count: number) => (count === 1 ? silent : { outcome: 'NotFound' }),
+    refundStatus: { outcome: 'Answered', status: 'Completed' },
+  });
+  await one.goOn(10_000);
+  assert.deepEqual(one.providerCalls, ['refund', 'refund', 'refundStatus']);
+  assert.deepEqual(one.types, ['qr.refunded']);
+});
+
 test('after one day without a response, the server stops refund retries and puts the reserved amount under review', async () => {
   const one = refunding({});
   await one.goOn(refundRetryMs - 1);

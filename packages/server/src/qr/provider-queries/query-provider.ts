@@ -324,7 +324,9 @@ export async function sendRefund(
         reason,
       });
   deps.failPoints.hit('after-send');
-  const isRefused = answer.outcome === 'Refused' && answer.reason !== 'signature';
+  const isRefused =
+    answer.outcome === 'NotFound' ||
+    (answer.outcome === 'Refused' && answer.reason !== 'signature');
   if (!isRefused || isAcknowledged || isFirst === true) {
     return applyRefundAnswer(deps, loaded, operation, answer);
   }
@@ -380,12 +382,14 @@ async function scheduleNextPoll(
   { pollAfterMs = statusPollMs }: PaymentAnswer,
 ): Promise<LoadedPayment> {
   const now = deps.clock.now();
-  const { row } = loaded;
-  const dueAt =
-    row.expiresAt > now
-      ? Math.min(now + pollAfterMs, row.expiresAt)
-      : now + pauseMs(row.pollAttempts);
-  await deps.store.postpone(row, dueAt, row.pollAttempts + 1);
+  const { row, operations } = loaded;
+  const isPayable = row.expiresAt > now;
+  const dueAt = isPayable
+    ? Math.min(now + pollAfterMs, row.expiresAt)
+    : now + pauseMs(row.pollAttempts);
+  // The count makes pauses longer after missing answers; open operations take turns by it.
+  const pollAttempts = isPayable && !operations.some(isOpen) ? 0 : row.pollAttempts + 1;
+  await deps.store.postpone(row, dueAt, pollAttempts);
   return loaded;
 }
 

@@ -121,6 +121,14 @@ test('the receipts of a decline, an unknown outcome, a void and a partial approv
   assert.equal(textOf(voided), 'CANCELLED');
 });
 
+test('the receipt of a refund says that the refund is pending', async () => {
+  const { call } = await createOrganizationWithClient();
+  const sale = await call('POST', '/process', keyedSale({ amount: 20_000 }));
+  const refund = await call('POST', `/${sale.transactionId}/refund`, { amount: 9093 });
+  assert.equal(refund.operation.status, 'Pending');
+  assert.equal(refund.receipt.cardholder.responseText, 'PENDING');
+});
+
 test('the response to a refund has the receipt of the refund', async () => {
   const { call } = await createOrganizationWithClient();
   const instrument = { emvData: chipData() };

@@ -2,6 +2,7 @@
 import type { OperationAnswer, Transaction } from '@switchyard/contract';
 import { type OpenValue, passOnReason } from '@switchyard/nexo';
 import { type ServiceContext, ServiceError } from '../context/service-context.ts';
+import { receiptsOf } from '../payments/receipts.ts';
 import type { PlatformAnswer } from '../platform/payments-api.ts';
 import type { PendingOperation } from '../storage/terminal-store.ts';
 
@@ -10,6 +11,11 @@ export type OperationResult = {
   readonly transaction: Transaction;
   readonly operation: OperationAnswer['operation'];
 };
+
+/** Undefined while the operation is pending: the platform completes it by itself, and has its receipt only then. */
+export function finalReceiptsOf({ transaction, operation }: OperationResult) {
+  return operation?.status === 'Pending' ? undefined : receiptsOf(transaction);
+}
 type OperationAmount = { readonly amount?: number; readonly currency?: string };
 
 /** Number of quick attempts; later attempts are slower. */

@@ -30,7 +30,12 @@ import { receiptLines, receiptsOf } from '../payments/receipts.ts';
 import { recordTotals } from '../payments/record-totals.ts';
 import { processQueue, queueReversal } from '../payments/reversal-and-upload-queue.ts';
 import type { TerminalState } from '../storage/terminal-store.ts';
-import { type OperationResult, requireOriginal, runOperation } from './follow-up-operations.ts';
+import {
+  finalReceiptsOf,
+  type OperationResult,
+  requireOriginal,
+  runOperation,
+} from './follow-up-operations.ts';
 
 type Request = ServiceCall<'PaymentRequest'>;
 type Answer = Structure<'PaymentResponse'>;
@@ -309,7 +314,7 @@ export function operationAnswer(
     PaymentResult: paymentResult(transaction, amount, {
       PaymentType: type as NonNullable<Structure<'PaymentResult'>['PaymentType']>,
     }),
-    PaymentReceipt: receiptsOf(transaction),
+    ...defined({ PaymentReceipt: finalReceiptsOf({ transaction, operation }) }),
   };
 }
 
@@ -345,7 +350,7 @@ async function captureOrRefund(call: Request, context: ServiceContext, verb: 'ca
   const { transaction } = done;
   const line = operationTotals(done, verb);
   recordTotals(context, { ...line, ...totalsOwner(call) });
-  printReceipt(context, transaction);
+  if (finalReceiptsOf(done) !== undefined) printReceipt(context, transaction);
   show('Approved', `${formatDecimalAmount(line.amount, line.currency)} ${line.currency}`, 'Done');
   const { transactionId, state } = transaction;
   emit({ type: 'Payment', transactionId, state, amount: line.amount, currency: line.currency });

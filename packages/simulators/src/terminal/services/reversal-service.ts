@@ -1,4 +1,5 @@
 // The Reversal service.
+import { defined } from '@switchyard/contract';
 import {
   amountReason,
   formatDecimalAmount,
@@ -15,9 +16,8 @@ import {
   ServiceError,
   successResponse,
 } from '../context/service-context.ts';
-import { receiptsOf } from '../payments/receipts.ts';
 import { recordTotals } from '../payments/record-totals.ts';
-import { type OperationResult, runOperation } from './follow-up-operations.ts';
+import { finalReceiptsOf, type OperationResult, runOperation } from './follow-up-operations.ts';
 import { operationTotals } from './payment-service.ts';
 
 /** Reasons that reverse the whole sale as a technical failure. */
@@ -67,7 +67,7 @@ export function reversalAnswer(
     POIData: { POITransactionID: { TransactionID, TimeStamp } },
     OriginalPOITransaction: original,
     ReversedAmount: toAmount(amount, currency),
-    PaymentReceipt: receiptsOf(transaction),
+    ...defined({ PaymentReceipt: finalReceiptsOf({ transaction, operation }) }),
   };
 }
 
