@@ -9,7 +9,6 @@ import {
 } from '../../../packages/server/src/reporting/search/scan-payments.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { type ApiClient, createApiClient } from '../environment/https-request.ts';
 import { createProgress, openPlatform } from '../environment/platform.ts';
 import {
   createClient,
@@ -18,6 +17,7 @@ import {
   openProvisioning,
   withIdentity,
 } from '../environment/provision-in-database.ts';
+import { type ApiClient, createApiClient } from '../environment/send-single-request.ts';
 import type { BenchResult } from '../report/report.ts';
 import { perSecond } from '../report/report-table.ts';
 import type { LoadRequest } from '../sales/fixed-rate-load.ts';

@@ -64,7 +64,7 @@ export {
   SchemaMismatchError,
 } from './database/migrations/schema-mismatch.ts';
 export { requirePlatformKey } from './database/platform-key-check.ts';
-export { toRecords } from './database/records.ts';
+export { toRecords } from './database/rows-to-records.ts';
 export {
   createDatabaseTimeline,
   type DatabaseTimeline,
@@ -154,6 +154,7 @@ export {
 export { isSecretMember, redactedPlaceholder, redactText } from './observability/redaction.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './process/fail-points.ts';
 export { checkFileDescriptorLimit } from './process/file-descriptor-limit.ts';
+export { lowerGcThreadPriority } from './process/gc-thread-priority.ts';
 export { createLifecycle, type Lifecycle } from './process/lifecycle.ts';
 export { explainPortInUse, requireFreePorts } from './process/listen-ports.ts';
 export {
@@ -161,13 +162,12 @@ export {
   isSameProcessAlive,
   readProcessIdentity,
 } from './process/process-identity.ts';
-export { lowerGcThreadPriority } from './process/v8-gc-threads.ts';
 export {
   acquirerLinkRules,
   allowedAcquirerProxies,
   outgoingCallRules,
 } from './settings/address-settings.ts';
-export { nearestName } from './settings/did-you-mean.ts';
+export { nearestName } from './settings/nearest-name.ts';
 export {
   type EnvironmentVariables,
   omitCardSettings,

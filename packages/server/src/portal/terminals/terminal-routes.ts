@@ -22,8 +22,8 @@ import { portalPath } from '../../identity/index.ts';
 import type { ChangeNotifier, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
-import { createControlledTerminals } from './controlled-terminals.ts';
-import type { SimulatedDevice, StartSimulatedTerminal } from './simulated-terminal.ts';
+import type { SimulatedDevice, StartSimulatedTerminal } from './simulated-terminal-port.ts';
+import { createControlledTerminals } from './simulated-terminals.ts';
 
 const terminalsPath = `${portalPath}/terminals`;
 const listName = 'listPortalTerminals';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { createLog } from '../../platform/index.ts';
-import { createControlledTerminals } from './controlled-terminals.ts';
-import type { SimulatedTerminal } from './simulated-terminal.ts';
+import type { SimulatedTerminal } from './simulated-terminal-port.ts';
+import { createControlledTerminals } from './simulated-terminals.ts';
 
 const device = { organizationId: 'o', physicalDeviceId: 'd', tsn: 'T-1' };
 const stopDelayMs = 5000;

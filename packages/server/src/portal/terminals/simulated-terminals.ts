@@ -11,7 +11,7 @@ import type {
   SimulatedDevice,
   SimulatedTerminal,
   StartSimulatedTerminal,
-} from './simulated-terminal.ts';
+} from './simulated-terminal-port.ts';
 
 const maxTerminals = 100;
 /** A reloaded page finds the terminal as it was. */
