@@ -122,7 +122,7 @@ export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';
 export { sanitizeMailName } from './mail/mail-message.ts';
 export { type RenderedMail, renderMail } from './mail/render-mail.ts';
-export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
+export { type Mail, type MailMessage, maxConcurrentMailJobs } from './mail/smtp-mail.ts';
 export { isLoopbackHost, subscriberNetwork } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {
