@@ -143,7 +143,7 @@ const targets = {
     does: 'run the QR provider simulator, and print its payments',
   },
   admin: {
-    script: 'tools/admin/switchyard-command.ts',
+    script: 'tools/admin/main.ts',
     args: ['admin'],
     does: 'operate the platform: create its operator, replace keys, rebuild reports; see -- --help',
   },

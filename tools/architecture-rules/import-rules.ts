@@ -128,7 +128,7 @@ export const layerTable: Record<string, string[][]> = {
     ['services', 'subscriptions', 'provider-calls'],
     ['activations'],
     ['configuration', 'provider-dashboard'],
-    ['delivery'],
+    ['configuration-delivery'],
   ],
   reporting: [
     ['infrastructure'],

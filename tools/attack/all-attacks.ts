@@ -3,7 +3,7 @@ import type { Attack } from './attack.ts';
 import { developerRightsAttack } from './items/developer-rights.ts';
 import { foreignIdentifiersAttack } from './items/foreign-identifiers.ts';
 import { demoCertificateAttack, hardeningAttack } from './items/hardening.ts';
-import { plainConnectionsAttack } from './items/plain-connections.ts';
+import { plainConnectionSettingsAttack } from './items/plain-connection-settings.ts';
 import { privateAddressesAttack, privateAddressesInDemoAttack } from './items/private-addresses.ts';
 import { requestBodiesAttack } from './items/request-bodies.ts';
 import { serialNumbersAttack } from './items/serial-numbers.ts';
@@ -16,7 +16,7 @@ export const allAttacks: readonly Attack[] = [
   privateAddressesInDemoAttack,
   serialNumbersAttack,
   trustedProxiesAttack,
-  plainConnectionsAttack,
+  plainConnectionSettingsAttack,
   developerRightsAttack,
   signUpMailsAttack,
   requestBodiesAttack,

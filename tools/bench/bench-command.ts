@@ -16,7 +16,7 @@ import { benchPin } from './pin/bench-pin.ts';
 import { benchPortal } from './portal/bench-portal.ts';
 import { benchQr } from './qr/bench-qr.ts';
 import { benchRelay } from './relay/bench-relay.ts';
-import { type BenchResult, writeReport } from './report/report.ts';
+import { type BenchResult, formatReport } from './report/report.ts';
 import { targets } from './report/targets.ts';
 import { benchReporting } from './reporting/bench-reporting.ts';
 import { benchSales } from './sales/bench-sales.ts';
@@ -68,7 +68,7 @@ async function run(options: BenchOptions): Promise<void> {
     process.stdout.write(
       options.json
         ? `${JSON.stringify({ options, machine: calibrated, targets, figures })}\n`
-        : `\n${writeReport(result, options.seed, calibrated)}`,
+        : `\n${formatReport(result, options.seed, calibrated)}`,
     );
   } finally {
     await closers.close();

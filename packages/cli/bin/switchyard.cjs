@@ -13,7 +13,7 @@ const { bundledNode, isNewEnough, nodeMajor, runUnder } = require('./node-24.cjs
  * `switchyard admin` also has the commands that open the database of the server.
  */
 const packedMajor = 20;
-const entry = ['../dist/main.js', '../../../tools/admin/switchyard-command.ts', '../src/main.ts']
+const entry = ['../dist/main.js', '../../../tools/admin/main.ts', '../src/main.ts']
   .map((name) => path.join(__dirname, name))
   .find((file) => fs.existsSync(file));
 

@@ -10,7 +10,11 @@ export {
   errorConditions,
   resultOf,
 } from './dialogue/error-condition-advice.ts';
-export { type EventFacts, eventOf, rejectOf } from './dialogue/event-notifications.ts';
+export {
+  buildEventNotification,
+  buildRejectNotification,
+  type EventFacts,
+} from './dialogue/event-notifications.ts';
 export {
   createPoiDialogue,
   type PoiDecision,

@@ -25,7 +25,7 @@ export {
 } from './http-acquirer/server.ts';
 
 // The public interface of the reference provider of QR payments.
-export { type BrokenMode, brokenModes } from './qr-provider/fault-modes.ts';
+export { type FaultMode, faultModes } from './qr-provider/fault-modes.ts';
 export {
   type PlatformPayment,
   type QrLedger,

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { createApiClient, sendRequest, type Target } from '../environment/https-request.ts';
+import { createApiClient, sendRequest, type Target } from '../environment/send-single-request.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { figure, listErrors, perSecond, seconds } from '../report/report-table.ts';

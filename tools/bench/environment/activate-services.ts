@@ -1,6 +1,6 @@
 // Publishes services of the catalogue and activates them at every device of an organization.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ApiClient } from './https-request.ts';
+import type { ApiClient } from './send-single-request.ts';
 
 const catalogue = '/service-catalog/v1';
 const activeLimitMs = 180_000;

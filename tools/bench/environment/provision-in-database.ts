@@ -9,14 +9,14 @@ import {
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
 import { createProvisioning } from '../../../packages/server/src/provisioning/index.ts';
+import type { Platform } from './platform.ts';
 import {
   type Credentials,
   clientCredentialsForm,
   fetchToken,
   type Target,
   tokenPath,
-} from './https-request.ts';
-import type { Platform } from './platform.ts';
+} from './send-single-request.ts';
 
 /** Each has an application of its own: payments are limited to 5,000 a second for each client. */
 const merchantsCount = 4;

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import { repositoryRoot } from '../../repository-root.ts';
 import { type CloseStack, hasEnded, stopProcess } from '../close-in-reverse-order.ts';
-import { sendRequest, type Target } from './https-request.ts';
+import { sendRequest, type Target } from './send-single-request.ts';
 
 const { serverFlags, serverVariables } = createRequire(import.meta.url)('../../run.cjs') as {
   serverFlags: string[];

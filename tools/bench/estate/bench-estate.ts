@@ -2,7 +2,7 @@
 import { defined } from '@switchyard/contract';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { createApiClient } from '../environment/https-request.ts';
+import { createApiClient } from '../environment/send-single-request.ts';
 import { profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import type { LoadRequest } from '../sales/fixed-rate-load.ts';

@@ -2,7 +2,7 @@
 import type { Database } from '../../../packages/server/src/platform/index.ts';
 import { activateServices } from '../environment/activate-services.ts';
 import { copyStatement } from '../environment/copy-rows.ts';
-import { createApiClient, fetchToken, tokenPath } from '../environment/https-request.ts';
+import { createApiClient, fetchToken, tokenPath } from '../environment/send-single-request.ts';
 import type { EstateEnvironment } from './estate-environment.ts';
 import { devicesPerMerchant, estateId } from './estate-plan.ts';
 import type { EstateTarget } from './estate-requests.ts';

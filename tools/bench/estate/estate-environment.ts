@@ -3,7 +3,6 @@
 import { systemIds } from '../../../packages/server/src/platform/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import type { Credentials } from '../environment/https-request.ts';
 import {
   createProgress,
   openPlatform,
@@ -25,6 +24,7 @@ import {
   type Provisioning,
   withIdentity,
 } from '../environment/provision-in-database.ts';
+import type { Credentials } from '../environment/send-single-request.ts';
 import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
 import type { PrintLine } from '../sales/measured-step.ts';
 import { fillEstate } from './estate-fill.ts';

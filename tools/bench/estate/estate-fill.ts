@@ -91,8 +91,11 @@ async function insertStatement(
   return copyStatement(query, table, { ...replaced, organization_id: 'o.organization_id' }, from);
 }
 
-/** Neighbouring organisations that have about as many devices together as one chunk is to hold. */
-export function splitIntoChunks(
+/**
+ * Groups neighbouring organisations into chunks (first and last number) of at most `most` devices.
+ * An organisation with more devices is a chunk of its own.
+ */
+export function chunkOrganizationsByDevices(
   counts: readonly number[],
   most = devicesInChunk,
 ): [number, number][] {
@@ -139,7 +142,7 @@ export async function fillEstate(database: Database, estate: EstateToFill): Prom
     const inserts: string[] = [];
     for (const layer of layers) inserts.push(await insertStatement(query, layer, estate.modelId));
     let devices = 0;
-    for (const [from, to] of splitIntoChunks(counts)) {
+    for (const [from, to] of chunkOrganizationsByDevices(counts)) {
       for (const insert of inserts) await query(insert, [firstMs, from, to]);
       devices += counts.slice(from, to + 1).reduce((sum, count) => sum + count, 0);
       estate.onProgress(devices);

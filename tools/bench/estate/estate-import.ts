@@ -7,9 +7,9 @@ import {
   systemClock,
   systemIds,
 } from '../../../packages/server/src/platform/index.ts';
-import { sendRequest } from '../environment/https-request.ts';
 import { migrations } from '../environment/platform.ts';
 import { terminalModel } from '../environment/provision-in-database.ts';
+import { sendRequest } from '../environment/send-single-request.ts';
 import { readCpu } from '../report/process-times.ts';
 import { perSecond } from '../report/report-table.ts';
 import { costBetween, type PrintLine, type StepCost } from '../sales/measured-step.ts';

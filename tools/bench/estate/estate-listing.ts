@@ -1,5 +1,5 @@
 // Walks through a whole list while rows are added to it, and asks whether each was there exactly once.
-import type { ApiClient } from '../environment/https-request.ts';
+import type { ApiClient } from '../environment/send-single-request.ts';
 
 export type Listing = {
   pages: number;

@@ -7,7 +7,6 @@ import type { BenchOptions } from '../bench-options.ts';
 import { startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { activateServices } from '../environment/activate-services.ts';
-import { createApiClient, type Target } from '../environment/https-request.ts';
 import {
   openPlatform,
   type Platform,
@@ -22,6 +21,7 @@ import {
   readPlatformKey,
   withIdentity,
 } from '../environment/provision-in-database.ts';
+import { createApiClient, type Target } from '../environment/send-single-request.ts';
 import { freePort } from '../environment/server-process.ts';
 import type { QrProviderFunctions } from './qr-provider.ts';
 

@@ -3,7 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { offerFunctions } from '../bench-process.ts';
-import { loopback, sendRequest, serverName, type Target } from '../environment/https-request.ts';
+import {
+  loopback,
+  sendRequest,
+  serverName,
+  type Target,
+} from '../environment/send-single-request.ts';
 import { createLatencyHistogram } from '../report/latency-histogram.ts';
 import { writeRequest } from '../sales/http-text.ts';
 import { createArrivalTimes, createRandom } from '../sales/request-schedule.ts';

@@ -5,7 +5,6 @@ import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { activateServices } from '../environment/activate-services.ts';
 import { copyStatement, createModel, modelTable, settleTables } from '../environment/copy-rows.ts';
-import { createApiClient } from '../environment/https-request.ts';
 import {
   openPlatform,
   type Platform,
@@ -21,6 +20,7 @@ import {
   provisionOrganization,
   withIdentity,
 } from '../environment/provision-in-database.ts';
+import { createApiClient } from '../environment/send-single-request.ts';
 import { freePort } from '../environment/server-process.ts';
 import type { RelayClientFunctions } from './relay-clients.ts';
 import type { PlatformTarget } from './relay-pairs.ts';

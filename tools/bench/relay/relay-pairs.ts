@@ -1,6 +1,6 @@
 // How a device and a point of sale of the load come to talk: by the protocol of the connector, or barely.
 import { connectorPaths } from '@switchyard/contract';
-import type { Target } from '../environment/https-request.ts';
+import type { Target } from '../environment/send-single-request.ts';
 import { encodeFrame, opcodes } from './relay-frames.ts';
 import { type LoadSocket, openSocket } from './relay-socket.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeReport } from './report.ts';
+import { formatReport } from './report.ts';
 
 test('the calibration of the machine before and after the run is printed', () => {
-  const text = writeReport({ figures: {}, sections: [], notes: [] }, 7, {
+  const text = formatReport({ figures: {}, sections: [], notes: [] }, 7, {
     cpu: 'A',
     cores: 2,
     memoryGib: 4,

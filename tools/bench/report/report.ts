@@ -73,7 +73,7 @@ function profileSections({
   ];
 }
 
-export function writeReport(
+export function formatReport(
   { sections, notes, othersShare, profile }: BenchResult,
   seed: number,
   machine: MachineDescription,

@@ -1,6 +1,6 @@
 // `bench reporting`: a search over ten million payments, the summaries of a day, and whether their sums are right.
 import { type Database, systemClock } from '../../../packages/server/src/platform/index.ts';
-import { createReportQueries } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
+import { createReportQueryRunner } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
 import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/parse-search-filters.ts';
 import { createPaymentClassCache } from '../../../packages/server/src/reporting/search/payment-class-cache.ts';
 import {
@@ -9,7 +9,6 @@ import {
 } from '../../../packages/server/src/reporting/search/scan-payments.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { type ApiClient, createApiClient } from '../environment/https-request.ts';
 import { createProgress, openPlatform } from '../environment/platform.ts';
 import {
   createClient,
@@ -18,6 +17,7 @@ import {
   openProvisioning,
   withIdentity,
 } from '../environment/provision-in-database.ts';
+import { type ApiClient, createApiClient } from '../environment/send-single-request.ts';
 import type { BenchResult } from '../report/report.ts';
 import { perSecond } from '../report/report-table.ts';
 import type { LoadRequest } from '../sales/fixed-rate-load.ts';
@@ -78,7 +78,7 @@ async function wrongSums({ api, database, organizationId }: Reports): Promise<st
 
 /** As an export reads them: part by part, the oldest first. */
 async function scanSpeed({ database, organizationId }: Reports): Promise<number> {
-  const queries = createReportQueries(database);
+  const queries = createReportQueryRunner(database);
   const classes = createPaymentClassCache(systemClock);
   const entityFilter = { merchantId: undefined, storeId: undefined, deviceId: undefined };
   const search = parsePaymentSearch({ organizationId, ...entityFilter }, {});

@@ -1,6 +1,6 @@
 // Orders an export of about a million payments, and watches the server's memory until it is written.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ApiClient } from '../environment/https-request.ts';
+import type { ApiClient } from '../environment/send-single-request.ts';
 import { readResidentMemory } from '../report/process-times.ts';
 import { days } from './reporting-plan.ts';
 

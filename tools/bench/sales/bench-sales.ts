@@ -12,7 +12,13 @@ import { readWalBytes } from '../report/statement-costs.ts';
 import { fillTransactions } from './fill-transactions.ts';
 import { median } from './find-knee.ts';
 import { type FixedBaselines, openFixedBaselines } from './fixed-baselines.ts';
-import { describeSalesStep, findKnee, type KneeResult, longStep, shareOfKnee } from './knee-run.ts';
+import {
+  describeSalesStep,
+  type KneeResult,
+  longStep,
+  runKneeSearch,
+  shareOfKnee,
+} from './knee-run.ts';
 import type { MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
 import {
@@ -67,7 +73,7 @@ async function searchKnee(
       ? { from: Math.round(firstKnee * laterFrom), growth: laterGrowth }
       : { from: firstRate };
   const { seconds: length } = options;
-  const knee = await findKnee(load, printLine, { ...search, kind: 'sales', seconds: length });
+  const knee = await runKneeSearch(load, printLine, { ...search, kind: 'sales', seconds: length });
   printLine(`${name} ${earlier.length + 1}: ${perSecond(knee.perSecond)}`);
   return knee;
 }

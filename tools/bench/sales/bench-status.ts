@@ -5,7 +5,7 @@ import type { CloseStack } from '../close-in-reverse-order.ts';
 import { profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { perSecond } from '../report/report-table.ts';
-import { describeSalesStep, findKnee, longStep, shareOfKnee } from './knee-run.ts';
+import { describeSalesStep, longStep, runKneeSearch, shareOfKnee } from './knee-run.ts';
 import type { PrintLine } from './measured-step.ts';
 import { openSalesEnvironment, warmUpSales } from './sales-environment.ts';
 import { reportStatus } from './sales-report.ts';
@@ -24,11 +24,11 @@ export async function benchStatus(
   await warmUpSales(load, printLine);
   const salesPerSecond =
     options.knee ||
-    (await findKnee(load, printLine, { kind: 'sales', from: firstSales, seconds })).perSecond;
+    (await runKneeSearch(load, printLine, { kind: 'sales', from: firstSales, seconds })).perSecond;
   printLine(`knee of sales: ${perSecond(salesPerSecond)}`);
   await renewTokens();
   await load.step('reads', readsWarmUp.ratePerSecond, readsWarmUp.seconds);
-  const reads = await findKnee(load, printLine, { kind: 'reads', from: firstReads, seconds });
+  const reads = await runKneeSearch(load, printLine, { kind: 'reads', from: firstReads, seconds });
   if (reads.perSecond === 0) throw new Error('no rate of reads was held: see the steps above');
   const rate = Math.round(reads.perSecond * shareOfKnee);
   const at70 = await load.step('reads', rate, seconds * longStep);

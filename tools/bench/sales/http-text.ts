@@ -1,5 +1,5 @@
 // Writes HTTP/1.1 requests and reads answers from the bytes of one connection: as much of the protocol as our server uses.
-import type { SingleRequest } from '../environment/https-request.ts';
+import type { SingleRequest } from '../environment/send-single-request.ts';
 
 export type HttpResponse = {
   status: number;

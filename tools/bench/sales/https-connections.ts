@@ -1,6 +1,6 @@
 // Keeps TLS connections to the server open; each carries one request at a time.
 import { connect, type TLSSocket } from 'node:tls';
-import { loopback, serverName, type Target } from '../environment/https-request.ts';
+import { loopback, serverName, type Target } from '../environment/send-single-request.ts';
 import { createResponseReader, HttpProtocolError, type HttpResponse } from './http-text.ts';
 
 /** Of one connection: the address that it comes from, and a certificate with its key, PEM. */

@@ -33,7 +33,7 @@ export function describeSalesStep(step: MeasuredStep): string {
 
 const settleMs = 400;
 
-export async function findKnee(
+export async function runKneeSearch(
   load: SalesLoad,
   printLine: PrintLine,
   options: KneeOptions & { kind: LoadKind; seconds: number },

@@ -1,6 +1,6 @@
 // The load generator, a process of its own: sales and reads at the rate that the bench requests.
 import { offerFunctions } from '../bench-process.ts';
-import type { Target } from '../environment/https-request.ts';
+import type { Target } from '../environment/send-single-request.ts';
 import type { WatchedPids } from '../report/process-times.ts';
 import { describeFailure, type HttpResponse } from './http-text.ts';
 import { type HttpsConnections, openHttpsConnections } from './https-connections.ts';

@@ -5,13 +5,13 @@ import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts
 import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { createApiClient, type Target } from '../environment/https-request.ts';
 import { openPlatform, type Platform, type RunningServer } from '../environment/platform.ts';
 import {
   type BenchOrganization,
   fetchClientToken,
   provisionOrganization,
 } from '../environment/provision-in-database.ts';
+import { createApiClient, type Target } from '../environment/send-single-request.ts';
 import type { WatchedPids } from '../report/process-times.ts';
 import { describeSalesStep } from './knee-run.ts';
 import type { LoadFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';

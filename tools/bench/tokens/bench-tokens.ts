@@ -3,7 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import { type BenchOptions, type TokenCaseName, tokenCaseNames } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
-import { clientCredentialsForm, fetchToken, tokenPath } from '../environment/https-request.ts';
+import {
+  clientCredentialsForm,
+  fetchToken,
+  tokenPath,
+} from '../environment/send-single-request.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { mebibytes, microseconds, perSecond } from '../report/report-table.ts';

@@ -8,12 +8,6 @@ import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import {
-  type Credentials,
-  clientCredentialsForm,
-  sendRequest,
-  type Target,
-} from '../environment/https-request.ts';
-import {
   openPlatform,
   type Platform,
   type RunningServer,
@@ -27,6 +21,12 @@ import {
   openProvisioning,
   withIdentity,
 } from '../environment/provision-in-database.ts';
+import {
+  type Credentials,
+  clientCredentialsForm,
+  sendRequest,
+  type Target,
+} from '../environment/send-single-request.ts';
 import type { TokenDevice, TokenLoadFunctions } from './token-load.ts';
 import {
   type ManyRealms,

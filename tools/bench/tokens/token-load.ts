@@ -1,7 +1,7 @@
 // The token load, a process of its own: so many connections, each with one request at a time.
 import { setTimeout as pause } from 'node:timers/promises';
 import { offerFunctions } from '../bench-process.ts';
-import { formType, loopback, type Target } from '../environment/https-request.ts';
+import { formType, loopback, type Target } from '../environment/send-single-request.ts';
 import { readCpu } from '../report/process-times.ts';
 import { writeRequest } from '../sales/http-text.ts';
 import {

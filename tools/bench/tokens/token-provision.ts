@@ -11,7 +11,6 @@ import {
   type GeneratePrivateKey,
 } from '../../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
 import { systemClock, systemIds } from '../../../packages/server/src/platform/index.ts';
-import type { Credentials } from '../environment/https-request.ts';
 import type { Platform } from '../environment/platform.ts';
 import {
   createClient,
@@ -21,6 +20,7 @@ import {
   readPlatformKey,
   withIdentity,
 } from '../environment/provision-in-database.ts';
+import type { Credentials } from '../environment/send-single-request.ts';
 
 /** Each is limited to 6,000 tokens a minute. */
 const applicationsCount = 240;

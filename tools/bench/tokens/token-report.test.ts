@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeReport } from '../report/report.ts';
+import { formatReport } from '../report/report.ts';
 import type { TokenRun } from './token-load.ts';
 import { reportTokens } from './token-report.ts';
 
@@ -31,7 +31,7 @@ test('token figures are listed with their targets and the baseline', () => {
     ],
     manyRealms: { realms: 2000, before: 200, after: 350, highest: 350, errors: [] },
   });
-  const text = writeReport(result, 7, machine);
+  const text = formatReport(result, 7, machine);
   assert.match(text, /client credentials +3,000\/s +at least 2,500\/s +✓/);
   assert.match(text, /refresh, each rotates +900\/s +at least 1,000\/s +✗ missed/);
   assert.match(text, /mutual TLS, kept connections +1,500\/s\n/);
@@ -43,7 +43,7 @@ test('token figures are listed with their targets and the baseline', () => {
 
 test('fewer realms than the target are no result', () => {
   const manyRealms = { realms: 20, before: 200, after: 210, highest: 210, errors: [] };
-  const text = writeReport(reportTokens({ parts: [], manyRealms }), 7, {
+  const text = formatReport(reportTokens({ parts: [], manyRealms }), 7, {
     ...machine,
     loadBefore: 3,
   });

@@ -14,7 +14,7 @@ import {
   RenewTokenMessage,
   StatusMessage,
   TokenRenewedMessage,
-} from './messages.ts';
+} from './control-messages.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
 const sessionId = 'Ck4cOhvqYw3nQ0mFv1zJr8Zb2dXkT5sLg7uHiA9eWpo';

@@ -1,6 +1,6 @@
 /** The published event types, and the patterns that select them. */
 import { Type } from 'typebox';
-import { deviceEvents } from './device-events.ts';
+import { devicePresenceEvents } from './device-presence-events.ts';
 import { estateEvents } from './estate-events.ts';
 import type { EventDefinition } from './event-definition.ts';
 import { operationEvents } from './operation-events.ts';
@@ -21,7 +21,7 @@ export const eventDefinitions: ReadonlyMap<string, EventDefinition> = new Map(
     ...transactionEvents,
     ...qrEvents,
     ...retailEvents,
-    ...deviceEvents,
+    ...devicePresenceEvents,
     ...operationEvents,
     ...estateEvents,
   ].map((definition) => [definition.type, definition]),

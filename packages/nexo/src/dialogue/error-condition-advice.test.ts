@@ -11,7 +11,7 @@ import {
   errorConditions,
   resultOf,
 } from './error-condition-advice.ts';
-import { eventOf } from './event-notifications.ts';
+import { buildEventNotification } from './event-notifications.ts';
 import { createServiceIds } from './service-ids.ts';
 
 const address = { saleId: 'till-3', poiId: 'terminal-1', serviceId: '42', deviceId: '1' };
@@ -62,7 +62,11 @@ test('events report whether the terminal is available', () => {
   }
   const at = '2026-03-01T10:00:00.000Z';
   for (const event of openSets.EventToNotify.filter((name) => name !== 'Reject')) {
-    const message = eventOf(event, address, { at, details: 'x', maintenanceRequired: true });
+    const message = buildEventNotification(event, address, {
+      at,
+      details: 'x',
+      maintenanceRequired: true,
+    });
     assert.deepEqual(findFaults(message), []);
   }
 });

@@ -31,9 +31,9 @@ export type EventFacts = {
  * @param facts - the time, and further data
  * @returns a message to {@link writeMessage}
  * @example
- * eventOf('BeginMaintenance', address, { at: clock() });
+ * buildEventNotification('BeginMaintenance', address, { at: clock() });
  */
-export function eventOf(
+export function buildEventNotification(
   event: Exclude<OpenValue<'EventToNotify'>, 'Reject'>,
   address: Address,
   { at, details, maintenanceRequired }: EventFacts,
@@ -62,9 +62,9 @@ const rejectedBytesMax = 65_536;
  * @param facts - the time, and why, for the log of the sale system
  * @returns a message to {@link writeMessage}
  * @example
- * rejectOf(text, address, { at: clock(), details: 'not JSON' });
+ * buildRejectNotification(text, address, { at: clock(), details: 'not JSON' });
  */
-export function rejectOf(
+export function buildRejectNotification(
   rejected: string | Uint8Array,
   address: Address,
   { at, details }: EventFacts,

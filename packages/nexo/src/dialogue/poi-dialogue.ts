@@ -6,7 +6,7 @@ import type { Reading } from '../messages/read-message.ts';
 import { categoryRules } from '../table/categories.ts';
 import type { OpenValue } from '../table/value-sets.ts';
 import { resultOf } from './error-condition-advice.ts';
-import { eventOf, rejectOf } from './event-notifications.ts';
+import { buildEventNotification, buildRejectNotification } from './event-notifications.ts';
 import { createServices, type PoiMemory } from './poi-service-records.ts';
 import { dialogueKeyOf, statusAnswer } from './transaction-status.ts';
 
@@ -129,7 +129,10 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     details: string,
   ): PoiDecision {
     const address = header === undefined ? { saleId: 'N/A', poiId } : addressOf(header);
-    return { do: 'Notify', message: rejectOf(source, address, { at: at(), details }) };
+    return {
+      do: 'Notify',
+      message: buildRejectNotification(source, address, { at: at(), details }),
+    };
   }
 
   function reject(reading: Reading, source: string | Uint8Array, details: string): PoiDecision {
@@ -218,7 +221,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     const record = ServiceID === undefined ? undefined : services.find(SaleID, ServiceID);
     if (referenced === undefined && record?.answer !== undefined) {
       const address = { saleId: SaleID, poiId, serviceId: record.serviceId };
-      return { do: 'Notify', message: eventOf('Completed', address, { at: at() }) };
+      return { do: 'Notify', message: buildEventNotification('Completed', address, { at: at() }) };
     }
     return rejectSource(source, message.header, 'nothing that can be aborted');
   }
@@ -270,7 +273,10 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     const source = JSON.stringify({
       SaleToPOIRequest: { MessageHeader: message.header, AbortRequest: message.body },
     });
-    return rejectOf(source, addressOf(message.header), { at: at(), details: 'too late to abort' });
+    return buildRejectNotification(source, addressOf(message.header), {
+      at: at(),
+      details: 'too late to abort',
+    });
   }
 
   function trackDeviceRequest(request: AnyMessage): void {

@@ -11,7 +11,7 @@ import {
 } from '../messages/message.ts';
 import { readMessage } from '../messages/read-message.ts';
 import { writeMessage } from '../messages/write-message.ts';
-import { rejectOf } from './event-notifications.ts';
+import { buildRejectNotification } from './event-notifications.ts';
 import {
   createSaleDialogue,
   type SaleDeps,
@@ -276,7 +276,11 @@ test('an abort ends nothing: the answer is awaited', () => {
     },
   );
   assert.equal(receive(sale, completed).do, 'Event');
-  const tooLate = rejectOf(writeMessage(abort), { saleId: 'till-3', poiId: 'terminal-1' }, { at });
+  const tooLate = buildRejectNotification(
+    writeMessage(abort),
+    { saleId: 'till-3', poiId: 'terminal-1' },
+    { at },
+  );
   assert.equal(receive(sale, tooLate).do, 'Event');
   assert.ok(sale.journal());
   const step = receive(sale, approved(payment));
@@ -287,11 +291,16 @@ test('the outcome of a rejected request is requested at once', () => {
   const { sale, pay } = till();
   const payment = pay();
   const unknownParties = { saleId: 'N/A', poiId: 'N/A' };
-  const other = rejectOf('garbage', unknownParties, { at });
+  const other = buildRejectNotification('garbage', unknownParties, { at });
   assert.equal(receive(sale, other).do, 'Event');
-  const status = sent(receive(sale, rejectOf(writeMessage(payment), unknownParties, { at })));
+  const status = sent(
+    receive(sale, buildRejectNotification(writeMessage(payment), unknownParties, { at })),
+  );
   assert.equal(status.header.MessageCategory, 'TransactionStatus');
-  assert.equal(receive(sale, rejectOf(writeMessage(payment), unknownParties, { at })).do, 'Event');
+  assert.equal(
+    receive(sale, buildRejectNotification(writeMessage(payment), unknownParties, { at })).do,
+    'Event',
+  );
 });
 
 test('the till can send up to 16 diagnosis requests while a payment is open', () => {

@@ -151,7 +151,7 @@ const withClose = (source: TokenSource, httpClient: HttpClient): DeviceTokens =>
 const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
 
 /**
- * Looks up the credentials of the terminal by its certificate. Each call creates a new secret; the
+ * Requests the credentials of the terminal by its certificate. Each call creates a new secret; the
  * previous one stays valid for ten minutes.
  *
  * @param options - the address and the certificate
@@ -159,10 +159,10 @@ const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
  * @throws DeviceError with the code of the refusal
  * @example
  * ```ts
- * const [merchant] = await lookUpCredentials({ authUrl, tls: { ca, cert, key } });
+ * const [merchant] = await requestMerchantCredentials({ authUrl, tls: { ca, cert, key } });
  * ```
  */
-export async function lookUpCredentials(
+export async function requestMerchantCredentials(
   options: Pick<MachineTokenOptions, 'authUrl' | 'serialNumber' | 'tls'> & { signal?: AbortSignal },
 ): Promise<MerchantCredentials[]> {
   requireSecureUrl(options.authUrl, 'authUrl', 'https', createDeviceError);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { type AnyMessage, eventOf, requestOf, writeMessage } from '@switchyard/nexo';
+import { type AnyMessage, buildEventNotification, requestOf, writeMessage } from '@switchyard/nexo';
 import { type WebSocket, WebSocketServer } from 'ws';
 import {
   createTerminal,
@@ -94,7 +94,7 @@ test('pays over one connection, and the terminal uses the display of the point o
   assert.ok(line);
   const answered = once(line, 'message');
   poi.send(writeMessage(display as AnyMessage));
-  const event = eventOf('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
+  const event = buildEventNotification('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
   poi.send(writeMessage(event as AnyMessage));
   assert.match(String((await answered)[0]), /"DisplayResponse".*"Success"/);
   await waitUntil(() => events.length === 1, 'the event');

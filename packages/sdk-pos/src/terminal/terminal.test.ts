@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
 import {
   type AnyMessage,
+  buildEventNotification,
   createProtection,
-  eventOf,
   requestOf,
   writeMessage,
 } from '@switchyard/nexo';
@@ -420,7 +420,7 @@ test('the terminal uses the display and printer of the point of sale and sends e
     },
   );
   fakeTerminal.send(writeMessage(print as AnyMessage));
-  const event = eventOf('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
+  const event = buildEventNotification('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
   fakeTerminal.send(writeMessage(event as AnyMessage));
   await waitUntil(() => answers.length === 2 && events.length === 1, 'both answers');
   assert.deepEqual(displayed, [output]);

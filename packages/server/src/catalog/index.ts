@@ -27,8 +27,8 @@ import {
 } from './configuration/read-configuration.ts';
 import { createReleaseCache } from './configuration/release-cache.ts';
 import { createDefaultsValidator } from './configuration/validate-values.ts';
-import { createConfigurationDelivery } from './delivery/configuration-delivery.ts';
-import { registerDeliveryRoutes } from './delivery/delivery-routes.ts';
+import { createConfigurationDelivery } from './configuration-delivery/configuration-delivery.ts';
+import { registerDeliveryRoutes } from './configuration-delivery/configuration-delivery-routes.ts';
 import type { AuthoredScope } from './infrastructure/caller-scope.ts';
 import type { CatalogDeps } from './infrastructure/catalog-deps.ts';
 import {

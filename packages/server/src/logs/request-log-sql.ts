@@ -1,5 +1,5 @@
 // The SQL of the request log: adds lines in batches and deletes the oldest ones.
-import type { LoggedRequest, RequestSource } from '@switchyard/contract';
+import type { LoggedRequest, RequestSourceKind } from '@switchyard/contract';
 import { isoTime, type Queries, toRecords } from '../platform/index.ts';
 import type { RequestLogLine } from './request-log-line.ts';
 
@@ -59,7 +59,7 @@ export type RequestLogFilters = {
   readonly operationId?: string;
   readonly code?: string;
   readonly clientId?: string;
-  readonly source?: RequestSource;
+  readonly source?: RequestSourceKind;
   readonly requestId?: string;
   readonly from?: string;
   readonly to?: string;

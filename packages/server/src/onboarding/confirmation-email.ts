@@ -7,7 +7,7 @@ import {
   type Jobs,
   type Log,
   type Mail,
-  maxConcurrentMails,
+  maxConcurrentMailJobs,
   type Queries,
 } from '../platform/index.ts';
 import { renderConfirmationEmail } from './sign-up-emails.ts';
@@ -41,7 +41,7 @@ export function createConfirmationEmails({
     await deliverMail({ mail, log }, job, { to: signUp.email, ...renderConfirmationEmail(signUp) });
   }
 
-  jobs.handle(confirmationJobKind, sendConfirmation, { maxConcurrent: maxConcurrentMails });
+  jobs.handle(confirmationJobKind, sendConfirmation, { maxConcurrent: maxConcurrentMailJobs });
 
   return {
     /** Call in the transaction that inserts the sign-up, and `poke` after the commit. */

@@ -10,7 +10,7 @@ import {
   type Jobs,
   type Log,
   type Mail,
-  maxConcurrentMails,
+  maxConcurrentMailJobs,
   type Queries,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
@@ -105,7 +105,7 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
     await deliverMail(deps, job, { to: signUp.email, ...renderRejectionEmail(signUp) });
   }
 
-  jobs.handle(rejectionJobKind, sendRejection, { maxConcurrent: maxConcurrentMails });
+  jobs.handle(rejectionJobKind, sendRejection, { maxConcurrent: maxConcurrentMailJobs });
 
   const enqueueJob =
     (kind: string) =>

@@ -64,7 +64,7 @@ export {
   SchemaMismatchError,
 } from './database/migrations/schema-mismatch.ts';
 export { requirePlatformKey } from './database/platform-key-check.ts';
-export { toRecords } from './database/records.ts';
+export { toRecords } from './database/rows-to-records.ts';
 export {
   createDatabaseTimeline,
   type DatabaseTimeline,
@@ -122,7 +122,7 @@ export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';
 export { sanitizeMailName } from './mail/mail-message.ts';
 export { type RenderedMail, renderMail } from './mail/render-mail.ts';
-export { type Mail, type MailMessage, maxConcurrentMails } from './mail/smtp-mail.ts';
+export { type Mail, type MailMessage, maxConcurrentMailJobs } from './mail/smtp-mail.ts';
 export { isLoopbackHost, subscriberNetwork } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {
@@ -154,6 +154,7 @@ export {
 export { isSecretMember, redactedPlaceholder, redactText } from './observability/redaction.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './process/fail-points.ts';
 export { checkFileDescriptorLimit } from './process/file-descriptor-limit.ts';
+export { lowerGcThreadPriority } from './process/gc-thread-priority.ts';
 export { createLifecycle, type Lifecycle } from './process/lifecycle.ts';
 export { explainPortInUse, requireFreePorts } from './process/listen-ports.ts';
 export {
@@ -161,13 +162,12 @@ export {
   isSameProcessAlive,
   readProcessIdentity,
 } from './process/process-identity.ts';
-export { lowerGcThreadPriority } from './process/v8-gc-threads.ts';
 export {
   acquirerLinkRules,
   allowedAcquirerProxies,
   outgoingCallRules,
 } from './settings/address-settings.ts';
-export { nearestName } from './settings/did-you-mean.ts';
+export { nearestName } from './settings/nearest-name.ts';
 export {
   type EnvironmentVariables,
   omitCardSettings,

@@ -24,10 +24,10 @@ import { createSessionView, type SessionViewDeps } from './sessions/session-view
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { createSignInStates } from './sign-in/sign-in-state.ts';
-import type { StartSimulatedTerminal } from './terminals/simulated-terminal.ts';
+import type { StartSimulatedTerminal } from './terminals/simulated-terminal-port.ts';
 import { createPortalTerminals, type TerminalRoutePorts } from './terminals/terminal-routes.ts';
 
-export type { StartSimulatedTerminal } from './terminals/simulated-terminal.ts';
+export type { StartSimulatedTerminal } from './terminals/simulated-terminal-port.ts';
 
 /** The build output of the package `portal`. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));

@@ -5,7 +5,7 @@ import type { RecentTransactions } from '../payments/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
 import { createExportModule } from './exports/export-module.ts';
 import { createExportSources } from './exports/export-sources.ts';
-import { createReportQueries } from './infrastructure/query-limits.ts';
+import { createReportQueryRunner } from './infrastructure/query-limits.ts';
 import { createFeedFollower } from './projection/feed-follower.ts';
 import { createGroupDictionaries } from './projection/group-dictionary.ts';
 import { rebuildReports } from './projection/projection-batch.ts';
@@ -64,7 +64,7 @@ export function createReporting(deps: ReportingDeps): Reporting {
   const { database, clock } = deps;
   const dictionaries = createGroupDictionaries();
   const paymentClasses = createPaymentClassCache(clock);
-  const queries = createReportQueries(database);
+  const queries = createReportQueryRunner(database);
   const follower = createFeedFollower({ ...deps, dictionaries, recent: deps.cards?.recent });
   const sources = createExportSources({ queries, paymentClasses });
   const exports = createExportModule({ ...deps, sources, retentionDays: deps.exportRetentionDays });

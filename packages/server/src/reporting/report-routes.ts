@@ -13,7 +13,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { isTimestamp, pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
-import type { ReportQueries } from './infrastructure/query-limits.ts';
+import type { ReportQueryRunner } from './infrastructure/query-limits.ts';
 import { readReportScope } from './infrastructure/report-scope.ts';
 import { findPayments } from './search/find-payments.ts';
 import { getPaymentDetail } from './search/get-payment-detail.ts';
@@ -27,7 +27,7 @@ import { parseSummaryRequest } from './summary/parse-summary-request.ts';
 import { summarize } from './summary/summarize.ts';
 
 export type ReportRoutesDeps = {
-  readonly queries: ReportQueries;
+  readonly queries: ReportQueryRunner;
   readonly paymentClasses: PaymentClassCache;
   readonly clock: Clock;
 };

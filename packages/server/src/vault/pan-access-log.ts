@@ -28,18 +28,18 @@ export type PanAccess = {
   readonly subjectId?: string | undefined;
 };
 
-export type PanAccessResult = 'Opened' | 'Unknown' | 'Failed';
+export type PanAccessOutcome = 'Opened' | 'Unknown' | 'Failed';
 type LogEntry = PanAccess & {
   readonly organizationId: string;
   readonly accessId: string;
   readonly token: string;
-  readonly result: PanAccessResult;
+  readonly result: PanAccessOutcome;
   readonly at: string;
 };
 
 export type PanAccessView = PanAccess & {
   readonly token: string;
-  readonly result: PanAccessResult;
+  readonly result: PanAccessOutcome;
   readonly at: string;
 };
 
@@ -87,7 +87,7 @@ export function createPanAccessLog({ database, clock, ids, log, metrics }: Deps)
       organizationId: string,
       token: string,
       access: PanAccess,
-      result: PanAccessResult,
+      result: PanAccessOutcome,
     ): undefined | Promise<void> {
       const entry = { ...access, organizationId, token, result, accessId: ids.uuid() };
       const written = entryWriter.submit({ ...entry, at: isoTime(clock.now()) });
@@ -135,7 +135,7 @@ export async function listPanAccesses(
     purpose: string;
     actor: string;
     subject_id: string | null;
-    result: PanAccessResult;
+    result: PanAccessOutcome;
     at: Date;
   }>(
     `SELECT token, purpose, actor, subject_id, result, at FROM vault_accesses

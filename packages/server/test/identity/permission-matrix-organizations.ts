@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemIds } from '../../src/platform/index.ts';
-import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
+import { encodeSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/identity/test-users.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
@@ -140,7 +140,7 @@ async function settlementOf(
      VALUES ($1, $2, $3, $4, $5, 1, 100, 0, 0, 0, 0, 0, 0, now())`,
     [setup.organizationId, key.day, key.acquirerLinkId, key.merchantId, key.currency],
   );
-  return { settlementId: formatSettlementId(key) };
+  return { settlementId: encodeSettlementId(key) };
 }
 
 /** A terminal in its place, and a message that was sent to it. */

@@ -55,7 +55,7 @@ export type PortalRealm = {
   readonly userDomainId: string;
 };
 
-export type PortalTestFacts = {
+export type PortalTestServerOptions = {
   readonly portalDomain?: string;
   readonly clock?: MovableClock;
   /** Serves the portal as built from the current sources. */
@@ -107,13 +107,15 @@ async function builtPortal(): Promise<string> {
   return join(root, 'packages/portal/dist');
 }
 
-export async function openPortalTestServer(facts: PortalTestFacts = {}): Promise<PortalTestServer> {
-  const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = facts;
+export async function openPortalTestServer(
+  options: PortalTestServerOptions = {},
+): Promise<PortalTestServer> {
+  const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = options;
   const dataDir = beside?.settings.dataDir ?? (await mkdtemp(join(tmpdir(), 'switchyard-portal-')));
   const [port = 0, devicePort] = await freePorts(2);
   const demo = readSettings({
     SWITCHYARD_ENVIRONMENT: 'demo',
-    SWITCHYARD_ROLES: `identity portal ${facts.roles ?? ''}`.trim(),
+    SWITCHYARD_ROLES: `identity portal ${options.roles ?? ''}`.trim(),
     SWITCHYARD_DATA_DIR: dataDir,
     SWITCHYARD_PORT: String(port),
     SWITCHYARD_DEVICE_PORT: String(devicePort),
@@ -123,9 +125,9 @@ export async function openPortalTestServer(facts: PortalTestFacts = {}): Promise
       SWITCHYARD_PORTAL_DOMAIN: portalDomain,
     }),
   });
-  const settings = { ...demo, environment: facts.environment ?? demo.environment };
+  const settings = { ...demo, environment: options.environment ?? demo.environment };
   const tls = await ensureListenerCertificate({ settings: demo, clock: { now: () => Date.now() } });
-  const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
+  const portalFolder = options.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
   const application = await createApplication({
     settings,
@@ -137,7 +139,7 @@ export async function openPortalTestServer(facts: PortalTestFacts = {}): Promise
     passwordHasher: testPasswordHasher,
     log: createLog(settings),
     loadLimits: highLoadLimits,
-    ...defined({ rateLimits: facts.rateLimits }),
+    ...defined({ rateLimits: options.rateLimits }),
   });
   await application.http.listen();
   const { transport, agent } = transportTo(port);

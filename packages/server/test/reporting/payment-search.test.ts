@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { pageResponse } from '../../src/http/index.ts';
-import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
+import { encodeSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
@@ -350,7 +350,7 @@ describe('the search over payments', () => {
 
   test('the server refuses a forged cursor if its key is not valid for the database', async () => {
     const id = randomUUID();
-    const first = formatSettlementId({ ...ofSettlement, day: '2026-01-01' });
+    const first = encodeSettlementId({ ...ofSettlement, day: '2026-01-01' });
     const late = Buffer.from(first, 'base64url');
     late.writeUIntBE(Date.parse('+047000-01-01') / 86_400_000, 0, 3);
     const payments = ['transactions', 'listReportedPayments', { order: 'NewestFirst' }] as const;

@@ -10,7 +10,7 @@ import {
 } from '@switchyard/sdk-provider';
 
 /** The names that `switchyard provider conformance` uses. */
-export const brokenModes = [
+export const faultModes = [
   'accepts-unsigned',
   'accepts-changed-body',
   'accepts-foreign-key',
@@ -54,11 +54,11 @@ export const brokenModes = [
 ] as const;
 
 /** One fault mode. */
-export type BrokenMode = (typeof brokenModes)[number];
-export type IsBroken = (mode: BrokenMode) => boolean;
+export type FaultMode = (typeof faultModes)[number];
+export type IsBroken = (mode: FaultMode) => boolean;
 
-export const isBrokenMode = (text: string): text is BrokenMode =>
-  (brokenModes as readonly string[]).includes(text);
+export const isFaultMode = (text: string): text is FaultMode =>
+  (faultModes as readonly string[]).includes(text);
 
 type ProviderState = {
   readonly isBroken: IsBroken;

@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { providerCallText, signCall } from '@switchyard/sdk-provider';
-import { brokenModes } from './fault-modes.ts';
+import { faultModes } from './fault-modes.ts';
 import { paymentScripts, refundScripts } from './test-amounts.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -53,7 +53,7 @@ test('the lists that it prints are those of the page', () => {
   }
   const rows = text.match(/^\| `9\d{3}` \|/gm) ?? [];
   assert.equal(rows.length, scripts.length);
-  assert.deepEqual(run('faults').stdout.trim().split('\n'), [...brokenModes]);
+  assert.deepEqual(run('faults').stdout.trim().split('\n'), [...faultModes]);
 });
 
 test('it waits for its platform, is switched off from outside, and its books stay', async () => {

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
-import { brokenModes, isBrokenMode } from './fault-modes.ts';
+import { faultModes, isFaultMode } from './fault-modes.ts';
 import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
 import { paymentScripts, refundScripts } from './test-amounts.ts';
@@ -80,7 +80,7 @@ function serverOptions(values: Values, dataDir: string) {
   const display = displays.find((each) => each === values.display);
   if (display === undefined) throw new UsageError(`--display is one of ${displays.join(', ')}`);
   const { broken, 'retry-ms': retry } = values;
-  if (broken !== undefined && !isBrokenMode(broken)) {
+  if (broken !== undefined && !isFaultMode(broken)) {
     throw new UsageError('--broken is none of the fault modes that "qr-provider faults" lists');
   }
   return {
@@ -147,7 +147,7 @@ async function run(args: string[]): Promise<void> {
   if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
   if (command === 'outcomes') return printOutcomes();
   if (command === 'faults') {
-    process.stdout.write(`${brokenModes.join('\n')}\n`);
+    process.stdout.write(`${faultModes.join('\n')}\n`);
     return;
   }
   if (!['serve', 'ledger', 'down', 'up'].includes(command)) {

@@ -60,7 +60,7 @@ const secretsOf = ({ signingSecrets, accounts = [] }: QrPlatformSettings): reado
   ...accounts.flatMap((account) => account.signingSecrets),
 ];
 
-export function platformFromSettings(facts: QrPlatformSettings): PlatformConnection {
+export function platformConnectionFromSettings(facts: QrPlatformSettings): PlatformConnection {
   const clients = clientsOf(facts);
   return { secrets: () => secretsOf(facts), client: clients.clientFor, close: clients.close };
 }
@@ -103,7 +103,7 @@ function readSettings(file: string): QrPlatformSettings {
 }
 
 /** Reads the file again when it changes: secrets can rotate while the provider runs. */
-export function platformFromFile(
+export function platformConnectionFromFile(
   file: string,
   onFault: (error: unknown) => void,
 ): PlatformConnection {
@@ -143,7 +143,7 @@ export function platformFromFile(
 }
 
 /** For `switchyard provider conformance`: an own secret, and events to the URL in each call. */
-export function platformForChecks(directory: string): PlatformConnection {
+export function platformConnectionForConformance(directory: string): PlatformConnection {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, secretFile);
   if (!existsSync(path)) {

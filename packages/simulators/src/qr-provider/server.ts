@@ -12,9 +12,9 @@ import {
 } from '@switchyard/sdk-provider';
 import { type Clock, systemClock } from '../clock.ts';
 import {
-  type BrokenMode,
   changeIncomingCall,
   changeOutgoingReply,
+  type FaultMode,
   type IsBroken,
   jsonReply,
 } from './fault-modes.ts';
@@ -22,9 +22,9 @@ import { openPaymentJournal } from './payment-journal.ts';
 import { ledgerOf, type QrLedger } from './payment-ledger.ts';
 import { createReferenceProvider } from './payment-operations.ts';
 import {
-  platformForChecks,
-  platformFromFile,
-  platformFromSettings,
+  platformConnectionForConformance,
+  platformConnectionFromFile,
+  platformConnectionFromSettings,
   type QrPlatformSettings,
 } from './platform-connection.ts';
 import { createPaymentStepRunner } from './run-payment-steps.ts';
@@ -51,7 +51,7 @@ export type QrProviderOptions = {
   lateMs?: number;
   /** The pauses between attempts to send an event; default: 1, 2, 5, 10, 30 minutes. */
   retryMs?: readonly number[];
-  broken?: BrokenMode;
+  broken?: FaultMode;
   clock?: Clock;
   /** Receives warnings: unsent events, a platform file that cannot be read. */
   warn?: (message: string) => void;
@@ -66,7 +66,7 @@ export type QrProviderServer = {
   /** The ledger at this moment. */
   ledger(): QrLedger;
   /** Sets the fault mode; undefined ends it. */
-  setBroken(mode: BrokenMode | undefined): void;
+  setBroken(mode: FaultMode | undefined): void;
   /** Whether the provider rejects all payments; stored across restarts. */
   setDown(isDown: boolean): void;
   /** Closes all connections, waits for events that are being sent, closes the port. */
@@ -98,11 +98,11 @@ function fingerprintKeyIn(dataDir: string): Buffer {
 }
 
 function platformOf({ platform, dataDir }: QrProviderOptions, warn: (message: string) => void) {
-  if (platform === 'check') return platformForChecks(dataDir);
+  if (platform === 'check') return platformConnectionForConformance(dataDir);
   if ('file' in platform) {
-    return platformFromFile(platform.file, (error) => warn((error as Error).message));
+    return platformConnectionFromFile(platform.file, (error) => warn((error as Error).message));
   }
-  return platformFromSettings(platform);
+  return platformConnectionFromSettings(platform);
 }
 
 /** Undefined where the body is too long. */
@@ -129,10 +129,10 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 }
 
 /** Connects the journal, the steps and the platform, and answers calls. */
-function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
+function createCallHandler(options: QrProviderOptions, mode: () => FaultMode | undefined) {
   const { dataDir, clock = systemClock, warn = () => {} } = options;
   const { stepMs = defaultStepMs, display = 'image/png' } = options;
-  const isBroken: IsBroken = (brokenMode) => brokenMode === mode();
+  const isBroken: IsBroken = (faultMode) => faultMode === mode();
   const journal = openPaymentJournal(dataDir);
   const platform = platformOf(options, warn);
   const onFault = (error: unknown) => warn(error instanceof Error ? error.message : String(error));
@@ -207,7 +207,7 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
   const { dataDir, host, lateMs = defaultLateMs } = options;
   const prefix = (options.path ?? '').replace(/\/+$/, '');
   let mode = options.broken;
-  const isBroken: IsBroken = (brokenMode) => brokenMode === mode;
+  const isBroken: IsBroken = (faultMode) => faultMode === mode;
   const handler = createCallHandler(options, () => mode);
   const answerSender = createAnswerSender({ lateMs, isBroken });
 

@@ -1,5 +1,5 @@
 // Controls of the simulated terminal, for actions that a person does at a real one.
-import type { eventOf } from '@switchyard/nexo';
+import type { buildEventNotification } from '@switchyard/nexo';
 import type { RuntimeState } from './context/service-context.ts';
 import type { Terminal } from './context/terminal-interface.ts';
 import type { TerminalStore } from './storage/terminal-store.ts';
@@ -7,7 +7,7 @@ import type { TerminalStore } from './storage/terminal-store.ts';
 type Deps = {
   readonly runtime: RuntimeState;
   readonly store: TerminalStore;
-  readonly notify: (event: Parameters<typeof eventOf>[0]) => void;
+  readonly notify: (event: Parameters<typeof buildEventNotification>[0]) => void;
   readonly showIdle: () => void;
   readonly settle: () => void;
 };

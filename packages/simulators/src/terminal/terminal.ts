@@ -3,8 +3,8 @@ import { defined, parseTsn } from '@switchyard/contract';
 import {
   type AnyMessage,
   answerHeader,
+  buildEventNotification,
   createPoiDialogue,
-  eventOf,
   failureTo,
   type Header,
   NexoError,
@@ -380,11 +380,11 @@ export function createTerminal(options: TerminalOptions): Terminal {
     await recover(ownGeneration);
   }
 
-  function notify(event: Parameters<typeof eventOf>[0]): void {
+  function notify(event: Parameters<typeof buildEventNotification>[0]): void {
     for (const channel of channels) {
       const saleId = saleIds.get(channel);
       if (channel.isTwoWay && saleId !== undefined) {
-        send(eventOf(event, { saleId, poiId }, { at: at() }), channel);
+        send(buildEventNotification(event, { saleId, poiId }, { at: at() }), channel);
       }
     }
   }

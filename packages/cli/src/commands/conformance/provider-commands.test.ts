@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { type BrokenMode, brokenModes, startQrProvider } from '@switchyard/simulators';
+import { type FaultMode, faultModes, startQrProvider } from '@switchyard/simulators';
 import { run } from '../../command-line/run-command.fixture.ts';
 import { providerChecks } from '../../conformance/provider/provider-checks.ts';
 
@@ -26,7 +26,7 @@ const scanned = ['--scanned', '134567890123456789'];
 
 /** The reference provider while `use` runs; its files are its own. */
 async function withProvider<Result>(
-  broken: BrokenMode | undefined,
+  broken: FaultMode | undefined,
   use: (
     check: (...more: string[]) => ReturnType<typeof run>,
     at: { url: string; secret: string[] },
@@ -79,7 +79,7 @@ test('checks without their option are skipped and listed', async () => {
 });
 
 /** Short limits for events that never come. */
-const limitsOf: Partial<Record<BrokenMode, string[]>> = {
+const limitsOf: Partial<Record<FaultMode, string[]>> = {
   'too-slow': ['--answer-within', '1'],
   'sends-no-events': ['--wait', '2'],
   'gives-up': ['--retry-wait', '2'],
@@ -87,7 +87,7 @@ const limitsOf: Partial<Record<BrokenMode, string[]>> = {
   'repeats-acknowledged': ['--settle', '20'],
 };
 
-for (const mode of brokenModes) {
+for (const mode of faultModes) {
   test(`a provider with this fault fails the check: ${mode}`, async () => {
     const limits = limitsOf[mode] ?? [];
     const ended = await withProvider(mode, (check) =>
@@ -103,7 +103,7 @@ for (const mode of brokenModes) {
 }
 
 test('the reference provider can show every fault except two', () => {
-  const modes: readonly string[] = brokenModes;
+  const modes: readonly string[] = faultModes;
   const without = providerChecks
     .map(({ fault }) => fault)
     .filter((fault) => !modes.includes(fault));

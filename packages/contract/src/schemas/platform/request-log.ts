@@ -6,14 +6,14 @@ import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
 import { pageOf, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
- * The sources of requests: applications, or the pages of the portal.
+ * The kinds of sources of requests: applications, or the pages of the portal.
  *
  * @example
- * requestSources.includes('Portal'); // true
+ * requestSourceKinds.includes('Portal'); // true
  */
-export const requestSources = ['Api', 'Portal'] as const;
-/** One of {@link requestSources}. */
-export type RequestSource = (typeof requestSources)[number];
+export const requestSourceKinds = ['Api', 'Portal'] as const;
+/** One of {@link requestSourceKinds}. */
+export type RequestSourceKind = (typeof requestSourceKinds)[number];
 
 /**
  * One line of the request log. It contains no body, no query, no header, and from the path only
@@ -68,7 +68,7 @@ export const LoggedRequest = closed(
       examples: [12],
     }),
     clientId: Type.String({ description: 'The application that asked.', examples: ['till-7'] }),
-    source: wordOf(requestSources, {
+    source: wordOf(requestSourceKinds, {
       description: 'Where it came from: an application, or the pages of the portal.',
     }),
     userId: Type.Optional(
@@ -118,7 +118,9 @@ export const requestLogFilters = {
   operationId: word('The operation.', ['processTransaction']),
   code: word('The code of the refusal.', ['field_required']),
   clientId: word('The application that asked.', ['till-7']),
-  source: Type.Optional(wordOf(requestSources, { description: 'Where the request came from.' })),
+  source: Type.Optional(
+    wordOf(requestSourceKinds, { description: 'Where the request came from.' }),
+  ),
   requestId: word('The request, by the `x-request-id` of its answer.', []),
   merchantId: Type.Optional(identifier('The merchant that the token was bound to.')),
   from: Type.Optional({ ...Timestamp, description: 'Lines of this time and later.' }),

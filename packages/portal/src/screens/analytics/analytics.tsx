@@ -15,7 +15,7 @@ import { subtractDays } from '../../session/locale-formats.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { Breakdown } from './breakdown.tsx';
 import { OverTime } from './over-time.tsx';
-import { majorAmountOf, useSummary } from './read-summary.ts';
+import { minorAmountOf, useSummary } from './read-summary.ts';
 
 const names = ['from', 'to', 'merchantId', 'storeId', 'kind', 'currency', 'by'] as const;
 type Name = (typeof names)[number];
@@ -159,8 +159,8 @@ function Content({
       </Panel>
     );
   }
-  const net = majorAmountOf(total, currency, 'net');
-  const refunded = majorAmountOf(total, currency, 'refunded');
+  const net = minorAmountOf(total, currency, 'net');
+  const refunded = minorAmountOf(total, currency, 'refunded');
   return (
     <>
       <KeyFigures

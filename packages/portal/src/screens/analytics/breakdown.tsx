@@ -10,7 +10,7 @@ import { EntityName } from '../../components/values/entity-name.tsx';
 import { Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { type Grouping, majorAmountOf, useSummary } from './read-summary.ts';
+import { type Grouping, minorAmountOf, useSummary } from './read-summary.ts';
 
 const groupings = ['merchant', 'store', 'device', 'scheme', 'responseCategory'] as const;
 const linesMost = 50;
@@ -101,10 +101,10 @@ function Lines({
                 {line.approvalRate === null ? '–' : formats.percent(line.approvalRate)}
               </Table.Td>
               <Table.Td ta="end">
-                <Money amount={majorAmountOf(line, currency, 'captured')} currency={currency} />
+                <Money amount={minorAmountOf(line, currency, 'captured')} currency={currency} />
               </Table.Td>
               <Table.Td ta="end">
-                <Money amount={majorAmountOf(line, currency, 'refunded')} currency={currency} />
+                <Money amount={minorAmountOf(line, currency, 'refunded')} currency={currency} />
               </Table.Td>
               <Table.Td ta="end">
                 {line.latency === null ? '–' : `${line.latency.p50Ms} ms`}

@@ -6,7 +6,7 @@ import { EmptyState, Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { subtractDays } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { majorAmountOf } from './read-summary.ts';
+import { minorAmountOf } from './read-summary.ts';
 import './analytics.css';
 
 const maxReasons = 8;
@@ -37,7 +37,7 @@ export function OverTime({
   const labels = isOneDay ? hours.map((hour) => `${hour}:00`) : days.map(shortDay(formats.locale));
   const shared = { labels, labelHeader: t(isOneDay ? 'hour' : 'day') };
   const unit = 10 ** exponentOf(currency);
-  const volumes = lines.map((line) => Number(majorAmountOf(line, currency, 'captured')) / unit);
+  const volumes = lines.map((line) => Number(minorAmountOf(line, currency, 'captured')) / unit);
   const compactNumber = (value: number) =>
     formats.number(value, { notation: 'compact', maximumFractionDigits: 1 });
   const ms = (value: number) => `${formats.number(Math.round(value))} ms`;

@@ -37,11 +37,8 @@ export function useSummary(query: Query, isWanted = true) {
   });
 }
 
-/**
- * The amount in one currency in major units, only for chart scales; visible amounts use exact
- * integers.
- */
-export function majorAmountOf(
+/** The amount in minor units of one currency; zero if the line has no payment in it. */
+export function minorAmountOf(
   line: PaymentFigures | undefined,
   currency: string,
   member: 'captured' | 'refunded' | 'net' | 'authorized',

@@ -16,7 +16,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { navigationFor } from '../../navigation.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
-import { majorAmountOf, useSummary } from '../analytics/read-summary.ts';
+import { minorAmountOf, useSummary } from '../analytics/read-summary.ts';
 import { PaymentMethod } from '../payments/payment-method.tsx';
 import { HealthBadge } from '../provider-services/health-badge.tsx';
 import { useOwnServices, useServerHealth } from '../provider-services/provider-service-queries.ts';
@@ -73,7 +73,7 @@ function Today() {
           },
           ...currencies.map((currency) => ({
             label: t('netToday', { currency }),
-            value: formats.money(majorAmountOf(total, currency, 'net'), currency),
+            value: formats.money(minorAmountOf(total, currency, 'net'), currency),
           })),
         ]}
       />

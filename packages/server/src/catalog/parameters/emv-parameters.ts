@@ -31,7 +31,7 @@ export function emvValueRules(options: { readonly allowsTestKeys: boolean }): {
 }
 
 /** A terminal gets the category code of its merchant when no level sets another code. */
-export function addMerchantCategoryCode(values: ParameterValues, mcc: string): ParameterValues {
+export function setDefaultTerminalMcc(values: ParameterValues, mcc: string): ParameterValues {
   const { terminal } = values;
   if (!isObject(terminal) || terminal['merchantCategoryCode'] !== undefined) return values;
   return { ...values, terminal: { ...terminal, merchantCategoryCode: mcc } };

@@ -13,7 +13,7 @@ import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts
 import type { ChangeCounter } from '../infrastructure/change-counter.ts';
 import { type DeviceAuthorities, findIssuer } from './certificate-authority.ts';
 import type { DeviceCertificateStore } from './device-certificate-sql.ts';
-import { hasSerialNumber } from './terminal-serial-number.ts';
+import { hasSerialNumber } from './match-terminal-name.ts';
 import type {
   DeviceScope,
   FindTerminal,

@@ -10,7 +10,7 @@ import type { AuthenticatedDevice } from './authenticated-device.ts';
 import type { DeviceCertificateStore } from './device-certificate-sql.ts';
 import type { DeviceSecrets } from './device-secrets.ts';
 import type { FindAuthenticatedDevice } from './find-authenticated-device.ts';
-import { isTerminalName } from './terminal-serial-number.ts';
+import { isTerminalName } from './match-terminal-name.ts';
 import type { CertificateHolder, FindMerchantName } from './types.ts';
 
 /** Terminals of this family share certificate names, so they must send their serial number. */

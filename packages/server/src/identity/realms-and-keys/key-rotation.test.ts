@@ -25,7 +25,7 @@ import {
   systemClock,
   systemIds,
 } from '../../platform/index.ts';
-import { publishedBeforeUseMs, retiredKeyRetentionMs } from './key-rotation.ts';
+import { publishedBeforeUseMs, retiredKeyRecordRetentionMs } from './key-rotation.ts';
 import { realmCacheTtlMs } from './realms.ts';
 
 const dayMs = 86_400_000;
@@ -127,7 +127,7 @@ describe('the job that rotates keys', () => {
       ).length;
     await runJob();
     assert.equal(await rows(), 4, 'kept for a while');
-    clock.advance(retiredKeyRetentionMs + 1000);
+    clock.advance(retiredKeyRecordRetentionMs + 1000);
     await runJob();
     assert.equal(await rows(), 2);
   });

@@ -25,7 +25,7 @@ export const maxAccessTokenSeconds = 86_400;
 /** No token lives longer: an access token lives a day at most, a refresh token too. */
 const maxTokenLifetimeMs = maxAccessTokenSeconds * 1000;
 /** A retired key verifies nothing; its row is kept this long for investigations of old tokens. */
-export const retiredKeyRetentionMs = 7 * dayMs;
+export const retiredKeyRecordRetentionMs = 7 * dayMs;
 /** The job runs at least this often, because the setting may have changed. */
 const recheckIntervalMs = dayMs;
 /**
@@ -129,7 +129,7 @@ export function createKeyRotation(deps: Deps) {
     const now = clock.now();
     const isDue = (await newestActiveFrom(organizationId)) + keyLifetimeMs <= now;
     if (isDue) await replaceWithOverlap(domain, now - keyLifetimeMs);
-    const deleted = await store.deleteKeys(organizationId, now - retiredKeyRetentionMs);
+    const deleted = await store.deleteKeys(organizationId, now - retiredKeyRecordRetentionMs);
     if (deleted > 0)
       log.info({ realm: domain.userDomainId, deleted }, 'old signing keys were deleted');
     const next = Math.min(

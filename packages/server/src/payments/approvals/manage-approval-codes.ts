@@ -55,7 +55,7 @@ type Ports = {
 };
 
 /** `id` is the identifier of the request. */
-type RequestSource = { readonly caller: Caller; readonly id: string };
+type RequestIdentity = { readonly caller: Caller; readonly id: string };
 
 const codeDigits = 8;
 const codeCount = 10n ** BigInt(codeDigits);
@@ -104,7 +104,7 @@ async function resolveLocation(
 export function createApprovalCodeManager(ports: Ports) {
   const { database, store, audit, clock, ids } = ports;
 
-  const auditEntry = ({ caller, id }: RequestSource, row: CodeRow, actionName: string) => ({
+  const auditEntry = ({ caller, id }: RequestIdentity, row: CodeRow, actionName: string) => ({
     ...actorOf(caller, id),
     organizationId: caller.organizationId,
     action: `approvalCode.${actionName}`,
@@ -115,7 +115,7 @@ export function createApprovalCodeManager(ports: Ports) {
     },
   });
 
-  async function insert(source: RequestSource, input: ApprovalCodeInput, code: string) {
+  async function insert(source: RequestIdentity, input: ApprovalCodeInput, code: string) {
     const { organizationId, subject } = source.caller;
     const { name, oneTime = false, maxAmount = null, currency = null, validUntil = null } = input;
     const location = await resolveLocation(ports, source.caller, input);
@@ -153,7 +153,7 @@ export function createApprovalCodeManager(ports: Ports) {
   }
 
   return {
-    async create(source: RequestSource, input: ApprovalCodeInput): Promise<NewApprovalCode> {
+    async create(source: RequestIdentity, input: ApprovalCodeInput): Promise<NewApprovalCode> {
       validateInput(input, clock.now());
       for (let draw = 0; draw < maxDraws; draw += 1) {
         const code = drawCode(ids);
@@ -180,7 +180,7 @@ export function createApprovalCodeManager(ports: Ports) {
       return { items: items.map((row) => viewApprovalCode(row, clock.now())), next };
     },
 
-    async revoke(source: RequestSource, approvalCodeId: string): Promise<ApprovalCode> {
+    async revoke(source: RequestIdentity, approvalCodeId: string): Promise<ApprovalCode> {
       const { caller } = source;
       const { organizationId, merchantId } = caller;
       const current = await get(caller, approvalCodeId);

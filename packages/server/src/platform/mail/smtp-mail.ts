@@ -10,7 +10,7 @@ export type { MailMessage } from './mail-message.ts';
 const maxConnections = 2;
 const mailsPerConnection = 50;
 /** Concurrent jobs for each kind of mail: the next mails are prepared while others are sent. */
-export const maxConcurrentMails = 2 * maxConnections;
+export const maxConcurrentMailJobs = 2 * maxConnections;
 
 export type Mail = {
   /** Creates the directory of mail files. An unavailable mail server does not prevent the start. */

@@ -14,7 +14,7 @@ import { after, describe, test } from 'node:test';
 import { makeCertificate, makeCertificateUntil } from '../../../test/support/test-certificates.ts';
 import { systemClock } from '../time/clock.ts';
 import { ensureListenerCertificate } from '../tls/listener-certificate.ts';
-import { nearestName } from './did-you-mean.ts';
+import { nearestName } from './nearest-name.ts';
 import {
   type EnvironmentVariables,
   omitCardSettings,

@@ -5,7 +5,6 @@ import { isLoopbackHost } from '../net/address-classes.ts';
 import { type Addresses, addressProductionRules, resolveAddresses } from './address-settings.ts';
 import { certificateRules } from './certificate-rules.ts';
 import { connectorProductionRules, connectorRules } from './connector-settings.ts';
-import { nearestName } from './did-you-mean.ts';
 import { hsmProductionRules, hsmRules } from './hsm-settings.ts';
 import {
   type MasterKey,
@@ -13,6 +12,7 @@ import {
   readOrCreateVaultKeys,
   readStoredDemoKeys,
 } from './master-keys.ts';
+import { nearestName } from './nearest-name.ts';
 import { plainConnectionRules, plainConnectionWarnings } from './plain-connections.ts';
 import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
 import { ValueError } from './value-readers.ts';

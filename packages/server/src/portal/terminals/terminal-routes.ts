@@ -22,8 +22,8 @@ import { portalPath } from '../../identity/index.ts';
 import type { ChangeNotifier, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
-import { createControlledTerminals } from './controlled-terminals.ts';
-import type { SimulatedDevice, StartSimulatedTerminal } from './simulated-terminal.ts';
+import type { SimulatedDevice, StartSimulatedTerminal } from './simulated-terminal-port.ts';
+import { createSimulatedTerminals } from './simulated-terminals.ts';
 
 const terminalsPath = `${portalPath}/terminals`;
 const listName = 'listPortalTerminals';
@@ -35,7 +35,7 @@ const terminalQuery = Type.Object(
 
 export type TerminalRoutePorts = {
   readonly callers: Pick<SessionCaller, 'sessionOf'>;
-  readonly terminals: ReturnType<typeof createControlledTerminals>;
+  readonly terminals: ReturnType<typeof createSimulatedTerminals>;
   readonly provisioning: Pick<Provisioning, 'logicalDevices' | 'terminals' | 'findDevice'>;
   readonly streams: EventStreams;
 };
@@ -162,7 +162,7 @@ type Ports = Pick<TerminalRoutePorts, 'callers' | 'provisioning'> & {
 
 /** @example const terminals = createPortalTerminals(startTerminal, ports); */
 export function createPortalTerminals(start: StartSimulatedTerminal, ports: Ports) {
-  const terminals = createControlledTerminals({ ...ports, start });
+  const terminals = createSimulatedTerminals({ ...ports, start });
   return {
     register: (app: FastifyInstance, streams: EventStreams): void =>
       registerTerminalRoutes(app, { ...ports, terminals, streams }),

@@ -42,7 +42,10 @@ export type EntitySearch = {
 /** The last row of the previous page; its name matters only for a text search. */
 export type SearchPosition = { readonly rank: number; readonly id: string; readonly name: string };
 
-export type SearchPage = { readonly limit: number; readonly after?: SearchPosition | undefined };
+export type SearchPageRequest = {
+  readonly limit: number;
+  readonly after?: SearchPosition | undefined;
+};
 
 type SearchedTable = {
   readonly table: EntityTable;
@@ -149,7 +152,7 @@ function buildTypeQuery(
   search: EntitySearch,
   scope: CallerScope,
   [rank, type]: readonly [number, FoundType],
-  { limit, after }: SearchPage,
+  { limit, after }: SearchPageRequest,
   values: unknown[],
 ): string {
   const searchedTable = searchedTables[type];
@@ -182,7 +185,7 @@ function buildTypeQuery(
 function isFrequentSearch(
   search: EntitySearch,
   scope: CallerScope,
-  { after }: SearchPage,
+  { after }: SearchPageRequest,
 ): boolean {
   const { types, searchText, externalId, ...criteria } = search;
   const isOne = (searchText === undefined) !== (externalId === undefined);
@@ -197,7 +200,7 @@ export async function findSearchRows(
   scope: CallerScope,
   search: EntitySearch,
   ranks: readonly FoundType[],
-  page: SearchPage,
+  page: SearchPageRequest,
 ): Promise<Row[]> {
   const values: unknown[] = [];
   const first = page.after?.rank ?? 0;

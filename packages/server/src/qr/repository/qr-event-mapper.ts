@@ -11,7 +11,7 @@ const unpublished: ReadonlySet<QrEventType> = new Set<QrEventType>([
   'qr.cancel_confirmed',
 ]);
 
-export const isPublished = (type: QrEventType): boolean => !unpublished.has(type);
+export const isPublishedEventType = (type: QrEventType): boolean => !unpublished.has(type);
 
 type Row = {
   outbox_id: string;

@@ -16,7 +16,7 @@ import type {
   QrRow,
   StoredEvent,
 } from '../transaction/records.ts';
-import { isPublished } from './qr-event-mapper.ts';
+import { isPublishedEventType } from './qr-event-mapper.ts';
 import { type EventRow, type PaymentRow, toEvent, toLoadedPayment } from './qr-rows.ts';
 import * as statements from './statements-sql.ts';
 
@@ -146,7 +146,7 @@ export function createQrStore({
   });
 
   function toChangeRow(change: PaymentChange, i: number): Record<string, unknown> {
-    const outboxId = isPublished(change.event.type) ? ids.uuid() : undefined;
+    const outboxId = isPublishedEventType(change.event.type) ? ids.uuid() : undefined;
     return statements.toStatementChange(change, i, { outboxId, dueAt: dueAtText(change.after) });
   }
 

@@ -1,6 +1,6 @@
 // The reports that can be exported, with their filter checks and their readers.
 import { defined, ProblemError, type Settlement, throwProblem } from '@switchyard/contract';
-import type { ReportQueries } from '../infrastructure/query-limits.ts';
+import type { ReportQueryRunner } from '../infrastructure/query-limits.ts';
 import { readReportScope } from '../infrastructure/report-scope.ts';
 import { parsePaymentSearch, type SearchQuery } from '../search/parse-search-filters.ts';
 import type { PaymentClassCache } from '../search/payment-class-cache.ts';
@@ -10,7 +10,7 @@ import { paymentColumns, settlementColumns } from './export-columns.ts';
 import type { ExportFilters, ExportSource, ExportSources } from './export-source-types.ts';
 
 export type ExportSourceDeps = {
-  readonly queries: ReportQueries;
+  readonly queries: ReportQueryRunner;
   readonly paymentClasses: PaymentClassCache;
 };
 

@@ -8,13 +8,15 @@ const maxWaitingQueries = 60;
 const statementTimeoutMs = 5_000;
 const retryAfterMs = 2_000;
 
-export type ReportQueries = {
+export type ReportQueryRunner = {
   /** The queries of one call see one snapshot of the database, and time out after some seconds. */
   run<Result>(work: (trx: Queries) => Promise<Result>): Promise<Result>;
 };
 
 /** @example const page = await queries.run((trx) => findPayments(trx, paymentClasses, search, page)); */
-export function createReportQueries(database: Pick<Database, 'transaction'>): ReportQueries {
+export function createReportQueryRunner(
+  database: Pick<Database, 'transaction'>,
+): ReportQueryRunner {
   const limit = createConcurrencyLimit({
     maxConcurrent: maxConcurrentQueries,
     waitLimit: {

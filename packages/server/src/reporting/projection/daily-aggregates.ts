@@ -111,7 +111,7 @@ export const aggregateKeyText = (key: AggregateKey): string =>
 
 export type DailyAggregates = Map<string, DailyAggregate>;
 
-export type GroupIds = { readonly groupId: number; readonly currencyGroupId: number };
+export type PaymentGroupIds = { readonly groupId: number; readonly currencyGroupId: number };
 
 type SumChanges = readonly (readonly [SumName, bigint])[];
 
@@ -136,7 +136,7 @@ function getAggregatesOfAllLevels(
   aggregates: DailyAggregates,
   day: string,
   entities: PaymentEntities,
-  groupIds: GroupIds,
+  groupIds: PaymentGroupIds,
 ): readonly DailyAggregate[] {
   const getAtLevel = (level: AggregateLevel) =>
     getAggregate(
@@ -154,7 +154,7 @@ export function addSumEntry(
   aggregates: DailyAggregates,
   entry: SumEntry,
   entities: PaymentEntities,
-  groupIds: GroupIds,
+  groupIds: PaymentGroupIds,
 ): void {
   const sums: SumChanges = sumNames.flatMap((name) => {
     const sum = entry.sums[name] ?? 0;

@@ -2,7 +2,7 @@
 import { findTransactionsByIdentifier } from '../../payments/index.ts';
 import { isUuid, type Queries } from '../../platform/index.ts';
 import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
-import type { PagePosition, SearchPage } from './page-position.ts';
+import type { PagePosition, SearchPageRequest } from './page-position.ts';
 import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
 import {
   matchesFilters,
@@ -52,7 +52,7 @@ const mergedRowsMax = 60_000;
 type SearchTask = {
   readonly queries: Queries;
   readonly search: PaymentSearchCriteria;
-  readonly page: SearchPage;
+  readonly page: SearchPageRequest;
   readonly classIds: readonly number[] | undefined;
   /** The number of payments in those classes, and in all classes. */
   readonly matching: number;
@@ -67,7 +67,10 @@ const toPosition = (row: Pick<PaymentRow, 'created_at' | 'payment_id'>): PagePos
 });
 
 /** One more row than the page shows whether further rows exist. */
-const withOneMore = (page: SearchPage): SearchPage => ({ ...page, limit: page.limit + 1 });
+const withOneMore = (page: SearchPageRequest): SearchPageRequest => ({
+  ...page,
+  limit: page.limit + 1,
+});
 
 const runStatement = (queries: Queries, { text, values }: Statement) =>
   queries.query<PaymentRow>(text, values);
@@ -212,7 +215,7 @@ export async function findPayments(
   queries: Queries,
   paymentClasses: PaymentClassCache,
   requested: PaymentSearchCriteria,
-  page: SearchPage,
+  page: SearchPageRequest,
 ): Promise<FoundPayments> {
   const search = await dropRedundantMerchant(queries, requested);
   if (search === undefined) return { payments: [], next: undefined };

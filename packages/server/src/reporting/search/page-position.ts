@@ -3,7 +3,7 @@
 /** The end of a page, after which the next page begins. */
 export type PagePosition = { readonly createdAt: string; readonly paymentId: string };
 
-export type SearchPage = {
+export type SearchPageRequest = {
   readonly isAscending: boolean;
   readonly after: PagePosition | undefined;
   readonly limit: number;

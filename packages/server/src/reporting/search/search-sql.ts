@@ -1,6 +1,6 @@
 // SQL for the search: each statement reads one index in the order of time, or merges several reads.
 import { encodeSimpleArray } from '../../platform/index.ts';
-import type { PagePosition, SearchPage } from './page-position.ts';
+import type { PagePosition, SearchPageRequest } from './page-position.ts';
 import type { PaymentSearchCriteria } from './parse-search-filters.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
@@ -50,7 +50,7 @@ function createParameterList(organizationId: string): ParameterList {
   };
 }
 
-const orderBySql = ({ isAscending }: SearchPage, alias = '') => {
+const orderBySql = ({ isAscending }: SearchPageRequest, alias = '') => {
   const direction = isAscending ? 'ASC' : 'DESC';
   return `ORDER BY ${alias}created_at ${direction}, ${alias}payment_id ${direction}`;
 };
@@ -59,7 +59,7 @@ const orderBySql = ({ isAscending }: SearchPage, alias = '') => {
 function timeCondition(
   { add }: ParameterList,
   { from, to }: PaymentSearchCriteria,
-  { after, isAscending }: SearchPage,
+  { after, isAscending }: SearchPageRequest,
 ): string {
   const compare = isAscending ? '>' : '<';
   return [
@@ -113,7 +113,7 @@ const classCondition = ({ add }: ParameterList, classIds: readonly number[] | un
 /** Reads the lines of keys that an index-only scan has found. */
 const selectPaymentsSql = (
   keys: string,
-  page: SearchPage,
+  page: SearchPageRequest,
 ): string => `SELECT ${columns} FROM (${keys}) k
   CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
     AND created_at = k.created_at AND payment_id = k.payment_id LIMIT 1) p
@@ -122,7 +122,7 @@ const selectPaymentsSql = (
 type IndexScan = {
   search: PaymentSearchCriteria;
   classIds: readonly number[] | undefined;
-  page: SearchPage;
+  page: SearchPageRequest;
 };
 
 /** The rows that a walk reads: those of one index, in the order of time. */

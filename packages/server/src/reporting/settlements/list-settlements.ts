@@ -4,7 +4,7 @@ import type { Caller, FoundPage } from '../../http/index.ts';
 import { readClearingFiles } from '../../payments/index.ts';
 import type { Queries } from '../../platform/index.ts';
 import { readReportScope } from '../infrastructure/report-scope.ts';
-import { formatSettlementId, parseSettlementId } from './settlement-id.ts';
+import { decodeSettlementId, encodeSettlementId } from './settlement-id.ts';
 import {
   findSettlement,
   listSettlementFiles,
@@ -27,7 +27,7 @@ const toCountAndAmount = (count: number, amount: bigint) => ({ count, amount: St
 
 function toSettlementView(row: SettlementRow): Settlement {
   return {
-    settlementId: formatSettlementId(row),
+    settlementId: encodeSettlementId(row),
     acquirerLinkId: row.acquirerLinkId,
     merchantId: row.merchantId,
     day: row.day,
@@ -61,7 +61,7 @@ export async function readSettlementPage(
   filter: SettlementFilter,
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<FoundPage<Settlement>> {
-  const afterKey = after === undefined ? undefined : parseSettlementId(after);
+  const afterKey = after === undefined ? undefined : decodeSettlementId(after);
   const settlementRows = await listSettlements(queries, filter, {
     after: afterKey,
     limit: limit + 1,
@@ -97,7 +97,7 @@ export async function getSettlement(
   id: string,
 ): Promise<SettlementDetail> {
   const { organizationId, merchantId } = requireMerchantScope(caller, {});
-  const key = parseSettlementId(id);
+  const key = decodeSettlementId(id);
   const isOwn = key !== undefined && (merchantId === undefined || merchantId === key.merchantId);
   const row = isOwn ? await findSettlement(queries, organizationId, key) : undefined;
   if (key === undefined || row === undefined) {

@@ -16,8 +16,8 @@ const idBytes = 38;
 const idPattern = /^[A-Za-z0-9_-]{51}$/;
 const currencyPattern = /^[A-Z]{3}$/;
 
-/** @example formatSettlementId({ day: '2026-03-01', acquirerLinkId, merchantId, currency: 'EUR' }); */
-export function formatSettlementId({
+/** @example encodeSettlementId({ day: '2026-03-01', acquirerLinkId, merchantId, currency: 'EUR' }); */
+export function encodeSettlementId({
   day,
   acquirerLinkId,
   merchantId,
@@ -30,7 +30,7 @@ export function formatSettlementId({
 }
 
 /** Returns undefined if the text is no settlement identifier. */
-export function parseSettlementId(id: string): SettlementKey | undefined {
+export function decodeSettlementId(id: string): SettlementKey | undefined {
   if (!idPattern.test(id)) return undefined;
   const bytes = Buffer.from(id, 'base64url');
   const currency = bytes.subarray(35).toString('latin1');
@@ -43,8 +43,8 @@ export function parseSettlementId(id: string): SettlementKey | undefined {
     merchantId: bytesToUuid(bytes.subarray(19, 35)),
     currency,
   };
-  return formatSettlementId(key) === id ? key : undefined;
+  return encodeSettlementId(key) === id ? key : undefined;
 }
 
 /** The form of a settlement identifier in a cursor. */
-export const settlementIdFormat = { test: (id: string) => parseSettlementId(id) !== undefined };
+export const settlementIdFormat = { test: (id: string) => decodeSettlementId(id) !== undefined };

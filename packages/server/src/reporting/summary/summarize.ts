@@ -14,8 +14,8 @@ import {
 import {
   addCurrencyFigures,
   addReason,
-  countPayments,
   emptyLineData,
+  getPaymentCount,
   type LineData,
   mergeLines,
   toLineFigures,
@@ -122,7 +122,7 @@ function sortAndLimitLines(
   order: 'Key' | 'Count',
   { limit, after }: SummaryPage,
 ): Page {
-  const counted = [...all].map(([key, line]) => ({ key, line, count: countPayments(line) }));
+  const counted = [...all].map(([key, line]) => ({ key, line, count: getPaymentCount(line) }));
   const isAfter = (line: LineKey, position: LineKey) =>
     order === 'Key'
       ? line.key > position.key

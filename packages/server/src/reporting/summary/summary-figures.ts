@@ -72,17 +72,17 @@ function toLatency({ latency }: LineData): LineFigures['latency'] {
   return { count, p50Ms, p95Ms };
 }
 
-function countOutcomes({ sums }: LineData) {
+function sumOutcomes({ sums }: LineData) {
   const all = zeroFigures();
   for (const figures of sums.values()) addFigures(all, figures);
   const { approved, declined, failed, other } = all;
   return { approved, declined, failed, count: approved + declined + failed + other };
 }
 
-export const countPayments = (line: LineData): number => countOutcomes(line).count;
+export const getPaymentCount = (line: LineData): number => sumOutcomes(line).count;
 
 export function toLineFigures(line: LineData): LineFigures {
-  const { count, approved, declined, failed } = countOutcomes(line);
+  const { count, approved, declined, failed } = sumOutcomes(line);
   const decided = approved + declined + failed;
   return {
     count,

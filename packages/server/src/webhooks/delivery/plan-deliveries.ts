@@ -4,11 +4,11 @@ import { matchesEventType } from '@switchyard/contract';
 import { type Clock, isoTime, type Queries } from '../../platform/index.ts';
 import type { FeedEvent } from '../feed/feed-event.ts';
 import {
+  type EnabledEndpoint,
   type EndpointKey,
-  findSubscribedEndpoints,
+  findEnabledEndpoints,
   insertDeliveries,
   type NewDelivery,
-  type SubscribedEndpoint,
 } from './send-deliveries-sql.ts';
 
 /**
@@ -25,7 +25,7 @@ export function deliveryIdOf(eventId: string, endpointId: string): string {
 }
 
 export function subscribesTo(
-  { eventTypes, merchantId }: Pick<SubscribedEndpoint, 'eventTypes' | 'merchantId'>,
+  { eventTypes, merchantId }: Pick<EnabledEndpoint, 'eventTypes' | 'merchantId'>,
   event: Pick<FeedEvent, 'type' | 'merchantId'>,
 ): boolean {
   if (merchantId !== null && merchantId !== event.merchantId) return false;
@@ -47,7 +47,7 @@ export function toNewDelivery(event: PlannedEvent, endpointId: string): NewDeliv
 export function createDeliveryPlanner({ clock }: { readonly clock: Clock }) {
   return async (events: readonly FeedEvent[], trx: Queries): Promise<EndpointKey[]> => {
     const endpoints = Map.groupBy(
-      await findSubscribedEndpoints(trx, events),
+      await findEnabledEndpoints(trx, events),
       ({ organizationId }) => organizationId,
     );
     const endpointKeys = new Map<string, EndpointKey>();

@@ -5,18 +5,18 @@ import type { SealedKeys } from '../endpoints/endpoint-keys.ts';
 export type EndpointKey = { readonly organizationId: string; readonly endpointId: string };
 
 /** An enabled endpoint, read in the transaction that publishes the events. */
-export type SubscribedEndpoint = EndpointKey & {
+export type EnabledEndpoint = EndpointKey & {
   readonly eventTypes: readonly string[];
   readonly merchantId: string | null;
 };
 
 /** Leaves out endpoints of merchants without an event, because there may be thousands of them. */
-export async function findSubscribedEndpoints(
+export async function findEnabledEndpoints(
   queries: Queries,
   events: readonly { readonly organizationId: string; readonly merchantId: string | null }[],
-): Promise<SubscribedEndpoint[]> {
+): Promise<EnabledEndpoint[]> {
   const merchants = events.flatMap(({ merchantId }) => (merchantId === null ? [] : [merchantId]));
-  return queries.query<SubscribedEndpoint>(
+  return queries.query<EnabledEndpoint>(
     `SELECT organization_id AS "organizationId", endpoint_id AS "endpointId",
        event_types AS "eventTypes", merchant_id AS "merchantId"
      FROM webhook_endpoints

@@ -17,7 +17,7 @@ import { until } from '../wait-for-result.ts';
 
 const script = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const main = script('../../../src/main.ts');
-const switchyardCommand = script('../../../../../tools/admin/switchyard-command.ts');
+const switchyardCommand = script('../../../../../tools/admin/main.ts');
 const startLimitMs = 120_000;
 const outputMax = 100_000;
 

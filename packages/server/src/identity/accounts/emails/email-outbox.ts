@@ -10,7 +10,7 @@ import {
   type Jobs,
   type Log,
   type Mail,
-  maxConcurrentMails,
+  maxConcurrentMailJobs,
   type Queries,
 } from '../../../platform/index.ts';
 import type { User } from '../types.ts';
@@ -93,7 +93,7 @@ export function createEmailOutbox(deps: Deps) {
     await deliverMail({ mail, log }, job, { to: email.to, language, ...rendered });
   }
 
-  jobs.handle(emailJobKind, deliverEmail, { maxConcurrent: maxConcurrentMails });
+  jobs.handle(emailJobKind, deliverEmail, { maxConcurrent: maxConcurrentMailJobs });
 
   return {
     enqueueEncrypted,

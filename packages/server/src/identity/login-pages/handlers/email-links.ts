@@ -14,7 +14,7 @@ import {
 } from '../html/page-paths.ts';
 import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
+import type { PendingSignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
 import { requiredFieldText } from '../locales/page-texts.ts';
 import { renderDonePage, renderQuestionPage } from '../views/messages.ts';
 import { renderForgottenPasswordPage, renderNewPasswordPage } from '../views/password.ts';
@@ -124,7 +124,12 @@ export function createEmailLinkHandlers({
     const provenAt = clock.now();
     const since = Math.max(provenAt, user.tokensNotBefore ?? 0);
     const { stepKey } = activationKeys(context);
-    const step: SignInStep = { name: 'set-up-codes', userId: user.userId, methods: ['pwd'], since };
+    const step: PendingSignInStep = {
+      name: 'set-up-codes',
+      userId: user.userId,
+      methods: ['pwd'],
+      since,
+    };
     await steps.save(stepKey, step, provenAt);
     return responses.redirect(
       context,

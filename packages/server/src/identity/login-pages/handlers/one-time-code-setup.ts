@@ -4,7 +4,7 @@ import type { User } from '../../accounts/index.ts';
 import { PageError } from '../html/page-errors.ts';
 import { attemptOriginOf, type PageContexts, type RealmPageContext } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
+import type { PendingSignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
 import {
   renderCodesHiddenPage,
   renderRecoveryCodesPage,
@@ -22,7 +22,7 @@ export type EnrolmentFlow = {
   readonly currentSessionId?: string | undefined;
   readonly formTarget?: string | undefined;
   /** Called after the user has saved the recovery codes; `provenAt` is the time before the step was consumed. */
-  finish(step: SignInStep, provenAt: number): Promise<FastifyReply>;
+  finish(step: PendingSignInStep, provenAt: number): Promise<FastifyReply>;
 };
 
 export type OpenEnrolment = (
@@ -47,14 +47,14 @@ export function createEnrolmentHandlers({ accounts, clock, contexts, responses, 
    */
   async function requireUser(
     { stepKey, isRequired }: EnrolmentFlow,
-    step: SignInStep,
+    step: PendingSignInStep,
   ): Promise<User> {
     const user = await steps.requireActiveUser(stepKey, step);
     if (isRequired && user.secondFactor === 'On') throw new PageError('signInExpired');
     return user;
   }
 
-  async function showSecret(flow: EnrolmentFlow, step: SignInStep, isWrong: boolean) {
+  async function showSecret(flow: EnrolmentFlow, step: PendingSignInStep, isWrong: boolean) {
     const { context, stepKey, flowKey, basePath, isRequired } = flow;
     const user = await requireUser(flow, step);
     const { secret, uri } = await accounts.beginOtpEnrolment(user, steps.idOf(stepKey));
@@ -114,7 +114,7 @@ export function createEnrolmentHandlers({ accounts, clock, contexts, responses, 
       // before it is found by the check of the user.
       const provenAt = clock.now();
       await steps.requireActiveUser(stepKey, step);
-      const next: SignInStep = {
+      const next: PendingSignInStep = {
         ...step,
         name: 'save-recovery-codes',
         methods: [...step.methods, 'otp'],

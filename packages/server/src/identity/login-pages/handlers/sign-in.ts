@@ -12,7 +12,7 @@ import {
   rememberBrowser,
 } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
-import type { SignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
+import type { PendingSignInStep, SignInSteps, StepKey } from '../http/sign-in-step-store.ts';
 import { requiredFieldText, tooManyAttemptsText } from '../locales/page-texts.ts';
 import { renderPasskeyPage, renderSignInPage, type SignInPageData } from '../views/sign-in.ts';
 import type { LoginPageDependencies, RelyingParty } from './dependencies.ts';
@@ -233,7 +233,7 @@ export function createSignInHandlers(deps: Deps) {
 
   async function showPasskeyPrompt(
     context: SignInContext,
-    step: SignInStep,
+    step: PendingSignInStep,
     isWrong: boolean,
   ): Promise<FastifyReply> {
     const user = await steps.requireActiveUser(context.stepKey, step);

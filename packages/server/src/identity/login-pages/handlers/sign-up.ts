@@ -9,13 +9,9 @@ import { signUpPath, signUpReceivedPath, userDomainPath } from '../html/page-pat
 import type { PageContext, PageContexts } from '../http/page-context.ts';
 import type { PageResponses } from '../http/page-response.ts';
 import { type PageTexts, requiredFieldText } from '../locales/page-texts.ts';
+import { renderHomePage } from '../views/home.ts';
 import { renderDonePage } from '../views/messages.ts';
-import {
-  renderHomePage,
-  renderSignUpPage,
-  renderSignUpProgress,
-  type SignUpFields,
-} from '../views/sign-up.ts';
+import { renderSignUpPage, renderSignUpProgress, type SignUpFields } from '../views/sign-up.ts';
 
 /** Implemented by onboarding: accepts the form as the API accepts its body. The result is the same for every sign-up. */
 export type SubmitSignUp = (input: SignUpInput) => Promise<void>;

@@ -17,7 +17,7 @@ export type SignInStepName =
   | 'use-passkey'
   | 'password-confirmed';
 
-export type SignInStep = {
+export type PendingSignInStep = {
   readonly name: SignInStepName;
   readonly userId: string;
   readonly methods: readonly AuthenticationMethod[];
@@ -49,11 +49,11 @@ export function createSignInSteps({ entities, accounts, clock, key }: Deps) {
   const idOf = ({ browserId, flowKey }: StepKey): string =>
     createHmac('sha256', key).update(`${browserId}\n${flowKey}`).digest('base64url');
 
-  async function find(stepKey: StepKey): Promise<SignInStep | undefined> {
+  async function find(stepKey: StepKey): Promise<PendingSignInStep | undefined> {
     const entity = await entities.find(stepKey.organizationId, model, idOf(stepKey), clock.now());
     return entity === undefined || entity.consumedAt !== undefined
       ? undefined
-      : (entity.payload as SignInStep);
+      : (entity.payload as PendingSignInStep);
   }
 
   return {
@@ -65,7 +65,7 @@ export function createSignInSteps({ entities, accounts, clock, key }: Deps) {
     /** @throws PageError if the user was disabled or the password changed since the step began */
     async requireActiveUser(
       { organizationId }: StepKey,
-      { userId, since }: SignInStep,
+      { userId, since }: PendingSignInStep,
     ): Promise<User> {
       const user = await accounts.find(organizationId, userId);
       if (!isUserSessionValid(user, since)) throw new PageError('signInExpired');
@@ -78,7 +78,7 @@ export function createSignInSteps({ entities, accounts, clock, key }: Deps) {
      */
     async save(
       stepKey: StepKey,
-      step: SignInStep,
+      step: PendingSignInStep,
       provenAt: number,
       seconds = stepLifetimeSeconds,
     ): Promise<void> {
@@ -96,7 +96,7 @@ export function createSignInSteps({ entities, accounts, clock, key }: Deps) {
     },
 
     /** Of many concurrent requests exactly one gets the step, so that its effect happens once. */
-    async consume(stepKey: StepKey): Promise<SignInStep | undefined> {
+    async consume(stepKey: StepKey): Promise<PendingSignInStep | undefined> {
       const step = await find(stepKey);
       if (step === undefined) return undefined;
       if (!(await entities.consume(stepKey.organizationId, model, idOf(stepKey), clock.now()))) {

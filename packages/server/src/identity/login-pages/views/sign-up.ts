@@ -1,4 +1,4 @@
-// HTML of the home page and of the sign-up form.
+// HTML of the sign-up form.
 import german from 'i18n-iso-countries/langs/de.json' with { type: 'json' };
 import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import french from 'i18n-iso-countries/langs/fr.json' with { type: 'json' };
@@ -29,25 +29,6 @@ export function renderSignUpProgress(
   });
   return html`<ol class="trail" aria-label="${texts.label}">${items}</ol>
 `;
-}
-
-/** `portalUrl`: the portal may have another address than the sign-in pages. */
-export function renderHomePage({ home }: PageTexts, portalUrl: string): PageContent {
-  const row = (address: string, name: string, text: string): Html =>
-    html`<li><div class="what"><strong><a href="${address}">${name}</a></strong><p>${text}</p></div></li>
-`;
-  return {
-    title: home.title,
-    body: html`<h1>${home.title}</h1>
-<p class="lead">${home.lead}</p>
-<ul class="rows">
-${[
-  row(portalUrl, home.portal, home.portalText),
-  row(signUpPath, home.signUp, home.signUpText),
-  row(userDomainPath, home.account, home.accountText),
-  row('/docs', home.documentation, home.documentationText),
-]}</ul>`,
-  };
 }
 
 export type SignUpFields = Readonly<

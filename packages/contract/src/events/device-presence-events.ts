@@ -19,7 +19,7 @@ const example = {
 };
 
 /** The events of devices at the Cloud Connector. */
-export const deviceEvents: readonly EventDefinition[] = [
+export const devicePresenceEvents: readonly EventDefinition[] = [
   {
     type: 'device.online',
     description:

@@ -37,7 +37,7 @@ import {
   recordSentConfigurations,
   type SentConfiguration,
   toDeliveryView,
-} from './delivery-sql.ts';
+} from './configuration-delivery-sql.ts';
 import {
   createDesiredConfigurationFinder,
   type DesiredConfiguration,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { createLog } from '../../platform/index.ts';
-import { createControlledTerminals } from './controlled-terminals.ts';
-import type { SimulatedTerminal } from './simulated-terminal.ts';
+import type { SimulatedTerminal } from './simulated-terminal-port.ts';
+import { createSimulatedTerminals } from './simulated-terminals.ts';
 
 const device = { organizationId: 'o', physicalDeviceId: 'd', tsn: 'T-1' };
 const stopDelayMs = 5000;
@@ -28,7 +28,7 @@ test('a page that reconnects after a failed start keeps its new terminal', async
   try {
     const { terminal, inputs } = createTerminal();
     let starts = 0;
-    const terminals = createControlledTerminals({
+    const terminals = createSimulatedTerminals({
       log,
       live,
       async start() {
@@ -57,7 +57,7 @@ test('the next terminal of a device starts after the former one has stopped', as
       finishStop = resolve;
     });
     let starts = 0;
-    const terminals = createControlledTerminals({
+    const terminals = createSimulatedTerminals({
       log,
       live,
       async start() {

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, lruCacheOptions } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { DeviceConfigurations } from '../configuration/device-configuration.ts';
-import { addMerchantCategoryCode } from '../parameters/emv-parameters.ts';
+import { setDefaultTerminalMcc } from '../parameters/emv-parameters.ts';
 import {
   computeDesiredVersions,
   type DesiredService,
@@ -109,7 +109,7 @@ export function createDesiredConfigurationFinder(
         ({ serviceId, serviceName: name, domain, values }): DesiredService => {
           if (values === undefined) return { serviceId, name };
           const isEmv = domain === terminalParameterDomain;
-          return { serviceId, name, values: isEmv ? addMerchantCategoryCode(values, mcc) : values };
+          return { serviceId, name, values: isEmv ? setDefaultTerminalMcc(values, mcc) : values };
         },
       );
       const key = `${organizationId}|${logicalDeviceId}`;

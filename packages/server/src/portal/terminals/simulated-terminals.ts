@@ -11,7 +11,7 @@ import type {
   SimulatedDevice,
   SimulatedTerminal,
   StartSimulatedTerminal,
-} from './simulated-terminal.ts';
+} from './simulated-terminal-port.ts';
 
 const maxTerminals = 100;
 /** A reloaded page finds the terminal as it was. */
@@ -48,8 +48,8 @@ function viewFor(pageId: string, controllingPage: string, view: PortalTerminalVi
   return { tsn, cards, connection: 'ControlledByOtherPage' } satisfies PortalTerminalView;
 }
 
-/** @example const terminals = createControlledTerminals({ start, live, log }); */
-export function createControlledTerminals({ start, live, log }: Ports) {
+/** @example const terminals = createSimulatedTerminals({ start, live, log }); */
+export function createSimulatedTerminals({ start, live, log }: Ports) {
   const terminals = new Map<string, ControlledTerminal>();
   /** A terminal that stops still writes its data directory, so the next one waits for it. */
   const stopping = new Map<string, Promise<void>>();

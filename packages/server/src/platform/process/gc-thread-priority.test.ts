@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { test } from 'node:test';
-import { lowerGcThreadPriority } from './v8-gc-threads.ts';
+import { lowerGcThreadPriority } from './gc-thread-priority.ts';
 
 const nameOf = (id: string) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim();
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
-import { toRecords } from './records.ts';
+import { toRecords } from './rows-to-records.ts';
 
 test('a record has the names of the code, no NULLs, and times in epoch milliseconds', async () => {
   const database = await testDatabase();

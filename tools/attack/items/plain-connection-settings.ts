@@ -22,7 +22,7 @@ const remoteMail = [
 ];
 const openMetrics = ['0.0.0.0', '::', '10.0.0.1', 'metrics.example'];
 
-export const plainConnectionsAttack: Attack = {
+export const plainConnectionSettingsAttack: Attack = {
   item: 4,
   name: 'production with plain metrics, database or mail',
   async run(attempts, platforms) {
