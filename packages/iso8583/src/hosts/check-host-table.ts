@@ -1,9 +1,13 @@
-// Refuses a host table whose members contradict each other, or that removes a field on which money depends.
+// Refuses a host table whose members contradict each other, or that removes a required field.
 import { responseCodes } from '@switchyard/contract';
 import { compileDialect, type Dialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
+import type { Message } from '../message.ts';
+import type { CompiledHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
-import { fault } from './host-table-error.ts';
+import { throwTableError } from './host-table-error.ts';
+import { platformSamples } from './sample-messages.ts';
+import { compileValueLayout } from './value-layout.ts';
 
 /** Fields that identify a message or state its amount: a host that does not get them books the wrong payment. */
 const requiredFields: Readonly<Record<number, string>> = {
@@ -33,10 +37,18 @@ const variableFields: Readonly<Record<number, string>> = {
   55: 'the chip data',
 };
 
+/** Required fields of network messages, of requests and of responses. */
+const networkFields: readonly number[] = [7, 11, 39, 41];
+
+const amountField = 4;
 const entryModeField = 22;
 const functionCodeField = 24;
 const conditionField = 25;
 const responseCodeField = 39;
+const keyField = 48;
+const networkField = 70;
+const originalField = 90;
+const replacementField = 95;
 
 /** The fields that other members of the table fill. */
 function filledFields(table: HostTable): readonly [number, string][] {
@@ -52,25 +64,83 @@ function filledFields(table: HostTable): readonly [number, string][] {
   ];
 }
 
+/** A member must not replace a required field, or the field of another member. */
+function checkTargetFields(table: HostTable): void {
+  const { functionCodes, originalData, replacement, reversalReasons, network, keyChange } = table;
+  const check = (
+    members: readonly [string, number | undefined, number?][],
+    isRequired: (field: number) => boolean,
+  ) => {
+    const memberByField = new Map<number, string>();
+    for (const [member, field, ownField] of members) {
+      if (field === undefined) continue;
+      const at = `/${member}/field`;
+      if (field !== ownField && isRequired(field))
+        throwTableError(at, `must not be ${field}: this field contains ${variableFields[field]}`);
+      const other = memberByField.get(field);
+      if (other !== undefined)
+        throwTableError(at, `must not be ${field}: ${other} writes this field`);
+      memberByField.set(field, member);
+    }
+  };
+  check(
+    [
+      ['functionCodes', functionCodes && functionCodeField],
+      ['originalData', originalData.field, originalField],
+      ['replacement', replacement.field, replacementField],
+      ['reversalReasons', reversalReasons?.field],
+    ],
+    (field) => variableFields[field] !== undefined,
+  );
+  check(
+    [
+      ['network', network.field, networkField],
+      ['keyChange', keyChange.field, keyField],
+    ],
+    (field) => networkFields.includes(field),
+  );
+}
+
 function checkConstants(table: HostTable): void {
   for (const key of Object.keys(table.constants ?? {})) {
     const at = `/constants/${key}`;
     const field = Number(key);
-    const fact = variableFields[field];
-    if (fact !== undefined)
-      fault(at, `is not allowed: field ${key} contains ${fact}. Remove this constant`);
+    const content = variableFields[field];
+    if (content !== undefined)
+      throwTableError(at, `is not allowed: field ${key} contains ${content}. Remove this constant`);
     const [, member] = filledFields(table).find(([each]) => each === field) ?? [];
     if (member !== undefined)
-      fault(at, `is not allowed: ${member} writes field ${key}. Remove this constant`);
+      throwTableError(at, `is not allowed: ${member} writes field ${key}. Remove this constant`);
   }
 }
 
-function checkOmittedFields({ omit = [] }: HostTable): void {
+function checkOmittedFields(table: HostTable): void {
+  const { omit = [], reversalReasons } = table;
+  // The platform writes new keys in no message, so field 48 can be omitted.
+  const filled = filledFields(table).filter(([field]) => field !== keyField);
+  if (reversalReasons !== undefined) filled.push([reversalReasons.field, 'reversalReasons']);
   for (const [index, field] of omit.entries()) {
-    const fact = requiredFields[field];
-    if (fact !== undefined)
-      fault(`/omit/${index}`, `must not be ${field}: this field contains ${fact}`);
+    const at = `/omit/${index}`;
+    const content = requiredFields[field];
+    if (content !== undefined)
+      throwTableError(at, `must not be ${field}: this field contains ${content}`);
+    const [, member] = filled.find(([each]) => each === field) ?? [];
+    if (member !== undefined)
+      throwTableError(at, `must not be ${field}: ${member} writes this field`);
   }
+}
+
+const functionCodesOf1993 = ['0100', '0200', '0220', '0220 offline', '0420', '0420 partial'];
+
+function checkFunctionCodes({ version, functionCodes }: HostTable): void {
+  if (version === '0') return;
+  const missing = functionCodesOf1993.find((type) => functionCodes?.[type] === undefined);
+  if (missing === undefined) return;
+  throwTableError(
+    functionCodes === undefined ? '/functionCodes' : `/functionCodes/${missing}`,
+    'is missing: a host of 1993 distinguishes messages by field 24, such as partial reversals. ' +
+      `Add a code for each of ${functionCodesOf1993.join(', ')}`,
+  );
 }
 
 const formatProblems: Readonly<Record<string, string>> = {
@@ -80,14 +150,16 @@ const formatProblems: Readonly<Record<string, string>> = {
   content_invalid: 'the field does not allow these characters',
 };
 
+const describeProblem = ({ code }: Iso8583Error): string => formatProblems[code] ?? code;
+
 /** Encodes the value in its field, as the platform would in a message. */
 function checkValue(dialect: Dialect, field: number, value: string, at: string): void {
   try {
     dialect.encode({ mti: '0200', fields: { [field]: value } });
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    const problem = formatProblems[error.code] ?? error.code;
-    fault(at, `has the value ${value}, which does not fit field ${field}: ${problem}`);
+    const problem = describeProblem(error);
+    throwTableError(at, `has the value ${value}, which does not fit field ${field}: ${problem}`);
   }
 }
 
@@ -97,7 +169,7 @@ function checkResponseCodes({ responseCodes: codesByKind }: HostTable, dialect: 
       const at = `/responseCodes/${kind}/${hostCode}`;
       checkValue(dialect, responseCodeField, hostCode, at);
       if (!Object.hasOwn(responseCodes, meaning))
-        fault(
+        throwTableError(
           at,
           `must be a response code of two characters that the platform knows, such as 05 or 68`,
         );
@@ -121,7 +193,8 @@ function checkCodes(table: HostTable, dialect: Dialect): void {
     checkValue(dialect, Number(field), value, `/constants/${field}`);
   if (reversalReasons === undefined) return;
   for (const member of ['field', 'codes', 'otherwise'] as const) {
-    if (reversalReasons[member] === undefined) fault(`/reversalReasons/${member}`, 'is missing');
+    if (reversalReasons[member] === undefined)
+      throwTableError(`/reversalReasons/${member}`, 'is missing');
   }
   const { field, codes, otherwise } = reversalReasons;
   checkAll(codes, field, '/reversalReasons/codes');
@@ -131,23 +204,79 @@ function checkCodes(table: HostTable, dialect: Dialect): void {
 function checkMac({ mac, messages }: HostTable): void {
   if (mac === undefined) return;
   for (const member of ['algorithm', 'place', 'over', 'messages'] as const) {
-    if (mac[member] === undefined) fault(`/mac/${member}`, 'is missing');
+    if (mac[member] === undefined) throwTableError(`/mac/${member}`, 'is missing');
   }
   if (mac.over === 'BeforeField' && mac.place === 64) {
-    fault('/mac/over', 'must be WholeMessage where the place is 64: it need not be the last field');
+    throwTableError(
+      '/mac/over',
+      'must be WholeMessage where the place is 64: it need not be the last field',
+    );
   }
   for (const macField of mac.place === 'Last' ? ([64, 128] as const) : [mac.place]) {
     if (messages.fields[macField] === undefined)
-      fault(`/messages/fields/${macField}`, 'is missing');
+      throwTableError(`/messages/fields/${macField}`, 'is missing');
   }
 }
 
-/** @throws HostTableError with the place of the first fault */
-export function checkHostTable(table: HostTable): void {
+/** The member that converts a required field; the others are converted by their format alone. */
+const convertingMembers: Readonly<Record<number, string>> = {
+  [amountField]: '/replacement',
+  [responseCodeField]: '/responseCodes',
+  [originalField]: '/originalData',
+  [replacementField]: '/replacement',
+};
+
+/** Type, trace number and time of the original: many hosts do not require the institutions after them. */
+const originalLength = 20;
+
+function convertSample(host: CompiledHost, name: string, message: Message): Message {
+  try {
+    return host.decode(host.encode(message));
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    const at = error.field === undefined ? '/messages' : `/messages/fields/${error.field}`;
+    const problem = `does not allow the sample message "${name}": ${describeProblem(error)}`;
+    return throwTableError(at, problem);
+  }
+}
+
+/** Encodes and decodes the sample messages, and compares their required fields. */
+function checkSampleMessages(host: CompiledHost): void {
+  const { layout, amountIs } = host.table.replacement;
+  const hasPreviousAmount = compileValueLayout(layout)?.names.includes('before') === true;
+  const isComparable = (name: string, field: number) => {
+    // Functions can share a code. Without the previous amount, field 4 does not give the reversed amount.
+    if (field === networkField) return false;
+    const isAmount = field === amountField || field === replacementField;
+    return !(name === 'partial' && isAmount && amountIs === 'Remaining' && !hasPreviousAmount);
+  };
+  for (const [name, sample] of Object.entries<Message>(platformSamples)) {
+    const { fields } = convertSample(host, name, sample);
+    for (const [key, content] of Object.entries(requiredFields)) {
+      const field = Number(key);
+      const length = field === originalField ? originalLength : undefined;
+      const expected = sample.fields[field]?.slice(0, length);
+      const actual = fields[field]?.slice(0, length);
+      if (expected === undefined || expected === actual || !isComparable(name, field)) continue;
+      throwTableError(
+        convertingMembers[field] ?? `/messages/fields/${key}`,
+        `changes ${content}: field ${key} of the sample message "${name}" is ${actual ?? 'missing'} ` +
+          `after encoding and decoding, and must be ${expected}`,
+      );
+    }
+  }
+}
+
+/** @throws HostTableError with the JSON pointer of the first mistake */
+export function checkHostTable(host: CompiledHost): void {
+  const { table } = host;
   checkMac(table);
+  checkTargetFields(table);
   checkConstants(table);
   checkOmittedFields(table);
+  checkFunctionCodes(table);
   const dialect = compileDialect(table.messages);
   checkResponseCodes(table, dialect);
   checkCodes(table, dialect);
+  checkSampleMessages(host);
 }

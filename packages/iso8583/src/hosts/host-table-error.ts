@@ -1,9 +1,9 @@
 // The error for a host table that cannot be used.
 
-/** A fault in a host table: its place and the problem. */
+/** A mistake in a host table: its JSON pointer and the problem. */
 export class HostTableError extends Error {
   override readonly name = 'HostTableError';
-  /** A JSON pointer. */
+  /** The JSON pointer of the mistake. */
   readonly pointer: string;
 
   /**
@@ -16,6 +16,6 @@ export class HostTableError extends Error {
   }
 }
 
-export function fault(pointer: string, problem: string): never {
+export function throwTableError(pointer: string, problem: string): never {
   throw new HostTableError(pointer, problem);
 }

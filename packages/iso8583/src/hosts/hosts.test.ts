@@ -359,7 +359,7 @@ describe('a table in JSON', () => {
     assert.throws(() => readHostTable({ ...base, mac: early }), /\/mac\/over must be WholeMessage/);
   });
 
-  it('is refused if a constant or an omitted field removes a fact of the payment', () => {
+  it('is refused if a constant or an omitted field removes a required field', () => {
     const base = { name: 'toy', base: 'iso1987-binary' };
     const problemOf = (members: object, from = base) => {
       try {
@@ -393,6 +393,138 @@ describe('a table in JSON', () => {
       assert.match(problem ?? '', new RegExp(`${member} writes field ${field}`));
     }
     assert.equal(problemOf({ constants: { '24': '001' }, omit: [18, 48] }), undefined);
+  });
+
+  const host1987 = { name: 'toy', base: 'iso1987-binary' };
+  const host1993 = { name: 'toy', base: 'iso1993-ascii' };
+  const wrongTables: [string, object, RegExp][] = [
+    [
+      'a replacement in the amount',
+      { ...host1987, replacement: { field: 4, layout: 'remaining:12' } },
+      /^\/replacement\/field must not be 4: this field contains the amount$/,
+    ],
+    [
+      'a reversal reason in the amount',
+      {
+        ...host1987,
+        reversalReasons: { field: 4, codes: { '4021': '000000000001' }, otherwise: '000000000000' },
+      },
+      /^\/reversalReasons\/field must not be 4: this field contains the amount$/,
+    ],
+    [
+      'original data in the reference number',
+      { ...host1987, originalData: { field: 37, layout: 'stan:6 zeros:6' } },
+      /^\/originalData\/field must not be 37: this field contains the retrieval reference number$/,
+    ],
+    [
+      'a reversal reason in the field of the original data',
+      { ...host1993, reversalReasons: { field: 56, codes: {}, otherwise: '4000' } },
+      /^\/reversalReasons\/field must not be 56: originalData writes this field$/,
+    ],
+    [
+      'original data in the field of the function code',
+      { ...host1993, originalData: { field: 24 } },
+      /^\/originalData\/field must not be 24: functionCodes writes this field$/,
+    ],
+    [
+      'a network code in the trace number',
+      { ...host1987, network: { field: 11 } },
+      /^\/network\/field must not be 11: this field contains the trace number$/,
+    ],
+    [
+      'a new key in the field of the network code',
+      { ...host1987, keyChange: { field: 70 } },
+      /^\/keyChange\/field must not be 70: network writes this field$/,
+    ],
+    [
+      'no original data',
+      { ...host1987, messages: { fields: { '90': null } } },
+      /^\/messages\/fields\/90 does not allow the sample message "capture": the table has no such field$/,
+    ],
+    [
+      'no replacement amounts',
+      { ...host1987, messages: { fields: { '95': null } } },
+      /^\/messages\/fields\/95 does not allow the sample message "partial": the table has no such field$/,
+    ],
+    [
+      'no amount',
+      { ...host1987, messages: { fields: { '4': null } } },
+      /^\/messages\/fields\/4 does not allow the sample message "sale": the table has no such field$/,
+    ],
+    [
+      'a short amount',
+      { ...host1987, messages: { fields: { '4': { max: 6 } } } },
+      /^\/messages\/fields\/4 does not allow the sample message "sale": the field has another length$/,
+    ],
+    [
+      'original data without all digits of the trace number',
+      { ...host1987, originalData: { layout: 'type:4 stan:3 sent:10 zeros:25' } },
+      /^\/originalData changes the original message: field 90 of the sample message "capture" is 02000000010131120000 after .* must be 02009000010131120000$/,
+    ],
+    [
+      'a remaining amount without all digits',
+      { ...host1987, replacement: { layout: 'remaining:6 zeros:36' } },
+      /^\/replacement changes the remaining amount of a partial reversal: field 95 of the sample message "partial" is 0000000010000/,
+    ],
+    [
+      'response codes that replace the approval of an offline sale',
+      { ...host1987, responseCodes: { financial: { '91': '96' } } },
+      /^\/responseCodes changes the response code, .*: field 39 of the sample message "offline" is 96 after encoding and decoding, and must be 00$/,
+    ],
+    [
+      'an omitted function code',
+      { ...host1993, omit: [24] },
+      /^\/omit\/0 must not be 24: network writes this field$/,
+    ],
+    [
+      'an omitted reversal reason',
+      { ...host1993, omit: [18, 25] },
+      /^\/omit\/1 must not be 25: reversalReasons writes this field$/,
+    ],
+    [
+      'no function codes',
+      { ...host1993, functionCodes: null },
+      /^\/functionCodes is missing: a host of 1993 distinguishes messages by field 24/,
+    ],
+    [
+      'no function code of a partial reversal',
+      {
+        ...host1993,
+        functionCodes: {
+          '0100': '100',
+          '0200': '200',
+          '0220': '201',
+          '0220 offline': '200',
+          '0420': '400',
+        },
+      },
+      /^\/functionCodes\/0420 partial is missing: a host of 1993/,
+    ],
+  ];
+  for (const [content, document, message] of wrongTables) {
+    it(`is refused with ${content}`, () => {
+      assert.throws(() => readHostTable(document), { name: 'HostTableError', message });
+    });
+  }
+
+  it('can move the network code to field 3, omit institutions of the original, and use one code for two functions', () => {
+    readHostTable({
+      ...host1987,
+      network: {
+        field: 3,
+        codes: {
+          signOn: '920000',
+          signOff: '930000',
+          echo: '920000',
+          keyChange: '940000',
+          keyRequest: '940000',
+        },
+      },
+      originalData: { layout: 'type:4 stan:6 sent:10 zeros:22' },
+      messages: { fields: { '18': null, '48': null, '55': null } },
+      omit: [18],
+    });
+    readHostTable({ ...host1993, replacement: { layout: 'remaining:12 zeros:12' } });
   });
 
   it('is refused if a code does not fit its field or has no meaning', () => {

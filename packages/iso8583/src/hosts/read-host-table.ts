@@ -1,13 +1,14 @@
-// Reads a host table from JSON: missing members come from the base table, and every fault has a pointer.
+// Reads a host table from JSON: missing members come from the base table, and every error has a JSON pointer.
 
 import { isObject } from '@switchyard/contract';
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
 import { builtInHosts } from './built-in.ts';
 import { checkHostTable } from './check-host-table.ts';
-import { compileHost } from './compile-host.ts';
+import { type CompiledHost, compileHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
-import { fault } from './host-table-error.ts';
+import { throwTableError } from './host-table-error.ts';
+import { sampleTime } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
 
 type Check = (value: unknown, at: string) => void;
@@ -17,33 +18,40 @@ type Document = { readonly [member: string]: unknown };
 const matching =
   (pattern: RegExp, problem: string): Check =>
   (value, at) => {
-    if (typeof value !== 'string' || !pattern.test(value)) fault(at, `must be ${problem}`);
+    if (typeof value !== 'string' || !pattern.test(value))
+      throwTableError(at, `must be ${problem}`);
   };
 
 const oneOf =
   (...choices: readonly (string | number | boolean)[]): Check =>
   (value, at) => {
     if (!choices.some((choice) => choice === value))
-      fault(at, `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`);
+      throwTableError(
+        at,
+        `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`,
+      );
   };
 
 const whole =
   (least: number, most: number): Check =>
   (value, at) => {
     if (!Number.isInteger(value) || Number(value) < least || Number(value) > most) {
-      fault(at, `must be a whole number from ${least} to ${most}`);
+      throwTableError(at, `must be a whole number from ${least} to ${most}`);
     }
   };
 
 const shaped =
   (shape: Shape): Check =>
   (value, at) => {
-    if (!isObject(value)) return fault(at, 'must be an object');
+    if (!isObject(value)) return throwTableError(at, 'must be an object');
     for (const [member, inner] of Object.entries(value)) {
       const check = shape[member];
       if (check === undefined) {
         const members = Object.keys(shape).join(', ');
-        return fault(`${at}/${member}`, `is not a member here; the members are ${members}`);
+        return throwTableError(
+          `${at}/${member}`,
+          `is not a member here; the members are ${members}`,
+        );
       }
       check(inner, `${at}/${member}`);
     }
@@ -52,9 +60,10 @@ const shaped =
 const eachIn =
   (key: RegExp, keys: string, check: Check): Check =>
   (value, at) => {
-    if (!isObject(value)) return fault(at, 'must be an object');
+    if (!isObject(value)) return throwTableError(at, 'must be an object');
     for (const [member, inner] of Object.entries(value)) {
-      if (!key.test(member)) fault(`${at}/${member}`, `has a wrong name; the names are ${keys}`);
+      if (!key.test(member))
+        throwTableError(`${at}/${member}`, `has a wrong name; the names are ${keys}`);
       check(inner, `${at}/${member}`);
     }
   };
@@ -65,7 +74,7 @@ const layout =
     const compiled = typeof value === 'string' ? compileValueLayout(value) : undefined;
     const unknown = compiled?.names.find((name) => !names.includes(name));
     if (compiled === undefined || unknown !== undefined) {
-      fault(
+      throwTableError(
         at,
         `must be parts with lengths, such as "${names[0]}:4 zeros:2". Parts: ${names.join(', ')}, zeros. ` +
           'Lengths: a number, LL, LLL, or * for the last part',
@@ -163,7 +172,7 @@ const shape: Shape = {
   }),
   constants: eachIn(fieldKey, fieldKeys, code),
   omit: (value, at) => {
-    if (!Array.isArray(value)) return fault(at, 'must be a list of fields');
+    if (!Array.isArray(value)) return throwTableError(at, 'must be a list of fields');
     for (const [index, each] of value.entries()) field(each, `${at}/${index}`);
   },
 };
@@ -229,12 +238,22 @@ function over(base: HostTable, { base: _base, ...overrides }: Document): HostTab
   return table as HostTable;
 }
 
+function compileTable(table: HostTable): CompiledHost {
+  try {
+    return compileHost(table, { now: () => sampleTime });
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    const at = error.field === undefined ? '/framing' : `/messages/fields/${error.field}`;
+    return throwTableError(at, 'contradicts the rest of the table');
+  }
+}
+
 /**
  * Reads a table that a person wrote, as it came out of `JSON.parse`. `base` names the built-in
  * host that it differs from; a field that is `null` is not known to the host.
  *
  * @param document the table
- * @throws HostTableError with the place of the first fault
+ * @throws HostTableError with the JSON pointer of the first mistake
  * @example
  * ```ts
  * const table = readHostTable({ name: 'north', base: 'iso1987-binary', framing: { length: 'bcd2' } });
@@ -243,16 +262,9 @@ function over(base: HostTable, { base: _base, ...overrides }: Document): HostTab
 export function readHostTable(document: unknown): HostTable {
   shaped(documentShape)(document, '');
   const { name, base } = document as Document;
-  if (name === undefined) fault('/name', 'is missing');
-  if (base === undefined) fault('/base', 'is missing');
+  if (name === undefined) throwTableError('/name', 'is missing');
+  if (base === undefined) throwTableError('/base', 'is missing');
   const table = over(builtInHosts[base as keyof typeof builtInHosts], document as Document);
-  try {
-    compileHost(table, { now: () => 0 });
-  } catch (error) {
-    if (!(error instanceof Iso8583Error)) throw error;
-    const place = error.field === undefined ? '/framing' : `/messages/fields/${error.field}`;
-    fault(place, 'contradicts the rest of the table');
-  }
-  checkHostTable(table);
+  checkHostTable(compileTable(table));
   return table;
 }

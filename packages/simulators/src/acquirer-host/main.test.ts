@@ -62,13 +62,14 @@ describe('acquirer-host on the command line', () => {
       lines.filter((line) => !line.startsWith(' ')).map((line) => line.slice(0, 22)),
       [
         'sale      009D31323030',
-        'response  007C31323130',
         'capture   00C331323230',
         'refund    00C331323030',
         'reversal  00BD31343230',
         'partial   00DB31343230',
+        'offline   00A631323230',
         'sign-on   002731383030',
         'echo      002731383030',
+        'response  007C31323130',
         'key       005431383030',
       ],
     );
@@ -78,9 +79,9 @@ describe('acquirer-host on the command line', () => {
       reversal.findIndex((line) => !line.startsWith(' ')),
     );
     assert.equal(fields[0], '  MTI  1420');
-    assert.ok(fields.includes('   11  System trace audit number: 000004'));
+    assert.ok(fields.includes('   11  System trace audit number: 900004'));
     assert.ok(fields.includes('   24  Function code: 400'));
-    assert.ok(fields.includes('   56  Original data elements: 120000000126013112000006123456'));
+    assert.ok(fields.includes('   56  Original data elements: 120090000126013112000006123456'));
   });
 
   it('stores approved sales before a kill, and prints them in the ledger afterwards', async () => {

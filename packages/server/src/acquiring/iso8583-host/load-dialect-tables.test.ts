@@ -40,6 +40,9 @@ test('changed tables are reloaded, and an invalid table leaves the previous one 
   assert.deepEqual(namesOf(hosts), [...builtIn, 'north']);
   assert.equal(hosts.find('north')?.host.framing.length, 'ascii4');
   assert.match(lines.join(''), /\/framing\/length must be one of/);
+  const [failure] = lines.map((line) => JSON.parse(line));
+  assert.equal(failure.table, join(directory, 'north.json'));
+  assert.match(failure.msg, /its links use the previous table, or are unavailable/);
 
   write('south.json', table);
   write('iso1987-binary.json', { ...table, name: 'iso1987-binary' });

@@ -44,7 +44,11 @@ export function createHostTables(options: { directory: string; clock: Clock; log
   const readFiles = createFileCache<LoadedHost>({
     maxBytes: maxTableBytes,
     maxEntries: maxTables,
-    onError: (table, reason) => log.error({ table, reason }, 'dialect table could not be loaded'),
+    onError: (table, reason) =>
+      log.error(
+        { table, reason },
+        'dialect table could not be loaded; its links use the previous table, or are unavailable if this process has loaded none',
+      ),
   });
   let operatorTables = new Map<string, LoadedHost | undefined>();
 

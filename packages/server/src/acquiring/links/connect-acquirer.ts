@@ -48,7 +48,10 @@ export function connectAcquirer(
     const { dialect = defaultDialect } = link.settings;
     const compiledHost = hostTables.find(dialect)?.host;
     if (compiledHost === undefined)
-      throw new InvalidLinkSettingError('/dialect', `names the unknown dialect ${dialect}`);
+      throw new InvalidLinkSettingError(
+        '/dialect',
+        `names the dialect ${dialect}, whose table is missing or invalid`,
+      );
     const keyRing = zoneKeys.keyRingFor(link);
     return connectIso8583Host({ ...common, link, compiledHost, hsm, keyRing });
   }

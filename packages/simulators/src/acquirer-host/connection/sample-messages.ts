@@ -1,106 +1,17 @@
-// Sample messages of a host table: their bytes, and the fields as the host receives them.
+// Prints the sample messages of a host table: their bytes, and the fields as the host receives them.
 import {
   compileDialect,
   compileHost,
   encodeFrame,
   type HostTable,
+  hostSamples,
   Iso8583Error,
   type Message,
+  platformSamples,
+  sampleTime,
 } from '@switchyard/iso8583';
 import { computeMac } from './exchange-keys.ts';
 
-const sampleCardNumber = '0'.repeat(16);
-const terminalFields = { 32: '123456', 41: 'TERM0001', 42: 'M00000000000001', 49: '978' };
-const cardFields = { ...terminalFields, 2: sampleCardNumber, 14: '3012', 18: '5411', 22: '051' };
-const amount = '000000001234';
-const originalSale = '0200000001013112000000000123456'.padEnd(42, '0');
-const saleReference = { 7: '0131120000', 11: '000001', 37: '603112000001' };
-const saleTime = { 12: '130000', 13: '0131' };
-
-/** The reference of a later message of the same terminal. */
-const reference = (number: number) => ({
-  7: `01311200${number}0`,
-  11: `00000${number}`,
-  12: `1300${number}0`,
-  13: '0131',
-  37: `60311200000${number}`,
-});
-
-const samples: Readonly<Record<string, Message>> = {
-  sale: {
-    mti: '0200',
-    fields: { ...cardFields, ...saleReference, ...saleTime, 3: '000000', 4: amount, 25: '00' },
-  },
-  response: {
-    mti: '0210',
-    fields: {
-      ...terminalFields,
-      ...saleReference,
-      ...saleTime,
-      3: '000000',
-      4: amount,
-      38: 'A1B2C3',
-      39: '00',
-    },
-  },
-  capture: {
-    mti: '0220',
-    fields: {
-      ...cardFields,
-      ...reference(2),
-      3: '000000',
-      4: amount,
-      25: '00',
-      38: 'A1B2C3',
-      90: originalSale,
-    },
-  },
-  refund: {
-    mti: '0200',
-    fields: {
-      ...cardFields,
-      ...reference(3),
-      3: '200000',
-      4: amount,
-      25: '00',
-      38: 'A1B2C3',
-      90: originalSale,
-    },
-  },
-  reversal: {
-    mti: '0420',
-    fields: {
-      ...cardFields,
-      ...reference(4),
-      3: '000000',
-      4: amount,
-      25: '4021',
-      90: originalSale,
-    },
-  },
-  partial: {
-    mti: '0420',
-    fields: {
-      ...cardFields,
-      ...reference(5),
-      3: '000000',
-      4: '000000000234',
-      25: '4000',
-      38: 'A1B2C3',
-      90: originalSale,
-      95: '000000001000'.padEnd(42, '0'),
-    },
-  },
-  'sign-on': { mti: '0800', fields: { 7: '0131120060', 11: '000001', 70: '001' } },
-  echo: { mti: '0800', fields: { 7: '0131120070', 11: '000002', 70: '301' } },
-  key: {
-    mti: '0800',
-    fields: { 7: '0131120080', 11: '000003', 48: `MT01A1B2C3${'0'.repeat(32)}`, 70: '101' },
-  },
-};
-
-/** Fixed date of the samples, so that their bytes never change. */
-const sampleDay = Date.UTC(2026, 0, 31, 12);
 /** Samples use a key of zeros for message authentication. */
 const sampleKey = Buffer.alloc(16);
 
@@ -109,7 +20,7 @@ const sampleKey = Buffer.alloc(16);
  * code, and a line for each field.
  */
 export function sampleLines(table: HostTable): string {
-  const host = compileHost(table, { now: () => sampleDay });
+  const host = compileHost(table, { now: () => sampleTime });
   const hostForm = compileDialect(table.messages);
   const { framing } = host;
   const tpdu = Buffer.from(table.framing.tpdu ?? '', 'hex');
@@ -136,5 +47,6 @@ export function sampleLines(table: HostTable): string {
       return `${name.padEnd(9)} cannot be encoded: ${error.message}\n`;
     }
   };
-  return `${table.name} can be spoken.\n${Object.entries(samples).map(linesOf).join('')}`;
+  const samples = { ...platformSamples, ...hostSamples };
+  return `${table.name} can be spoken.\n${Object.entries<Message>(samples).map(linesOf).join('')}`;
 }
