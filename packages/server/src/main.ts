@@ -1,4 +1,5 @@
 // The entry point: reads the settings, checks that the ports are free, and starts the platform.
+import { ProblemError } from '@switchyard/contract';
 import {
   createLog,
   readSettings,
@@ -47,7 +48,9 @@ try {
   const { startPlatform } = await import('./start.ts');
   await startPlatform(settings, { verbose: process.argv.includes('--verbose') });
 } catch (error) {
-  const reason = error instanceof Error ? error.message : String(error);
+  // The text of a problem is for clients of the API.
+  const fault = error instanceof ProblemError ? (error.cause ?? error) : error;
+  const reason = fault instanceof Error ? fault.message : String(fault);
   const needsOperator = error instanceof SettingsError || error instanceof SchemaMismatchError;
   const exitCode = needsOperator ? configurationExitCode : faultExitCode;
   process.stderr.write(`${reason}\n`);
