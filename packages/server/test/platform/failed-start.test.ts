@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { createLog, openDatabase, requirePlatformKey } from '../../src/platform/index.ts';
+import { createLog, openDatabase, storePlatformKeyCheck } from '../../src/platform/index.ts';
 import { startPostgresRelay } from '../support/database/postgres-tcp-relay.ts';
 import { testDatabaseCopyUrl, testDatabaseUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
@@ -46,7 +46,7 @@ test('a refused user and a missing database are named with host and setting, and
   }
 });
 
-test('the platform key of another database ends the start with 78', async (t) => {
+test('the platform key of another database ends the start with 78, before the migrations', async (t) => {
   const url = await testDatabaseCopyUrl();
   const database = openDatabase({
     url,
@@ -54,10 +54,16 @@ test('the platform key of another database ends the start with 78', async (t) =>
     connections: 1,
   });
   t.after(() => database.close());
-  await requirePlatformKey(database, randomBytes(32));
+  await storePlatformKeyCheck(database, randomBytes(32));
+  await database.query('DROP TABLE schema_migrations, schema_lease');
   const ended = await startInProduction(t, { SWITCHYARD_DATABASE_URL: url });
   assert.equal(ended.status, 78, ended.stderr);
-  assertReason(ended, /SWITCHYARD_PLATFORM_KEY is not the key of this database/);
+  assertReason(
+    ended,
+    /SWITCHYARD_PLATFORM_KEY is not the key of this database.*replace the database/,
+  );
+  const [created] = await database.query("SELECT to_regclass('schema_migrations') AS name");
+  assert.equal(created?.['name'], null, 'the migrations have not begun');
 });
 
 test('a fault of the settings is one line of the log', async (t) => {
