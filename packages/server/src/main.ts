@@ -13,6 +13,7 @@ import {
 /** EX_CONFIG of sysexits.h, for which systemd is configured not to restart. */
 const configurationExitCode = 78;
 const faultExitCode = 1;
+const levelsWithoutErrors: ReadonlySet<string | undefined> = new Set(['fatal', 'silent']);
 
 async function checkPorts(settings: Settings): Promise<void> {
   try {
@@ -31,6 +32,7 @@ async function checkPorts(settings: Settings): Promise<void> {
 function logStartFault(reason: string, exitCode: number): void {
   const { SWITCHYARD_ENVIRONMENT: environment = 'demo' } = process.env;
   if (environment === 'demo') return;
+  if (levelsWithoutErrors.has(process.env['SWITCHYARD_LOG_LEVEL'])) return;
   const { SWITCHYARD_INSTANCE_NAME: instanceName = settingsTable.instanceName.default } =
     process.env;
   const log = createLog({ logLevel: 'error', instanceName });

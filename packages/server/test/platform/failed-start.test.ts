@@ -92,3 +92,13 @@ test('a fault of the settings is one line of the log', async (t) => {
   assert.equal(ended.status, 78);
   assertReason(ended, /SWITCHYARD_DATABASE_URL is not a URL/);
 });
+
+test('with SWITCHYARD_LOG_LEVEL=silent a failed start writes no line of the log', async (t) => {
+  const { status, stdout, stderr } = await startInProduction(t, {
+    SWITCHYARD_DATABASE_URL: 'mysql://pay',
+    SWITCHYARD_LOG_LEVEL: 'silent',
+  });
+  assert.equal(status, 78);
+  assert.equal(stdout, '');
+  assert.match(stderr, /SWITCHYARD_DATABASE_URL is not a URL/);
+});
