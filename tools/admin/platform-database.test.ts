@@ -5,6 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
+  createLog,
+  openDatabase,
+  storePlatformKeyCheck,
+} from '../../packages/server/src/platform/index.ts';
+import {
   testDatabaseCopyUrl,
   testDatabaseUrl,
 } from '../../packages/server/test/support/database/test-database.ts';
@@ -25,7 +30,7 @@ test('the application_name of a database connection names the command', async (t
   });
 });
 
-test('a command with the platform key of another database is refused', async (t) => {
+test('a command with another platform key is refused, and stores no key of its own', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-command-'));
   t.after(() => rm(dataDir, { recursive: true, force: true }));
   const databaseUrl = await testDatabaseCopyUrl();
@@ -40,5 +45,13 @@ test('a command with the platform key of another database is refused', async (t)
       async (platform) => void (await createAuditAndJobs(platform)),
     );
   await openAudit();
+  await openAudit();
+  const database = openDatabase({
+    url: databaseUrl,
+    log: createLog({ logLevel: 'silent', instanceName: 'test' }),
+    connections: 1,
+  });
+  t.after(() => database.close());
+  await storePlatformKeyCheck(database, randomBytes(32));
   await assert.rejects(openAudit(), /SWITCHYARD_PLATFORM_KEY is not the key of this database/);
 });

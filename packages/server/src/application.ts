@@ -60,6 +60,7 @@ import {
   requireDatabaseAccess,
   requirePlatformKey,
   type Settings,
+  storePlatformKeyCheck,
   systemClock,
   systemIds,
 } from './platform/index.ts';
@@ -154,12 +155,14 @@ export async function prepareDatabase({
 }: Pick<ApplicationOptions, 'settings' | 'database' | 'log'>): Promise<void> {
   const deps = { log, clock: systemClock, ids: systemIds };
   await requireDatabaseAccess(database, settings.databaseUrl);
+  // Before the migrations: the address may be that of the database of another platform.
+  await requirePlatformKey(database, settings.platformKey);
   try {
     await migrate(database, migrationsDirectory, deps);
   } catch (error) {
     throw explainSchemaMismatch(error, settings);
   }
-  await requirePlatformKey(database, settings.platformKey);
+  await storePlatformKeyCheck(database, settings.platformKey);
 }
 
 /** The queries of identity about devices, answered by provisioning. */

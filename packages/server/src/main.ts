@@ -1,4 +1,5 @@
 // The entry point: reads the settings, checks that the ports are free, and starts the platform.
+import { ProblemError } from '@switchyard/contract';
 import {
   createLog,
   readSettings,
@@ -12,6 +13,7 @@ import {
 /** EX_CONFIG of sysexits.h, for which systemd is configured not to restart. */
 const configurationExitCode = 78;
 const faultExitCode = 1;
+const levelsWithoutErrors: ReadonlySet<string | undefined> = new Set(['fatal', 'silent']);
 
 async function checkPorts(settings: Settings): Promise<void> {
   try {
@@ -30,6 +32,7 @@ async function checkPorts(settings: Settings): Promise<void> {
 function logStartFault(reason: string, exitCode: number): void {
   const { SWITCHYARD_ENVIRONMENT: environment = 'demo' } = process.env;
   if (environment === 'demo') return;
+  if (levelsWithoutErrors.has(process.env['SWITCHYARD_LOG_LEVEL'])) return;
   const { SWITCHYARD_INSTANCE_NAME: instanceName = settingsTable.instanceName.default } =
     process.env;
   const log = createLog({ logLevel: 'error', instanceName });
@@ -47,7 +50,9 @@ try {
   const { startPlatform } = await import('./start.ts');
   await startPlatform(settings, { verbose: process.argv.includes('--verbose') });
 } catch (error) {
-  const reason = error instanceof Error ? error.message : String(error);
+  // The text of a problem is for clients of the API.
+  const fault = error instanceof ProblemError ? (error.cause ?? error) : error;
+  const reason = fault instanceof Error ? fault.message : String(fault);
   const needsOperator = error instanceof SettingsError || error instanceof SchemaMismatchError;
   const exitCode = needsOperator ? configurationExitCode : faultExitCode;
   process.stderr.write(`${reason}\n`);

@@ -63,7 +63,7 @@ export {
   explainSchemaMismatch,
   SchemaMismatchError,
 } from './database/migrations/schema-mismatch.ts';
-export { requirePlatformKey } from './database/platform-key-check.ts';
+export { requirePlatformKey, storePlatformKeyCheck } from './database/platform-key-check.ts';
 export { toRecords } from './database/rows-to-records.ts';
 export {
   createDatabaseTimeline,

@@ -67,8 +67,27 @@ export async function createWrappedKey(
   };
 }
 
-/** @throws KeyProviderError `Refused` if it is not the stored key */
-export async function unwrapKey(provider: KeyProvider, key: VaultKey): Promise<Buffer> {
+/**
+ * Counts the outcome.
+ *
+ * @throws KeyProviderError `Refused` if it is not the stored key
+ */
+export async function unwrapKey(
+  { provider, unwraps }: Pick<Deps, 'provider' | 'unwraps'>,
+  key: VaultKey,
+): Promise<Buffer> {
+  try {
+    const bytes = await unwrapWith(provider, key);
+    unwraps.inc({ outcome: 'unwrapped' });
+    return bytes;
+  } catch (error) {
+    const code = error instanceof KeyProviderError ? error.code : 'Unavailable';
+    unwraps.inc({ outcome: code.toLowerCase() });
+    throw error;
+  }
+}
+
+async function unwrapWith(provider: KeyProvider, key: VaultKey): Promise<Buffer> {
   const { wrapped, wrappedBy } = key;
   if (wrapped === undefined) {
     throw new KeyProviderError('Refused', `the key ${key.keyId} was destroyed`);
@@ -94,7 +113,7 @@ export function createUnwrapCounter(metrics: Metrics) {
 
 /** @example const keys = createDataKeys(deps); await keys.withActiveKey(organizationId, ({ bytes }) => …); */
 export function createDataKeys(deps: Deps) {
-  const { store, provider, clock, ids, log, unwraps } = deps;
+  const { store, clock, ids, log } = deps;
   const cache = new Map<string, CachedKey>();
   /** The active key of each organisation, as of the last read. */
   const activeIds = new Map<string, string>();
@@ -132,12 +151,9 @@ export function createDataKeys(deps: Deps) {
 
   async function unwrapAndCache(key: VaultKey): Promise<void> {
     try {
-      cacheKey(key, await unwrapKey(provider, key));
-      unwraps.inc({ outcome: 'unwrapped' });
+      cacheKey(key, await unwrapKey(deps, key));
     } catch (error) {
-      const code = error instanceof KeyProviderError ? error.code : 'Unavailable';
-      unwraps.inc({ outcome: code.toLowerCase() });
-      if (code === 'Refused') {
+      if (error instanceof KeyProviderError && error.code === 'Refused') {
         log.error({ err: error, ...toLogFields(key) }, 'the key provider refused a vault key');
       }
       throw error;

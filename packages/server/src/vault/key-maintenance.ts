@@ -1,7 +1,7 @@
 // Replaces old keys, and re-encrypts the cards of each organisation every day.
 import { dayMs, hourMs, type Job, type Jobs, type Reschedule } from '../platform/index.ts';
 import type { createCardStore } from './card-sql.ts';
-import { unwrapKey } from './data-keys.ts';
+import { type UnwrapCounter, unwrapKey } from './data-keys.ts';
 import type { OpenedVault } from './open-vault.ts';
 import type { PanAccessLog } from './pan-access-log.ts';
 import type { ReEncryptionProgress } from './re-encryption-progress-sql.ts';
@@ -35,10 +35,21 @@ export type KeyMaintenanceDeps = Omit<ReEncryptionDeps, 'getDataKeys'> & {
   jobs: Pick<Jobs, 'handle' | 'enqueue'>;
   keyRotationDays: number;
   accessLogRetentionDays: number;
+  unwraps: UnwrapCounter;
 };
 
 export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
-  const { database, keyStore, panAccessLog, getOpenedVault, jobs, clock, log, recordAudit } = deps;
+  const {
+    database,
+    keyStore,
+    panAccessLog,
+    getOpenedVault,
+    jobs,
+    clock,
+    log,
+    recordAudit,
+    unwraps,
+  } = deps;
   const reEncryptionRuns = createReEncryptionRuns({
     ...deps,
     getDataKeys: () => getOpenedVault().dataKeys,
@@ -53,7 +64,7 @@ export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
       ({ wrapped, wrappedBy }) => wrapped !== undefined && wrappedBy !== provider.wrappingKeyName,
     );
     for (const key of old) {
-      const bytes = await unwrapKey(provider, key);
+      const bytes = await unwrapKey({ provider, unwraps }, key);
       const { bytes: wrapped, wrappedBy } = await provider.wrap(bytes, key);
       bytes.fill(0);
       if (!(await keyStore.rewrap(key, { wrapped, wrappedBy }))) continue;

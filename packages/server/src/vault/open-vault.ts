@@ -55,7 +55,7 @@ async function createIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promi
 }
 
 async function loadIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promise<KeyObject> {
-  const { store } = deps;
+  const { store, unwraps } = deps;
   if ((await store.findActive(platformOwnerId, 'Index')) === undefined) {
     await createIndexKey(deps, provider);
   }
@@ -66,7 +66,7 @@ async function loadIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promise
       `SWITCHYARD_VAULT_KEY, or the key of SWITCHYARD_VAULT_KEY_PROVIDER, is not the key of this database: the vault of this database uses the key ${key.wrappedBy}, but this process has ${provider.wrappingKeyName}. Set the old key; to replace it, set SWITCHYARD_VAULT_KEY_PREVIOUS to it`,
     ]);
   }
-  const bytes = await unwrapKey(provider, key);
+  const bytes = await unwrapKey({ provider, unwraps }, key);
   // A key object, because creating it from bytes for each hash takes six times longer than the
   // hash.
   const indexKey = createSecretKey(bytes);

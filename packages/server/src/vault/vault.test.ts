@@ -9,6 +9,7 @@ import {
 } from '../../test/support/hsm/test-vault.ts';
 import { movableClock } from '../../test/support/movable-clock.ts';
 import {
+  createMetrics,
   type Database,
   deriveKey,
   encryptBytes,
@@ -435,6 +436,33 @@ describe('the vault', () => {
       assert.equal(await protect(alone, organizationId, 1), token);
       await assert.rejects(openOver(old), /uses the key local:/);
       for (const each of [ownVault, twoProvidersVault, alone]) await each.close();
+    });
+
+    test('the metric counts the unwrapped index key, and a key that the provider refuses during the change of the wrapping key', async (t) => {
+      const elsewhere = await openVaultDatabase();
+      t.after(() => elsewhere.close());
+      const old = createLocalKeyProvider(master);
+      await (await openTestVault({ database: elsewhere, provider: old })).close();
+      let isRefusing = false;
+      const oldUntilRefused: KeyProvider = {
+        ...old,
+        unwrap: async (wrapped, identity) => {
+          if (isRefusing) throw new KeyProviderError('Refused', 'the key was disabled');
+          return old.unwrap(wrapped, identity);
+        },
+      };
+      const provider = chainKeyProviders([
+        createLocalKeyProvider(randomBytes(32)),
+        oldUntilRefused,
+      ]);
+      const metrics = createMetrics();
+      const changing = await openTestVault({ database: elsewhere, provider, metrics });
+      isRefusing = true;
+      await assert.rejects(changing.runRound(systemIds.uuid()), /the key was disabled/);
+      const text = await metrics.registry.metrics();
+      assert.match(text, /keys_unwrapped_total\{outcome="unwrapped"\} 1\n/);
+      assert.match(text, /keys_unwrapped_total\{outcome="refused"\} 1\n/);
+      await changing.close();
     });
   });
 

@@ -78,7 +78,7 @@ export type Vault = {
 export type VaultDeps = Omit<OpenVaultDeps, 'store' | 'unwraps'> &
   Omit<
     KeyMaintenanceDeps,
-    'keyStore' | 'cardStore' | 'panAccessLog' | 'getOpenedVault' | 'decryptCard'
+    'keyStore' | 'cardStore' | 'panAccessLog' | 'getOpenedVault' | 'decryptCard' | 'unwraps'
   > & {
     database: Database;
     metrics: Metrics;
@@ -193,6 +193,7 @@ export function createVault(deps: VaultDeps): Vault {
     cardStore,
     panAccessLog,
     getOpenedVault,
+    unwraps,
     decryptCard: (organizationId, { token, sealed: bytes }) =>
       Promise.resolve(decryptCard(organizationId, token, bytes)),
   });

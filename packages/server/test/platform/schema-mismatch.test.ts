@@ -118,7 +118,7 @@ describe('a database of an older commit', () => {
     assert.equal(status, 78);
     assert.equal(
       stderr,
-      `The database "${name}" of SWITCHYARD_DATABASE_URL was created by another commit of Switchyard and cannot be upgraded before the first release; replace it with: DROP DATABASE "${name}"; CREATE DATABASE "${name}";\n`,
+      `The database "${name}" of SWITCHYARD_DATABASE_URL was created by another commit of Switchyard and cannot be upgraded before the first release; replace it with: DROP DATABASE "${name}"; CREATE DATABASE "${name}"; and delete database-timeline.json in ${directory}\n`,
     );
     assert.deepEqual(await stateOf(url), state);
   });

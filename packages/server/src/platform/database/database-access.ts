@@ -5,14 +5,16 @@ import { SettingsError } from '../settings/settings.ts';
 import type { Queries } from './database.ts';
 import { sqlState } from './database-errors.ts';
 
-/** User or password refused (class 28), no such database, and no right to connect. */
-const accessRefused = /^(?:28\w{3}|3D000|42501)$/;
+/** The user is refused, or has no right to connect. */
+const refusedStates = new Set(['28000', '42501']);
+/** Wrong password, as during its replacement, and no such database, as between dropdb and createdb. */
+const temporaryStates = new Set(['28P01', '3D000']);
 
 /**
  * Opens a first connection. Messages name the host, and never the password.
  *
  * @param databaseUrl undefined for the embedded database
- * @throws SettingsError if PostgreSQL refuses the user or the database; Error if it is not available
+ * @throws SettingsError if PostgreSQL refuses the user; Error for a fault that can end without a change of the settings
  */
 export async function requireDatabaseAccess(
   database: Queries,
@@ -30,11 +32,10 @@ function explainDatabaseFault(error: unknown, databaseUrl: string): Error {
   const cause = isUnavailable ? error.cause : error;
   const reason = describeCause(cause);
   const hosts = parseDatabaseUrl(databaseUrl).hosts.map(describeHost).join(', ');
-  if (accessRefused.test(sqlState(cause))) {
-    return new SettingsError([
-      `SWITCHYARD_DATABASE_URL is refused by PostgreSQL at ${hosts}: ${reason}`,
-    ]);
-  }
+  const refusal = `SWITCHYARD_DATABASE_URL is refused by PostgreSQL at ${hosts}: ${reason}`;
+  const state = sqlState(cause);
+  if (refusedStates.has(state)) return new SettingsError([refusal]);
+  if (temporaryStates.has(state)) return new Error(refusal, { cause: error });
   const message = isUnavailable
     ? `The database at ${hosts} is not available: ${reason}. Start PostgreSQL there, or correct SWITCHYARD_DATABASE_URL.`
     : `The platform cannot connect to the database at ${hosts}: ${reason}. Check SWITCHYARD_DATABASE_URL.`;

@@ -39,7 +39,7 @@ export async function openVaultDatabase(): Promise<Database> {
 }
 
 export type TestVaultOptions = Partial<
-  Pick<VaultDeps, 'legacyMasterKey' | 'retentionDays' | 'keyRotationDays' | 'clock'>
+  Pick<VaultDeps, 'legacyMasterKey' | 'retentionDays' | 'keyRotationDays' | 'clock' | 'metrics'>
 > & {
   readonly database: Database;
   readonly provider?: KeyProvider;
@@ -49,7 +49,7 @@ export type TestVaultOptions = Partial<
 /** Acts as a separate process over the same database. */
 export async function openTestVault(options: TestVaultOptions): Promise<TestVault> {
   const { database, clock = movableClock(Date.now()) } = options;
-  const { provider = createLocalKeyProvider(randomBytes(32)) } = options;
+  const { provider = createLocalKeyProvider(randomBytes(32)), metrics = createMetrics() } = options;
   const handlers = new Map<string, JobHandler>();
   const auditEntries: VaultAuditEntry[] = [];
   const vault = createVault({
@@ -57,7 +57,7 @@ export async function openTestVault(options: TestVaultOptions): Promise<TestVaul
     clock,
     log,
     ids: systemIds,
-    metrics: createMetrics(),
+    metrics,
     openProvider: async () => provider,
     legacyMasterKey: options.legacyMasterKey,
     jobs: {

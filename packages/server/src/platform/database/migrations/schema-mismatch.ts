@@ -25,7 +25,7 @@ export function explainSchemaMismatch(
       ? [`The data directory ${dataDir}`, `remove it with: rm -r '${dataDir}'`]
       : [
           `The database ${name} of SWITCHYARD_DATABASE_URL`,
-          `replace it with: DROP DATABASE ${name}; CREATE DATABASE ${name};`,
+          `replace it with: DROP DATABASE ${name}; CREATE DATABASE ${name}; and delete database-timeline.json in ${dataDir}`,
         ];
   return new SchemaMismatchError(
     `${subject} was created by another commit of Switchyard and cannot be upgraded before the first release; ${removal}`,

@@ -93,19 +93,17 @@ export async function readStoredTimeline(
   return rows[0] as StoredTimeline | undefined;
 }
 
-/** False if another process was first. */
+/** Changes nothing if another process was first. */
 export async function insertStoredTimeline(
   queries: Queries,
   { systemIdentifier, timeline, databaseIdentifier }: ServerPosition,
-  jumps: number,
-): Promise<boolean> {
-  const rows = await queries.query(
+): Promise<void> {
+  await queries.query(
     `INSERT INTO database_timeline
        (singleton, system_identifier, timeline, database_identifier, numbering_jumps, recovered_jumps, changed_at)
-     VALUES (true, $1, $2, $3, $4, $4, now()) ON CONFLICT DO NOTHING RETURNING timeline`,
-    [systemIdentifier, timeline, databaseIdentifier, jumps],
+     VALUES (true, $1, $2, $3, 0, 0, now()) ON CONFLICT DO NOTHING`,
+    [systemIdentifier, timeline, databaseIdentifier],
   );
-  return rows.length > 0;
 }
 
 export async function storePostgresTimeline(

@@ -49,8 +49,13 @@ async function startProcess(
   const timeline = createDatabaseTimeline({ log, dataDir, pollMs: 50, settlingMs });
   const verify = isPooled ? {} : { verifyConnection: timeline.verifyConnection };
   const database = openDatabase({ url, log: silent, connections: 2, ...verify });
-  await migrate(database, migrationsFolder, { log: silent, clock: systemClock, ids: systemIds });
-  await timeline.start(database);
+  try {
+    await migrate(database, migrationsFolder, { log: silent, clock: systemClock, ids: systemIds });
+    await timeline.start(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
   return {
     timeline,
     database,
@@ -311,6 +316,34 @@ describe('database timeline', { concurrency: false }, () => {
       assert.equal(node.timeline.status().isRecoveryRequired, false);
       const restarted = await start(`${dataDir}-new`);
       assert.equal(restarted.timeline.status().jumps, 1);
+    }));
+
+  // Spec: INV-17
+  test('a restore that creates all tables before it loads their rows does not hide lost payments', () =>
+    withServer(async (dataDir) => {
+      const other = await start(`${dataDir}-other`);
+      await other.pay();
+      await other.close();
+      const node = await start(dataDir);
+      await server.query('CREATE TABLE dumped AS SELECT * FROM database_timeline');
+      await node.pay();
+      await server.query(
+        `BEGIN; ALTER TABLE database_timeline RENAME TO dropped;
+         CREATE TABLE database_timeline (LIKE dropped INCLUDING ALL); DROP TABLE dropped;
+         DELETE FROM transactions; COMMIT`,
+      );
+      const failedPolls = () => node.logged.join('').split('timeline could not be read').length - 1;
+      await until(() => failedPolls() >= 2 || undefined, 'two comparisons during the restore');
+      assert.equal(node.timeline.numbering.isAvailable(), false);
+      await assert.rejects(
+        start(`${dataDir}-other`),
+        (error) => error instanceof ProblemError && error.code === 'database_unavailable',
+        'a process with a file waits too',
+      );
+      await server.query('INSERT INTO database_timeline SELECT * FROM dumped');
+      await until(() => node.timeline.status().isRecoveryRequired || undefined, 'the comparison');
+      assertRecoveryRequired(node);
+      assertRecoveryRequired(await start(`${dataDir}-other`));
     }));
 
   test('a process that was down during the recovery does not require another one', () =>

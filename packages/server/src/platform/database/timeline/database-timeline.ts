@@ -106,15 +106,9 @@ type Decision = { readonly row: StoredTimeline; readonly log?: () => void };
 
 type Server = Omit<ServerPosition, 'position'>;
 const serverName = ({ systemIdentifier, timeline }: Server) => `${systemIdentifier}/${timeline}`;
-/** Connections are not compared by this: the table does not exist before the migrations. */
+/** Connections are compared by server and timeline only, because the table does not exist before the migrations. */
 const isSameDatabase = (a: Server, b: Server) =>
   serverName(a) === serverName(b) && a.databaseIdentifier === b.databaseIdentifier;
-
-async function requireStored(queries: Queries): Promise<StoredTimeline> {
-  const row = await readStoredTimeline(queries);
-  if (row === undefined) throw new Error('the table database_timeline has no row');
-  return row;
-}
 
 /** @example const timeline = createDatabaseTimeline({ log, dataDir }); */
 export function createDatabaseTimeline(options: Options): DatabaseTimeline {
@@ -126,6 +120,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   let lastServer: Server | undefined;
   let stored: StoredTimeline | undefined;
   let availableAtMs = 0;
+  let isRowMissing = false;
   let latestPosition = 0n;
   let evidence: Evidence = { jumps: 0, position: 0n, writes: [] };
   let isFileOutdated = false;
@@ -134,7 +129,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
 
   const jumps = () => stored?.jumps ?? evidence.jumps;
   const isRecoveryRequired = () => stored !== undefined && stored.recoveryRequiredAt !== null;
-  const isSettling = () => availableAtMs > 0 && performance.now() < availableAtMs;
+  const isSettling = () => isRowMissing || (availableAtMs > 0 && performance.now() < availableAtMs);
 
   const numbering: Numbering = {
     requireAvailable() {
@@ -148,7 +143,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       if (!isSettling()) return;
       throw new ProblemError(
         'database_unavailable',
-        'The database has switched to another server. The platform checks whether its last payments are stored there. Request the outcome after the time in Retry-After.',
+        'The database was restored, or has switched to another server. The platform checks whether its last payments are stored there. Request the outcome after the time in Retry-After.',
         { retryAfterMs: settlingMs },
       );
     },
@@ -217,8 +212,24 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     });
   }
 
+  /** A restore that loads its tables one by one has created the table, and inserts the row later. */
+  async function requireStored(queries: Queries): Promise<StoredTimeline> {
+    const row = await readStoredTimeline(queries);
+    if (row !== undefined) return row;
+    const error = Object.assign(
+      new Error(
+        `the table database_timeline has no row: a restore is running. If this is a new database, stop all processes and delete ${file}`,
+      ),
+      { code: '57P03' },
+    );
+    if (!isRowMissing) log.error({ err: error }, 'payments are refused until the row is restored');
+    isRowMissing = true;
+    throw error;
+  }
+
   /** Each change increments the count of jumps, so an older reading is recognised. */
   function apply(row: StoredTimeline): void {
+    isRowMissing = false;
     if (stored !== undefined && row.jumps < stored.jumps) return;
     const wasRequired = isRecoveryRequired();
     stored = row;
@@ -241,7 +252,8 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     const { server, isLost } = finding;
     const before = await readStoredTimeline(queries, { lock: true });
     if (before === undefined) {
-      await insertStoredTimeline(queries, server, lastServer === undefined ? 0 : jumps() + 1);
+      // A process that has run before would insert the row in the middle of a restore.
+      if (lastServer === undefined) await insertStoredTimeline(queries, server);
       return { row: await requireStored(queries) };
     }
     const isRecorded = isSameDatabase(before, server);
