@@ -346,6 +346,26 @@ describe('database timeline', { concurrency: false }, () => {
       assertRecoveryRequired(await start(`${dataDir}-other`));
     }));
 
+  // Spec: INV-17
+  test('a second restore before the recovery is compared with the same payments', () =>
+    withServer(async (dataDir) => {
+      const node = await start(dataDir);
+      await server.query('CREATE TABLE dumped AS SELECT * FROM database_timeline');
+      await node.pay();
+      await node.close();
+      for (const restore of [1, 2]) {
+        await server.query(
+          `BEGIN; ALTER TABLE database_timeline RENAME TO dropped;
+           CREATE TABLE database_timeline (LIKE dropped INCLUDING ALL); DROP TABLE dropped;
+           INSERT INTO database_timeline SELECT * FROM dumped; DELETE FROM transactions; COMMIT`,
+        );
+        const restarted = await start(dataDir);
+        assertRecoveryRequired(restarted);
+        assert.equal(restarted.timeline.status().jumps, restore, 'no number is used twice');
+        await restarted.close();
+      }
+    }));
+
   test('a process that was down during the recovery does not require another one', () =>
     withServer(async (dataDir) => {
       const [node, other] = [await start(dataDir), await start(`${dataDir}-other`)];

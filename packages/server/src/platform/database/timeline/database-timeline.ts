@@ -233,7 +233,8 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     if (stored !== undefined && row.jumps < stored.jumps) return;
     const wasRequired = isRecoveryRequired();
     stored = row;
-    if (row.jumps !== evidence.jumps) {
+    // Until the recovery the evidence stays: the operator may restore again, from another backup.
+    if (row.jumps !== evidence.jumps && !isRecoveryRequired()) {
       evidence = { jumps: row.jumps, position: 0n, writes: [] };
       isFileOutdated = true;
     }
@@ -260,8 +261,10 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     // A process that was down during a recovery has evidence from before it.
     const isRecovered = finding.evidence.jumps < before.recoveredJumps;
     const isNewLoss = isLost && !isRecovered;
-    const hasLowerCount =
-      lastServer !== undefined && !isUnchanged(finding) && before.jumps <= jumps();
+    const hasChanged = lastServer !== undefined && !isSameDatabase(lastServer, server);
+    const hasLowerCount = hasChanged
+      ? before.jumps <= jumps()
+      : isNewLoss && before.jumps < jumps();
     const isDecided = isRecorded && (!isNewLoss || before.recoveryRequiredAt !== null);
     if (isDecided && !hasLowerCount) return { row: before };
     await storePostgresTimeline(queries, server, {
@@ -304,12 +307,14 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     }
     lastServer = identity;
     latestPosition = position;
-    evidence = {
-      jumps: row.jumps,
-      position: isLost ? 0n : evidence.position,
-      // A write that was acknowledged during the comparison is compared at the next one.
-      writes: evidence.writes.filter((write) => !isLost || !checked.writes.includes(write)),
-    };
+    if (row.recoveryRequiredAt === null) {
+      evidence = {
+        jumps: row.jumps,
+        position: isLost ? 0n : evidence.position,
+        // A write that was acknowledged during the comparison is compared at the next one.
+        writes: evidence.writes.filter((write) => !isLost || !checked.writes.includes(write)),
+      };
+    }
     isFileOutdated = true;
     apply(row);
   }
