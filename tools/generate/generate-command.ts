@@ -9,20 +9,20 @@ import { type ApplicationDescription, describeApplication } from './application-
 import { asyncApiText, terminalParametersDocument } from './asyncapi-and-terminal-parameters.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
-import { dataModelDiagram } from './data-model.ts';
+import { dataModelDiagram } from './diagrams/data-model.ts';
+import { architectureBlocks } from './diagrams/modules.ts';
+import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './diagrams/qr-states.ts';
+import { statesTable, transitionsDiagram } from './diagrams/states.ts';
 import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
 import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
-import { architectureBlocks } from './modules.ts';
 import { permissionsDocument } from './permissions.ts';
 import { providerSpiDocument } from './provider-spi.ts';
-import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './qr-states.ts';
 import { sdkReference } from './sdk-reference.ts';
 import { settingsDocument } from './settings.ts';
 import { fillProofs, readTestFiles } from './spec-coverage.ts';
-import { statesTable, transitionsDiagram } from './states.ts';
 
 type Generated = { path: string; write: (present: string) => string | Promise<string> };
 

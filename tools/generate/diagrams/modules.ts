@@ -1,6 +1,6 @@
 // The blocks of docs/explanation/architecture.md: which package and module may import which, from the tables of the architecture test.
-import { layerTable, moduleTable, packageTable } from '../architecture-rules/import-rules.ts';
-import { code, table } from './markdown.ts';
+import { layerTable, moduleTable, packageTable } from '../../architecture-rules/import-rules.ts';
+import { code, table } from '../markdown.ts';
 
 type ImportTable = Readonly<Record<string, readonly string[]>>;
 

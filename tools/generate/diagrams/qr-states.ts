@@ -2,7 +2,7 @@
 import {
   type Resolution,
   resolutionTable,
-} from '../../packages/server/src/qr/transaction/review-decisions.ts';
+} from '../../../packages/server/src/qr/transaction/review-decisions.ts';
 import {
   type OperationRule,
   operationTable,
@@ -13,8 +13,8 @@ import {
   reportTransitions,
   reviewTransitions,
   underReviewRules,
-} from '../../packages/server/src/qr/transaction/state-machine.ts';
-import { code, table } from './markdown.ts';
+} from '../../../packages/server/src/qr/transaction/state-machine.ts';
+import { code, table } from '../markdown.ts';
 
 const words: Partial<Record<OperationRule, string>> = {
   Send: 'asks the provider',

@@ -14,8 +14,8 @@ import {
   type StateRule,
   submittedRules,
   zeroAmounts,
-} from '../../packages/server/src/payments/transaction/state-machine.ts';
-import { code, table } from './markdown.ts';
+} from '../../../packages/server/src/payments/transaction/state-machine.ts';
+import { code, table } from '../markdown.ts';
 
 const words: Partial<Record<StateRule, string>> = {
   PartialAllowed: 'up to the remaining amount',

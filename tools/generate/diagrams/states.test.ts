@@ -1,7 +1,7 @@
 // The diagram of the states is what operations do: nothing comes back from an end, and nothing is missing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rulesByState } from '../../packages/server/src/payments/transaction/state-machine.ts';
+import { rulesByState } from '../../../packages/server/src/payments/transaction/state-machine.ts';
 import { statesTable, transitionsDiagram } from './states.ts';
 
 const edges = [...transitionsDiagram().matchAll(/^ {2}(\S+) --> (\w+): (.+)$/gm)].map(
