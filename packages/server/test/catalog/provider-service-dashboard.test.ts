@@ -184,7 +184,7 @@ describe('where a service is in use', () => {
     const { above, items } = await setup.done(
       token,
       'GET',
-      `/services/${serviceId}/places${query}`,
+      `/services/${serviceId}/states${query}`,
     );
     return {
       above: above.map(({ level, active }: Json) => [level, active]),
@@ -253,19 +253,19 @@ describe('where a service is in use', () => {
       ['other', `?merchantId=${merchant.merchantId}`, 'merchant_not_found'],
       ['org', '?cursor=x', 'cursor_invalid'],
     ] as const) {
-      const answer = await setup.call(token, 'GET', `/services/${serviceId}/places${query}`);
+      const answer = await setup.call(token, 'GET', `/services/${serviceId}/states${query}`);
       assert.equal(answer.body['code'], code, `${token} ${query}`);
     }
     const { serviceId: draft } = await setup.done('provider', 'POST', '/services', {
       name: 'Draft',
       domain: 'Payments',
     });
-    const hidden = await setup.call('org', 'GET', `/services/${draft}/places`);
+    const hidden = await setup.call('org', 'GET', `/services/${draft}/states`);
     assert.equal(hidden.body['code'], 'service_not_found');
     const device = await setup.call(
       setup.deviceToken(merchant),
       'GET',
-      `/services/${serviceId}/places`,
+      `/services/${serviceId}/states`,
     );
     assert.equal(device.body['code'], 'permission_denied');
   });
@@ -278,7 +278,7 @@ describe('where a service is in use', () => {
     const listedIds: string[] = [];
     let cursor = '';
     do {
-      const path = `/services/${serviceId}/places?storeId=${merchant.storeId}&limit=2${cursor}`;
+      const path = `/services/${serviceId}/states?storeId=${merchant.storeId}&limit=2${cursor}`;
       const { items, nextCursor } = await setup.done('org', 'GET', path);
       listedIds.push(...items.map(({ entityId }: Json) => entityId));
       cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;

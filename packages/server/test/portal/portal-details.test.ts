@@ -190,7 +190,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
         }));
         await route.fulfill({ response: answer, json: { items, nextCursor: null } });
       });
-      await page.route('**/service-catalog/v1/services/*/places?*', async (route) => {
+      await page.route('**/service-catalog/v1/services/*/states?*', async (route) => {
         requestedUrls.add(route.request().url());
         await route.fulfill({ json: { items: [], nextCursor: null, above: [] } });
       });

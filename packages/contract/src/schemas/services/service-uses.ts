@@ -157,9 +157,9 @@ export type ServicePlace = ServiceStateList['items'][number];
  * The level whose children are listed; without one, the merchants.
  *
  * @example
- * Type.Object({ ...pageQuery, ...servicePlaceFilters });
+ * Type.Object({ ...pageQuery, ...serviceStateFilters });
  */
-export const servicePlaceFilters = {
+export const serviceStateFilters = {
   merchantId: Type.Optional(identifier('The stores of this merchant.')),
   storeId: Type.Optional(identifier('The logical devices of this store.')),
 };

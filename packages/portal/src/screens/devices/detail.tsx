@@ -80,7 +80,7 @@ function Location({ deviceQuery }: { readonly deviceQuery: Connected }) {
           [
             t('place'),
             deviceId && (
-              <Link key="place" className="sy-link sy-broken" to={`/places/${deviceId}`}>
+              <Link key="place" className="sy-link sy-broken" to={`/logical-devices/${deviceId}`}>
                 {name}
               </Link>
             ),

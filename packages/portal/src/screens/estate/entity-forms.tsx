@@ -48,7 +48,7 @@ const entityForms: Readonly<Record<EstateKind, EntityForm>> = {
   },
   place: {
     idName: 'logicalDeviceId',
-    screenPath: () => '/places',
+    screenPath: () => '/logical-devices',
     apiPath: () => estateApiUrls.places,
     sections: () => logicalDeviceFormSections,
   },

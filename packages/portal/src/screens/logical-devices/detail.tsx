@@ -107,7 +107,7 @@ export default function LogicalDevicePage() {
           kind="place"
           address={address}
           versioned={query.data}
-          editTo={`/places/${logicalDeviceId}/edit`}
+          editTo={`/logical-devices/${logicalDeviceId}/edit`}
           mayWrite={mayWrite}
           onDeleted={() => void navigate({ to: storePath })}
         />

@@ -144,7 +144,7 @@ export function ActivationList({
         <ResourceList
           label={t(`places.${kinds[kind - 1] ?? 'merchants'}`)}
           name="service-places"
-          path={`${catalogUrl}/services/${serviceId}/places`}
+          path={`${catalogUrl}/services/${serviceId}/states`}
           queryFor={() => query}
           columns={columnsOf(t, `/services/${serviceId}`, mayWrite ? onSwitch : undefined)}
           rowKey={({ entityId }) => entityId}

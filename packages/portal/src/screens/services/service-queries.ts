@@ -98,7 +98,7 @@ export function useOwnActivations() {
 const placesQuery = (serviceId: string, under: Query) => ({
   queryKey: [...servicesKey, 'places', serviceId, under],
   queryFn: ({ signal }: { signal: AbortSignal }) =>
-    api.get<ServiceStateList>(`${catalogUrl}/services/${serviceId}/places`, {
+    api.get<ServiceStateList>(`${catalogUrl}/services/${serviceId}/states`, {
       query: { ...under, limit: 1 },
       signal,
     }),

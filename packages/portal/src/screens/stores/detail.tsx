@@ -110,7 +110,7 @@ export default function StorePage() {
           onDeleted={() => void navigate({ to: '/stores' })}
         >
           {mayWrite && open === 'places' && (
-            <NewButton kind="place" to="/places/new" search={{ storeId }} />
+            <NewButton kind="place" to="/logical-devices/new" search={{ storeId }} />
           )}
           {mayWrite && open === 'pointsOfSale' && (
             <NewButton kind="pointOfSale" to="/points-of-sale/new" search={{ storeId }} />
@@ -142,7 +142,7 @@ function LogicalDeviceList({ storeId }: { readonly storeId: string }) {
         timeColumn(t('created'), ({ createdAt }) => createdAt),
       ]}
       rowKey={({ logicalDeviceId }) => logicalDeviceId}
-      rowTo={({ logicalDeviceId }) => `/places/${logicalDeviceId}`}
+      rowTo={({ logicalDeviceId }) => `/logical-devices/${logicalDeviceId}`}
       within={{ storeId }}
     />
   );

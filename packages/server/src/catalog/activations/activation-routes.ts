@@ -8,7 +8,7 @@ import {
   ServiceActivation,
   ServiceActivationInput,
   ServiceStateList,
-  servicePlaceFilters,
+  serviceStateFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -155,7 +155,7 @@ export function registerServiceStateRoutes(
 ): void {
   route(app, {
     method: 'GET',
-    url: `${base}/services/:serviceId/places`,
+    url: `${base}/services/:serviceId/states`,
     operationId: 'listServiceStates',
     summary: 'List the states of a service by merchant, store or device',
     description:
@@ -165,12 +165,12 @@ export function registerServiceStateRoutes(
     tags,
     permission: readPermissions,
     params: Type.Object({ serviceId: identifierSchema('The service.') }),
-    query: Type.Object({ ...pageQuery, ...servicePlaceFilters }, { additionalProperties: false }),
+    query: Type.Object({ ...pageQuery, ...serviceStateFilters }, { additionalProperties: false }),
     response: { 200: ServiceStateList },
     errors: ['service_not_found', 'merchant_not_found', 'store_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
-      const list = `places of ${params.serviceId}`;
+      const list = `states of ${params.serviceId}`;
       const page = readPageRequest(query, list);
       const { above, page: resultPage } = await listServiceStates(
         readCallerScope(caller),
