@@ -135,7 +135,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
       await choose(page, /Mobile wallet/);
       await tap(page);
       await page.getByText(/^Not paid/).waitFor();
-      await page.getByText(/Refusal: InsufficientFunds/).waitFor();
+      await page.getByText(/Refusal: Insufficient funds/).waitFor();
       await button(page, 'Send to the terminal').click();
       await shows(page, 'Please pay');
       await button(page, 'Abort').click();
