@@ -11,7 +11,6 @@ import { perSecond, seconds } from '../report/report-table.ts';
 import { readWalBytes } from '../report/statement-costs.ts';
 import { fillTransactions } from './fill-transactions.ts';
 import { median } from './find-knee.ts';
-import { type FixedBaselines, openFixedBaselines } from './fixed-baselines.ts';
 import {
   describeSalesStep,
   type KneeResult,
@@ -21,6 +20,7 @@ import {
 } from './knee-run.ts';
 import type { MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
+import { type FixedBaselines, openFixedBaselines } from './platform-independent-baselines.ts';
 import {
   openSalesEnvironment,
   refundSales,

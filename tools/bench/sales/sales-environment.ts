@@ -1,7 +1,7 @@
 // What a run of sales needs: platform, acquirer simulator, server, load generator and baseline, each a process.
 import { join } from 'node:path';
 import { repositoryRoot } from '../../repository-root.ts';
-import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts';
+import type { SaleBaselineFunctions } from '../baseline/sale-commits-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
@@ -144,7 +144,7 @@ export async function openSalesEnvironment(
   await renewTokens();
   const baseline = startProcess<SaleBaselineFunctions>(
     closers,
-    new URL('../baseline/sale-baseline-process.ts', import.meta.url),
+    new URL('../baseline/sale-commits-baseline-process.ts', import.meta.url),
   );
   await baseline.call('open', { url: platform.baselineUrl, postgresPid: postgres });
   return {

@@ -13,7 +13,7 @@ import type { Clock } from '../clock.ts';
 import type { IsBroken } from './fault-modes.ts';
 import type { PaymentJournal } from './payment-journal.ts';
 import type { Payment } from './payment-record.ts';
-import type { PlatformConnection } from './platform-connection.ts';
+import type { PlatformConnection } from './platform-accounts.ts';
 import { scriptForAmount } from './test-amounts.ts';
 
 export type EventSender = {

@@ -26,7 +26,7 @@ import {
   platformConnectionFromFile,
   platformConnectionFromSettings,
   type QrPlatformSettings,
-} from './platform-connection.ts';
+} from './platform-accounts.ts';
 import { createPaymentStepRunner } from './run-payment-steps.ts';
 import { createAnswerSender } from './send-answer.ts';
 import { createEventSender } from './send-events.ts';

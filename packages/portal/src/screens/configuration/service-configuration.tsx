@@ -21,7 +21,7 @@ import {
   levelByApiName,
 } from './configuration-levels.ts';
 import { pointerText, shortValue, valueAt } from './json-pointers.ts';
-import { LevelValues } from './level-values.tsx';
+import { LevelValues } from './level-values-editor.tsx';
 import { type LoadedConfiguration, useConfiguration } from './use-configuration.ts';
 import { ConfigurationVersions } from './versions.tsx';
 

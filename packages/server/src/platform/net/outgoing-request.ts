@@ -1,7 +1,7 @@
 // Sends one request and reads the response within limits of time and size. Errors are returned as values.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { watchConnection } from './on-connection-opened.ts';
 import { startResponseTimeout } from './response-timeout.ts';
-import { watchConnection } from './watch-connection.ts';
 
 export type CallFault =
   | 'address_refused'

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { platformConnectionFromFile } from './platform-connection.ts';
+import { platformConnectionFromFile } from './platform-accounts.ts';
 
 const account = (name: string) => ({
   signingSecrets: [`whsec_${name}`],
