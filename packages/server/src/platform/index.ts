@@ -95,7 +95,7 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './events/outbox.ts';
-export { type Ids, systemIds, withJitter } from './identifiers/ids.ts';
+export { type Ids, systemIdGenerator, withJitter } from './identifiers/ids.ts';
 export {
   bytesToUuid,
   isLowerCaseUuid,
@@ -133,7 +133,7 @@ export {
 } from './net/aws-signature.ts';
 export type { AddressLookup } from './net/dns-lookup.ts';
 export { limitIncompleteRequests } from './net/incomplete-requests.ts';
-export { watchConnection } from './net/on-connection-opened.ts';
+export { onConnectionOpened } from './net/on-connection-opened.ts';
 export {
   type CallFault,
   type CallResult,

@@ -1,6 +1,6 @@
 // Sends one request and reads the response within limits of time and size. Errors are returned as values.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { watchConnection } from './on-connection-opened.ts';
+import { onConnectionOpened } from './on-connection-opened.ts';
 import { startResponseTimeout } from './response-timeout.ts';
 
 export type CallFault =
@@ -97,7 +97,7 @@ export function sendRequest(
     else settle({ fault, ms: elapsedMs(), possiblySent });
   }
 
-  watchConnection(request, {
+  onConnectionOpened(request, {
     opened(isReused) {
       possiblySent = true;
       hasReusedConnection = isReused;
