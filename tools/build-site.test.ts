@@ -18,7 +18,7 @@ import { isBuilding } from '../packages/server/src/http/responses/built-folder.t
 import { eventually } from '../packages/server/test/support/wait-for-condition.ts';
 import { BuildFault, buildSite } from './sites/build.ts';
 import { documentation, portal } from './sites/sites.ts';
-import { sourcesHash } from './sites/sources.ts';
+import { sourcesHash } from './sites/sources-hash.ts';
 
 const script = 'x'.repeat(5000);
 

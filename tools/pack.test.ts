@@ -19,7 +19,7 @@ import { publishedPackages } from './pack/packages.ts';
 import { runPack } from './pack/run.ts';
 import { createTarball } from './pack/tarball.ts';
 import { repositoryRoot } from './repository-root.ts';
-import { compiler } from './test-runner/static-checks.ts';
+import { compilerCommand } from './test-runner/static-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
 const scope = 'node_modules/@switchyard';
@@ -547,7 +547,7 @@ describe('installed without a registry', skipWithoutNpm, () => {
         typeRoots: [join(repositoryRoot, 'node_modules/@types')],
       };
       writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
-      const [script, ...args] = compiler;
+      const [script, ...args] = compilerCommand;
       const ended = run(process.execPath, [join(repositoryRoot, script), ...args, '-p', folder]);
       assert.equal(ended.status, 0, ended.stdout);
     });

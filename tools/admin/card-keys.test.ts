@@ -12,7 +12,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../packages/server/src/platform/index.ts';
 import { createLocalKeyProvider } from '../../packages/server/src/vault/key-providers/open-key-provider.ts';
 import {
@@ -33,7 +33,7 @@ const run = (args: readonly string[], variables: Record<string, string>) =>
   runAdminCommand(['vault', ...args], variables);
 
 describe('switchyard admin vault', { concurrency: 2 }, () => {
-  const organizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
   let dataDir = '';
   let database: Database;
   let testVault: TestVault;
@@ -44,7 +44,7 @@ describe('switchyard admin vault', { concurrency: 2 }, () => {
     const url = await testDatabaseCopyUrl();
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url, log, connections: 2 });
-    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
     const master = randomBytes(32);
     testVault = await openTestVault({ database, provider: createLocalKeyProvider(master) });
     variables = {

@@ -21,7 +21,7 @@ function organizationOf({ globals: { organization } }: CommandContext): string |
   return organization;
 }
 
-export async function listKeys(context: CommandContext): Promise<void> {
+export async function listCardKeys(context: CommandContext): Promise<void> {
   const { environment, output } = context;
   const organization = organizationOf(context);
   await withExistingPlatform(environment.env, 'vault', async ({ database }) => {

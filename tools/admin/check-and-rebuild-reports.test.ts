@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { systemIds } from '../../packages/server/src/platform/index.ts';
+import { systemIdGenerator } from '../../packages/server/src/platform/index.ts';
 import {
   testDatabase,
   testDatabaseUrl,
@@ -29,7 +29,7 @@ describe('switchyard admin reports', { concurrency: 2 }, () => {
   after(() => rm(dataDir, { recursive: true, force: true }));
 
   test('the comparison finds no difference, or the sum without a payment', async () => {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const right = await run(['check', organizationId], variables);
     assert.equal(right.code, 0, right.stderr);
     assert.equal(right.stdout, '0 payments, 0 sums: no differences\n');
@@ -49,7 +49,7 @@ describe('switchyard admin reports', { concurrency: 2 }, () => {
   });
 
   test('the reports of an organisation are marked and built again', async () => {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const marked = await run(['rebuild', organizationId], variables);
     assert.equal(marked.code, 0, marked.stderr);
     const database = await testDatabase();
@@ -60,7 +60,7 @@ describe('switchyard admin reports', { concurrency: 2 }, () => {
     assert.deepEqual(row, { stage: 'Wiping' });
   });
 
-  for (const args of [[], ['check'], ['check', '1'], ['mend', systemIds.uuid()]]) {
+  for (const args of [[], ['check'], ['check', '1'], ['mend', systemIdGenerator.uuid()]]) {
     test(`a missing argument is named for ‘${args.join(' ')}’`, async () => {
       const { code, stderr } = await run(args, {});
       assert.equal(code, 2);

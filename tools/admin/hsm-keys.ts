@@ -72,7 +72,7 @@ export async function addComponent(
     context.output.printNote('Restart the platform to load the key.');
 }
 
-export async function listKeys(context: CommandContext): Promise<void> {
+export async function listHsmKeys(context: CommandContext): Promise<void> {
   const { output } = context;
   const { keys, pending } = openCeremony(context).list();
   const completeKeys = keys.map(({ name, usage, algorithm, checkValue, devices }) => ({

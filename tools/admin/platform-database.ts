@@ -19,7 +19,7 @@ import {
   type Settings,
   startEmbeddedPostgres,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../packages/server/src/platform/index.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -85,7 +85,7 @@ export async function withExistingPlatform(
  */
 export async function createAuditAndJobs({ settings, database, log }: OpenPlatform) {
   await requirePlatformKey(database, settings.platformKey);
-  const parts = { database, clock: systemClock, ids: systemIds, log };
+  const parts = { database, clock: systemClock, ids: systemIdGenerator, log };
   const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
   const audit = createAudit({ ...parts, masterKey: settings.platformKey, jobs });
   return { ...parts, jobs, recordChange: audit.recordChange };

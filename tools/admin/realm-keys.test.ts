@@ -6,7 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createIdentity } from '../../packages/server/src/identity/index.ts';
-import { createLog, systemClock, systemIds } from '../../packages/server/src/platform/index.ts';
+import {
+  createLog,
+  systemClock,
+  systemIdGenerator,
+} from '../../packages/server/src/platform/index.ts';
 import {
   testDatabase,
   testDatabaseUrl,
@@ -36,7 +40,7 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
     const identity = createIdentity({
       database: await testDatabase(),
       clock: systemClock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       log,
       masterKey,
       settings: { authUrl: 'https://localhost:8443' },

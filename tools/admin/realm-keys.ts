@@ -49,7 +49,7 @@ async function printKeys({ output }: CommandContext, identity: Identity, domain:
   );
 }
 
-export const listKeys = (context: CommandContext, [domain = '']: string[]): Promise<void> =>
+export const listRealmKeys = (context: CommandContext, [domain = '']: string[]): Promise<void> =>
   withIdentity(context, (identity) => printKeys(context, identity, domain));
 
 export function rotateKeys(

@@ -85,7 +85,7 @@ const realmKeyCommands: CommandDefinition = {
       command: 'list <domain>',
       description:
         'Lists the keys of a user domain that sign new tokens or still verify older ones.',
-      run: platformCommand(realmKeys, 'listKeys'),
+      run: platformCommand(realmKeys, 'listRealmKeys'),
     },
     {
       command: 'rotate <domain>',
@@ -111,7 +111,7 @@ const cardKeyCommands: CommandDefinition = {
       command: 'status',
       description:
         'Lists the keys of stored cards, the key that wraps each of them, and the re-encryptions that are running. With --organization, the command lists only the keys of this organisation.',
-      run: platformCommand(cardKeys, 'listKeys'),
+      run: platformCommand(cardKeys, 'listCardKeys'),
     },
     {
       command: 'rotate-keys',
@@ -193,7 +193,7 @@ const hsmKeyCommands: CommandDefinition = {
     {
       command: 'list',
       description: 'Lists keys and incomplete keys with name, usage and check value.',
-      run: platformCommand(hsmKeys, 'listKeys'),
+      run: platformCommand(hsmKeys, 'listHsmKeys'),
     },
     {
       command: 'remove <key>',

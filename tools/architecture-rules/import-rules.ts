@@ -275,7 +275,7 @@ function isImpure(path: string, from: string): boolean {
 
 /** Doors that a pure file may use for a list of names behind them. */
 const allowedInternalImports: Readonly<Record<string, readonly string[]>> = {
-  [`${serverSource}onboarding/naming-rules.ts`]: ['../identity/index.ts'],
+  [`${serverSource}onboarding/derive-default-names.ts`]: ['../identity/index.ts'],
 };
 
 /** The impure files that a file loads; the index.ts of another module loads the whole module. */

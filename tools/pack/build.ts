@@ -5,7 +5,7 @@ import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { repositoryRoot } from '../repository-root.ts';
-import { compiler, compilerEnvironment } from '../test-runner/static-checks.ts';
+import { compilerCommand, compilerEnvironment } from '../test-runner/static-checks.ts';
 import { bundle, inlinedPackage } from './bundle.ts';
 import { type DeclarationSources, selectDeclarations } from './declarations.ts';
 import type { PackedFile } from './tarball.ts';
@@ -58,7 +58,7 @@ function writeDeclarations(folder: string, sources: readonly Source[]): void {
     include: [],
   };
   writeFileSync(configuration, JSON.stringify(text));
-  const [script, ...args] = compiler;
+  const [script, ...args] = compilerCommand;
   const all = [join(repositoryRoot, script), ...args, '-p', configuration];
   const { status, stdout, stderr } = spawnSync(process.execPath, all, {
     encoding: 'utf8',

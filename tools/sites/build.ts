@@ -15,7 +15,7 @@ import {
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { sourcesHash } from './sources.ts';
+import { sourcesHash } from './sources-hash.ts';
 
 const cacheFolder = '.cache';
 /** The server reads the process ID in it, to tell users that the pages of this site are being built. */

@@ -32,7 +32,7 @@ function ownFiles(output: string): number {
 }
 
 /** Several checkers work out the same types, each for itself: on two cores they take twice the time of one. */
-export const compiler = ['node_modules/typescript/bin/tsc', '--checkers', '1'] as const;
+export const compilerCommand = ['node_modules/typescript/bin/tsc', '--checkers', '1'] as const;
 
 /** The compiler stores its results for each file, so that the next run reads only changed files. */
 function buildInfo(name: string): string[] {
@@ -51,14 +51,14 @@ export const staticChecks: StaticCheck[] = [
   },
   {
     name: 'types',
-    command: [...compiler, '--noEmit', '-p', '.', '--listFiles', ...buildInfo('server')],
+    command: [...compilerCommand, '--noEmit', '-p', '.', '--listFiles', ...buildInfo('server')],
     filesSeen: ownFiles,
   },
   {
     // What runs in browsers knows other types than what runs under Node.
     name: 'types of the portal',
     command: [
-      ...compiler,
+      ...compilerCommand,
       '--noEmit',
       '-p',
       'packages/portal',

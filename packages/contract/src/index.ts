@@ -19,8 +19,8 @@ export * from './permissions.ts';
 export * from './problem-error.ts';
 export * from './provider-spi/activation-messages.ts';
 export * from './provider-spi/check-qr-display.ts';
+export * from './provider-spi/events-from-provider.ts';
 export * from './provider-spi/messages.ts';
-export * from './provider-spi/provider-events.ts';
 export * from './provider-spi/signed-calls.ts';
 export {
   isProviderId,
@@ -44,7 +44,7 @@ export * from './schemas/devices/connected-devices.ts';
 export * from './schemas/devices/device-certificates.ts';
 export * from './schemas/devices/device-configuration.ts';
 export * from './schemas/devices/retail-messages.ts';
-export * from './schemas/devices/terminal-claims.ts';
+export * from './schemas/devices/terminal-ownership-claims.ts';
 /** Card payments: the schemas of requests and responses, and their enumerations. */
 export * from './schemas/payments/index.ts';
 export * from './schemas/platform/audit.ts';

@@ -10,7 +10,7 @@ export * from './pan.ts';
 export * from './qr/consumer-code.ts';
 export * from './qr/crc16.ts';
 export * from './qr/merchant-code.ts';
-export * from './qr/wallet-code.ts';
+export * from './qr/wallet-barcode.ts';
 export { caKeyCheckSum } from './terminal-parameters/check-ca-key.ts';
 export * from './terminal-parameters/check-parameters.ts';
 export * from './terminal-parameters/terminal-parameters.ts';

@@ -4,7 +4,7 @@
  */
 export * from './decimal-amounts.ts';
 export {
-  availabilityOf,
+  availabilityAfterEvent,
   type ConditionFacts,
   conditionFacts,
   errorConditions,

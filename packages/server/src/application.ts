@@ -62,7 +62,7 @@ import {
   type Settings,
   storePlatformKeyCheck,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from './platform/index.ts';
 import { createPortal } from './portal/index.ts';
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
@@ -153,7 +153,7 @@ export async function prepareDatabase({
   database,
   log,
 }: Pick<ApplicationOptions, 'settings' | 'database' | 'log'>): Promise<void> {
-  const deps = { log, clock: systemClock, ids: systemIds };
+  const deps = { log, clock: systemClock, ids: systemIdGenerator };
   await requireDatabaseAccess(database, settings.databaseUrl);
   // Before the migrations: the address may be that of the database of another platform.
   await requirePlatformKey(database, settings.platformKey);
@@ -280,7 +280,7 @@ async function registerManagement({ app, streams }: Http, parts: Management): Pr
 
 /** Creates the modules of every process; its roles decide which routes and jobs it serves. */
 function createModules(deps: ApplicationOptions) {
-  const { settings, database, log, clock = systemClock, ids = systemIds } = deps;
+  const { settings, database, log, clock = systemClock, ids = systemIdGenerator } = deps;
   const { platformKey: masterKey, roles } = settings;
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
   const live = createChangeNotifier({ log, metrics });

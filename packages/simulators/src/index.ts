@@ -34,7 +34,7 @@ export {
   qrLedgerDifferences,
   readQrLedger,
 } from './qr-provider/payment-ledger.ts';
-export type { QrPlatformSettings } from './qr-provider/platform-connection.ts';
+export type { QrPlatformSettings } from './qr-provider/platform-accounts.ts';
 export {
   type QrProviderOptions,
   type QrProviderServer,

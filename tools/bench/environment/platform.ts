@@ -12,7 +12,7 @@ import {
   openDatabase,
   startEmbeddedPostgres,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../packages/server/src/platform/index.ts';
 import { repositoryRoot } from '../../repository-root.ts';
 import type { BenchOptions } from '../bench-options.ts';
@@ -86,7 +86,7 @@ export async function openPlatform(
   const postgres = await starting;
   const database = openDatabase({ url: postgres.url, log, connections: 2 });
   closers.add(() => database.close());
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIdGenerator });
   await database.session(({ query }) => query(`CREATE DATABASE ${baselineDatabase}`));
   const baselineUrl = new URL(postgres.url);
   baselineUrl.pathname = `/${baselineDatabase}`;

@@ -6,7 +6,7 @@ import { createIdentity, type IdentityDeps } from '../../../packages/server/src/
 import {
   readSettings,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../packages/server/src/platform/index.ts';
 import { createProvisioning } from '../../../packages/server/src/provisioning/index.ts';
 import type { Platform } from './platform.ts';
@@ -47,7 +47,7 @@ export async function withIdentity<Result>(
     database,
     settings: readSettings({ SWITCHYARD_DATA_DIR: dataDir }),
     clock: systemClock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     log,
     masterKey: readPlatformKey({ dataDir }),
     // It creates applications here and answers no device.
@@ -73,7 +73,7 @@ export function openProvisioning(platform: Platform): Provisioning {
   return createProvisioning({
     database,
     clock: systemClock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     audit: openAudit(platform),
   });
 }
@@ -82,7 +82,7 @@ export async function createOrganization(
   provisioning: Provisioning,
   name: string,
 ): Promise<string> {
-  const organizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
   await provisioning.organizations.create({ organizationId }, { name }, organizationId);
   return organizationId;
 }

@@ -1,6 +1,6 @@
 // What a run of an estate needs: a database that is filled before the server starts, and tokens.
 
-import { systemIds } from '../../../packages/server/src/platform/index.ts';
+import { systemIdGenerator } from '../../../packages/server/src/platform/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import {
@@ -121,7 +121,7 @@ export async function openEstateEnvironment(
   const platform = await openPlatform(closers, options);
   const provisioning = openProvisioning(platform);
   const counts = divideDevices(options.devices, options.organizations);
-  const organizationIds = counts.map(() => systemIds.uuid());
+  const organizationIds = counts.map(() => systemIdGenerator.uuid());
   const firstMs = Date.now() - options.devices;
   const modelId = await createModelOrganization(provisioning);
   const progress = createProgress(printLine);

@@ -5,7 +5,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../packages/server/src/platform/index.ts';
 import { migrations } from '../environment/platform.ts';
 import { terminalModel } from '../environment/provision-in-database.ts';
@@ -96,7 +96,7 @@ async function bareInserts({ platform, empty }: EstateEnvironment): Promise<numb
   const url = platform.baselineUrl;
   const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
   const baselineDatabase = openDatabase({ url, log });
-  await migrate(baselineDatabase, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(baselineDatabase, migrations, { log, clock: systemClock, ids: systemIdGenerator });
   await baselineDatabase.close();
   const chunks: { text: string; rows: string }[] = [];
   let rows = 0;

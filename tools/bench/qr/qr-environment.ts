@@ -2,7 +2,7 @@
 import { rolePermissions } from '@switchyard/contract';
 import { decodeJwt, importJWK, SignJWT } from 'jose';
 import { createKeyRing } from '../../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
-import { systemIds } from '../../../packages/server/src/platform/index.ts';
+import { systemIdGenerator } from '../../../packages/server/src/platform/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import { startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
@@ -70,7 +70,7 @@ async function tokensOf(
       const all = {
         ...claims,
         ...entity,
-        jti: systemIds.uuidV4(),
+        jti: systemIdGenerator.uuidV4(),
         permissions: rolePermissions.Device,
       };
       const token = await new SignJWT(all)

@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { offerFunctions } from '../bench-process.ts';
 import { createLatencyHistogram } from '../report/latency-histogram.ts';
 import { createArrivalTimes, createRandom } from '../sales/request-schedule.ts';
-import { encodeFrame, opcodes } from './relay-frames.ts';
 import {
   type ConnectedPair,
   type ControlConnection,
@@ -14,6 +13,7 @@ import {
   type PairTarget,
   type PlatformTarget,
 } from './relay-pairs.ts';
+import { encodeFrame, opcodes } from './websocket-frames.ts';
 
 export type RoundTrips = { roundTripsPerSecond: number; p50Us: number; p99Us: number };
 export type ClaimFigures = {

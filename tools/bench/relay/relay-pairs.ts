@@ -1,8 +1,8 @@
 // How a device and a point of sale of the load come to talk: by the protocol of the connector, or barely.
 import { connectorPaths } from '@switchyard/contract';
 import type { Target } from '../environment/send-single-request.ts';
-import { encodeFrame, opcodes } from './relay-frames.ts';
 import { type LoadSocket, openSocket } from './relay-socket.ts';
+import { encodeFrame, opcodes } from './websocket-frames.ts';
 
 /** With the credentials of devices, and the token of a point of sale. */
 export type PlatformTarget = Target & { clientId: string; clientSecret: string; token: string };

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { loopback, serverName, type Target } from '../environment/send-single-request.ts';
-import { createFrameReader, encodeFrame, opcodes } from './relay-frames.ts';
+import { createFrameReader, encodeFrame, opcodes } from './websocket-frames.ts';
 
 export type LoadSocket = {
   readonly raw: Socket;

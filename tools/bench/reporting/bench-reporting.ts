@@ -24,9 +24,9 @@ import type { LoadRequest } from '../sales/fixed-rate-load.ts';
 import { openHttpsConnections } from '../sales/https-connections.ts';
 import { describeStep, type PrintLine, runMeasuredStep } from '../sales/measured-step.ts';
 import { createRandom } from '../sales/request-schedule.ts';
+import { days } from './payment-mix.ts';
 import { measureExport } from './reporting-export.ts';
 import { fillReports } from './reporting-fill.ts';
-import { days } from './reporting-plan.ts';
 import { createReportRequests } from './reporting-queries.ts';
 import { type ReportFigures, reportReporting } from './reporting-report.ts';
 

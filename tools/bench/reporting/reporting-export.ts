@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiClient } from '../environment/send-single-request.ts';
 import { readResidentMemory } from '../report/process-times.ts';
-import { days } from './reporting-plan.ts';
+import { days } from './payment-mix.ts';
 
 export type ExportFigures = {
   readonly rows: number;

@@ -9,7 +9,7 @@ import {
   slots,
   slotsOfClasses,
   storesPerMerchant,
-} from './reporting-plan.ts';
+} from './payment-mix.ts';
 
 const chunkRows = 250_000;
 const memoryForIndexes = '512MB';

@@ -8,7 +8,7 @@ import {
   paymentReference,
   reportingId,
   storesPerMerchant,
-} from './reporting-plan.ts';
+} from './payment-mix.ts';
 
 type Filter = readonly [name: string, write: () => string];
 type ReportQueryOptions = {

@@ -12,8 +12,8 @@ import {
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import type { CostedStep } from '../sales/measured-step.ts';
+import { days, merchants } from './payment-mix.ts';
 import type { ExportFigures } from './reporting-export.ts';
-import { days, merchants } from './reporting-plan.ts';
 
 export type ReportFigures = {
   rows: number;

@@ -11,7 +11,6 @@ import { perSecond, seconds } from '../report/report-table.ts';
 import { readWalBytes } from '../report/statement-costs.ts';
 import { fillTransactions } from './fill-transactions.ts';
 import { median } from './find-knee.ts';
-import { type FixedBaselines, openFixedBaselines } from './fixed-baselines.ts';
 import {
   describeSalesStep,
   type KneeResult,
@@ -22,6 +21,10 @@ import {
 import type { MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
 import {
+  openPlatformIndependentBaselines,
+  type PlatformIndependentBaselines,
+} from './platform-independent-baselines.ts';
+import {
   openSalesEnvironment,
   refundSales,
   type SalesEnvironment,
@@ -31,7 +34,7 @@ import { type FullTablesFigures, reportSales, type SoakFigures } from './sales-r
 
 type Run = {
   environment: SalesEnvironment;
-  fixed: FixedBaselines;
+  fixed: PlatformIndependentBaselines;
   options: BenchOptions;
   printLine: PrintLine;
 };
@@ -167,7 +170,7 @@ export async function benchSales(
   const environment = await openSalesEnvironment(closers, options);
   const { load, server, platform } = environment;
   const warmUp = await warmUpSales(load, printLine);
-  const fixed = await openFixedBaselines(closers, environment, options);
+  const fixed = await openPlatformIndependentBaselines(closers, environment, options);
   const run = { environment, fixed, options, printLine };
   await environment.baseline.call('run', bareWarmUpSeconds);
   await fixed.runFixedLine(bareWarmUpSeconds);

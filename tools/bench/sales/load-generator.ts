@@ -115,6 +115,6 @@ const functions = {
   setTills: (tills: SellingDevice[]): void => opened().setTills(tills),
   step: (step: { kind: LoadKind; ratePerSecond: number; seconds: number }) => opened().step(step),
 };
-export type LoadFunctions = typeof functions;
+export type LoadGeneratorFunctions = typeof functions;
 
 offerFunctions(functions);

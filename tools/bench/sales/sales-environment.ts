@@ -1,7 +1,7 @@
 // What a run of sales needs: platform, acquirer simulator, server, load generator and baseline, each a process.
 import { join } from 'node:path';
 import { repositoryRoot } from '../../repository-root.ts';
-import type { SaleBaselineFunctions } from '../baseline/sale-baseline-process.ts';
+import type { SaleCommitsBaselineFunctions } from '../baseline/sale-commits-baseline-process.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import { type BenchProcess, startProcess } from '../bench-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
@@ -14,7 +14,7 @@ import {
 import { createApiClient, type Target } from '../environment/send-single-request.ts';
 import type { WatchedPids } from '../report/process-times.ts';
 import { describeSalesStep } from './knee-run.ts';
-import type { LoadFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';
+import type { LoadGeneratorFunctions, MeasuredStep, SalesLoad } from './load-generator.ts';
 import type { PrintLine } from './measured-step.ts';
 import type { SellingDevice } from './request-text.ts';
 
@@ -34,7 +34,7 @@ export type SalesEnvironment = {
   load: SalesLoad;
   /** The tokens of the merchants, by their identifiers. */
   tokens: ReadonlyMap<string, string>;
-  baseline: BenchProcess<SaleBaselineFunctions>;
+  baseline: BenchProcess<SaleCommitsBaselineFunctions>;
   /** Fetches new tokens for the load, of so many merchants; they are valid for an hour. */
   renewTokens(merchants?: number): Promise<void>;
 };
@@ -102,7 +102,7 @@ export async function openLoadGenerator(
   { connections, cards, seed }: BenchOptions,
 ): Promise<{ load: SalesLoad; setTills(tills: SellingDevice[]): Promise<void> }> {
   const script = new URL('./load-generator.ts', import.meta.url);
-  const generator = startProcess<LoadFunctions>(closers, script);
+  const generator = startProcess<LoadGeneratorFunctions>(closers, script);
   await generator.call('open', { ...server, connections, cards, seed });
   return {
     load: {
@@ -142,9 +142,9 @@ export async function openSalesEnvironment(
     await setTills(await Promise.all(tills));
   }
   await renewTokens();
-  const baseline = startProcess<SaleBaselineFunctions>(
+  const baseline = startProcess<SaleCommitsBaselineFunctions>(
     closers,
-    new URL('../baseline/sale-baseline-process.ts', import.meta.url),
+    new URL('../baseline/sale-commits-baseline-process.ts', import.meta.url),
   );
   await baseline.call('open', { url: platform.baselineUrl, postgresPid: postgres });
   return {

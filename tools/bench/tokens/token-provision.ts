@@ -10,7 +10,7 @@ import {
   createKeyRing,
   type GeneratePrivateKey,
 } from '../../../packages/server/src/identity/realms-and-keys/signing-keys.ts';
-import { systemClock, systemIds } from '../../../packages/server/src/platform/index.ts';
+import { systemClock, systemIdGenerator } from '../../../packages/server/src/platform/index.ts';
 import type { Platform } from '../environment/platform.ts';
 import {
   createClient,
@@ -37,7 +37,7 @@ export type ManyRealms = { realm: string; credentials: Credentials }[];
 
 /** Before the server starts. */
 export function provisionTokens(platform: Platform): Promise<TokenProvision> {
-  const organizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
   const realm = `bench-${randomUUID().slice(0, 8)}`;
   const organization = { organizationId, realm };
   return withIdentity(platform, async (identity) => {
@@ -87,14 +87,14 @@ export async function provisionRealms(platform: Platform, count: number): Promis
   const applications = createApplications({
     store: createApplicationStore(database),
     clock: systemClock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     changeCounter: createChangeCounter(),
     // Thousands of realms at once, which no organisation asks about.
     recordChange: recordNothing,
   });
 
   async function makeRealm(number: number): Promise<ManyRealms[number]> {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const realm = `many-${number}`;
     const now = systemClock.now();
     const keys = await keyRing.createSealedKeys(organizationId, now);

@@ -9,7 +9,7 @@ import {
   createOutgoingCalls,
   type Database,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../packages/server/src/platform/index.ts';
 import { createDeliveries } from '../../../packages/server/src/webhooks/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
@@ -45,7 +45,7 @@ async function createEndpoints(
 ): Promise<void> {
   const { database, log } = platform;
   const times = { clock: systemClock, dueClock: createDueClock(systemClock, log) };
-  const parts = { database, ...times, ids: systemIds, log, metrics: createMetrics() };
+  const parts = { database, ...times, ids: systemIdGenerator, log, metrics: createMetrics() };
   const { operations } = createDeliveries({
     ...parts,
     jobs: createJobs(parts),
@@ -89,7 +89,7 @@ function insert(database: Database, organizationId: string, models: readonly Mod
      FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::int[]) AS r(id, kind, subject, sequence)`,
     [
       organizationId,
-      models.map(() => systemIds.uuid()),
+      models.map(() => systemIdGenerator.uuid()),
       models.map(({ type }) => type),
       models.map(({ transaction_id }) => transaction_id),
       models.map(({ sequence }) => sequence),

@@ -3,7 +3,7 @@
  * codes.
  */
 import { defined } from '../defined.ts';
-import { type Json, ref } from '../events/asyncapi-schemas.ts';
+import { type Json, ref } from '../events/asyncapi-schema-and-ref.ts';
 import {
   type ConnectorMessageName,
   connectorMessages,

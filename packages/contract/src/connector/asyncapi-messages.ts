@@ -1,6 +1,6 @@
 /** The messages of the connector in the AsyncAPI document. */
 import type { TSchema } from 'typebox';
-import { type Json, publicSchema, ref } from '../events/asyncapi-schemas.ts';
+import { type Json, publicSchema, ref } from '../events/asyncapi-schema-and-ref.ts';
 import { connectorFaults } from './connector-faults.ts';
 import {
   ClaimedMessage,

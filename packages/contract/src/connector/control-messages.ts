@@ -2,7 +2,7 @@
  * The control messages of the connector: JSON texts of at most 4 KiB; unknown members are ignored.
  */
 import { type Static, type TProperties, Type } from 'typebox';
-import { claimCodeForm } from '../schemas/devices/terminal-claims.ts';
+import { claimCodeForm } from '../schemas/devices/terminal-ownership-claims.ts';
 import { connectorLimits } from './limits.ts';
 
 const message = <Members extends TProperties>(members: Members, description: string) =>

@@ -4,7 +4,7 @@
 import type { TSchema } from 'typebox';
 import { type ConnectorPlaces, connectorParts } from '../connector/asyncapi-document.ts';
 import { QrEvent } from '../schemas/qr/qr-payments.ts';
-import { type Json, publicSchema, ref } from './asyncapi-schemas.ts';
+import { type Json, publicSchema, ref } from './asyncapi-schema-and-ref.ts';
 import { EventBody, FeedItem } from './event-envelope.ts';
 import { type EventDefinition, eventDefinitions } from './event-types.ts';
 

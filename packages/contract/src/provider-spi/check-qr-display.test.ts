@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { displayFault } from './check-qr-display.ts';
-import { ProviderEvent } from './provider-events.ts';
+import { ProviderEvent } from './events-from-provider.ts';
 import { providerCallText, providerPaths } from './signed-calls.ts';
 import { isProviderId } from './value-schemas.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The requests of the platform to a provider of QR payments, and their answers: the provider SPI,
- * version 1. `provider-events.ts` has the events of the provider, `signed-calls.ts` the signatures.
+ * version 1. `events-from-provider.ts` has the events of the provider, `signed-calls.ts` the signatures.
  */
 import { type Static, Type } from 'typebox';
 import {

@@ -11,7 +11,7 @@ import {
   readMerchantObjects,
   writeMerchantCode,
 } from './merchant-code.ts';
-import { walletOfCode } from './wallet-code.ts';
+import { walletOfCode } from './wallet-barcode.ts';
 
 /** The sample of the specification, merchant-presented mode, with its check sum over UTF-8. */
 const published =

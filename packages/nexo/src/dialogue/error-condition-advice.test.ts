@@ -6,7 +6,7 @@ import { answerTo, requestOf } from '../messages/build-message.ts';
 import { findFaults } from '../messages/write-message.ts';
 import { openSets } from '../table/value-sets.ts';
 import {
-  availabilityOf,
+  availabilityAfterEvent,
   conditionFacts,
   errorConditions,
   resultOf,
@@ -55,10 +55,10 @@ test('the result of a response is found in each message category', () => {
 });
 
 test('events report whether the terminal is available', () => {
-  assert.equal(availabilityOf('BeginMaintenance'), false);
-  assert.equal(availabilityOf('Initialised'), true);
+  assert.equal(availabilityAfterEvent('BeginMaintenance'), false);
+  assert.equal(availabilityAfterEvent('Initialised'), true);
   for (const event of ['CardInserted', 'Reject', 'toString', '']) {
-    assert.equal(availabilityOf(event), undefined);
+    assert.equal(availabilityAfterEvent(event), undefined);
   }
   const at = '2026-03-01T10:00:00.000Z';
   for (const event of openSets.EventToNotify.filter((name) => name !== 'Reject')) {

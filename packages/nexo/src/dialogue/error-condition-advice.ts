@@ -109,9 +109,9 @@ const availability: Readonly<Record<string, boolean>> = {
  * @param event - an `EventToNotify`, known or not
  * @returns whether the terminal accepts services now; undefined where the event does not show it
  * @example
- * availabilityOf('BeginMaintenance'); // false
- * availabilityOf('CardInserted'); // undefined
+ * availabilityAfterEvent('BeginMaintenance'); // false
+ * availabilityAfterEvent('CardInserted'); // undefined
  */
-export function availabilityOf(event: string): boolean | undefined {
+export function availabilityAfterEvent(event: string): boolean | undefined {
   return Object.hasOwn(availability, event) ? availability[event] : undefined;
 }

@@ -6,7 +6,7 @@ import { testDatabase } from '../../test/support/database/test-database.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
 import type { Caller } from '../http/index.ts';
 import { type Database, systemClock } from '../platform/index.ts';
-import { createRecordFinder } from './find-records.ts';
+import { createAuditRecordFinder } from './find-records.ts';
 import { platformAuthor } from './index.ts';
 
 test('an export reads no page ahead of its client, and ends where the chain ended at its start', async () => {
@@ -35,7 +35,7 @@ test('an export reads no page ahead of its client, and ends where the chain ende
     },
   };
   const caller = { organizationId, entityType: 'tenant', entityId: organizationId } as Caller;
-  const lines = createRecordFinder(counting).lines(caller, {});
+  const lines = createAuditRecordFinder(counting).lines(caller, {});
   const countOf = ({ value }: IteratorResult<string>) => String(value).split('\n').length - 1;
   assert.equal(countOf(await lines.next()), 500);
   assert.equal(queries, 2);

@@ -18,7 +18,7 @@ const exportPageSize = 500;
 /** The format of a sequence number in URLs and cursors. */
 export const sequencePattern = /^[1-9]\d{0,14}$/;
 
-export type RecordFinder = ReturnType<typeof createRecordFinder>;
+export type RecordFinder = ReturnType<typeof createAuditRecordFinder>;
 type Order = 'NewestFirst' | 'OldestFirst';
 export type Search = Omit<RecordFilters, 'organizationId' | 'merchantId'> & {
   readonly order?: Order;
@@ -30,7 +30,7 @@ function visibleScope(caller: Caller) {
   return { organizationId: caller.organizationId, ...defined({ merchantId: merchantOf(caller) }) };
 }
 
-export function createRecordFinder(database: Database) {
+export function createAuditRecordFinder(database: Database) {
   return {
     list(
       caller: Caller,

@@ -8,7 +8,7 @@ import {
   platformAuthor,
 } from './audit-entry.ts';
 import { createCheckpoints } from './checkpoints.ts';
-import { createRecordFinder } from './find-records.ts';
+import { createAuditRecordFinder } from './find-records.ts';
 import { type AuditRecorderDeps, createAuditRecorder } from './record-changes.ts';
 import { registerAuditRoutes } from './routes.ts';
 
@@ -32,7 +32,7 @@ export type Audit = AuditRecorder & {
 /** @example const audit = createAudit({ database, clock, jobs, masterKey }); */
 export function createAudit(deps: AuditDeps): Audit {
   const checkpoints = createCheckpoints(deps);
-  const finder = createRecordFinder(deps.database);
+  const finder = createAuditRecordFinder(deps.database);
   const recorder = createAuditRecorder(deps);
   return {
     ...recorder,

@@ -6,7 +6,7 @@ import {
   type Ids,
   type Jobs,
   type Queries,
-  systemIds,
+  systemIdGenerator,
 } from '../platform/index.ts';
 import type { AuditEntry, AuditRecorder } from './audit-entry.ts';
 import { outboxRows } from './audit-events.ts';
@@ -48,7 +48,7 @@ async function chainAll(entries: readonly AuditEntry[], head: ChainHead, now: nu
 export function createAuditRecorder({
   clock,
   jobs,
-  ids = systemIds,
+  ids = systemIdGenerator,
 }: AuditRecorderDeps): AuditRecorder {
   /** The first record after a checkpoint schedules the next checkpoint; each full thousand schedules one at once. */
   function nextCheckpoint(head: ChainHead, sequence: number, now: number): number | undefined {

@@ -52,7 +52,7 @@ import { createSigningSecrets } from './services/signing-secrets.ts';
 import { registerPackageAndSubscriptionRoutes } from './subscriptions/package-and-subscription-routes.ts';
 import {
   createPackagesAndSubscriptions,
-  type PackagesAndSubscriptions,
+  type PackageAndSubscriptionOperations,
 } from './subscriptions/packages-and-subscriptions.ts';
 
 export type { ActiveService } from './activations/active-services.ts';
@@ -74,7 +74,7 @@ export type Catalog = Pick<
   /** Counts the calls to providers and shows the counts to them. */
   readonly providerCallCounter: ProviderCallCounter;
   readonly services: Services;
-  readonly packagesAndSubscriptions: PackagesAndSubscriptions;
+  readonly packagesAndSubscriptions: PackageAndSubscriptionOperations;
   readonly activations: Activations;
   readonly configuration: Configuration;
 };

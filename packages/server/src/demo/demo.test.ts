@@ -21,7 +21,7 @@ import {
   createOutgoingCalls,
   createWebhookHeaders,
   type Database,
-  systemIds,
+  systemIdGenerator,
 } from '../platform/index.ts';
 import { createProvisioning, type Provisioning } from '../provisioning/index.ts';
 import {
@@ -60,14 +60,14 @@ describe('the demo environment', () => {
     provisioning = createProvisioning({
       database,
       clock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       audit: testAudit(database, clock),
       posClients: () => identity.posClients,
     });
     catalog = createCatalog({
       database,
       clock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       log,
       provisioning,
       baseUrl: authUrl,
@@ -80,7 +80,7 @@ describe('the demo environment', () => {
       database,
       settings: { authUrl, environment: 'demo' },
       clock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       log,
       masterKey: randomBytes(32),
       passwordStrength: sharedPasswordStrength,

@@ -9,7 +9,7 @@ import {
   type Log,
   type Settings,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import { demoKeys } from '../vault/index.ts';
@@ -215,7 +215,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
 
 /** Seeds the database, and returns the secrets that only demo.json contains. */
 async function seed(
-  { settings, modules, ids = systemIds }: DemoDeps,
+  { settings, modules, ids = systemIdGenerator }: DemoDeps,
   acquirerPort: number,
   clock: Clock,
 ): Promise<DemoSecrets> {

@@ -15,7 +15,7 @@ import {
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import { createCommandLineApplication } from './command-line-application.ts';
-import { candidateUserDomainIds, toLocale, usernameFromEmail } from './naming-rules.ts';
+import { candidateUserDomainIds, toLocale, usernameFromEmail } from './derive-default-names.ts';
 import { renderRejectionEmail } from './sign-up-emails.ts';
 import { createSignUpStore, type SignUpRecord } from './sign-up-sql.ts';
 

@@ -18,7 +18,7 @@ import {
   type JobHandler,
   type NewJob,
   openDatabase,
-  systemIds,
+  systemIdGenerator,
 } from '../platform/index.ts';
 import { createSignUpDeletion } from './delete-expired-sign-ups.ts';
 import { registerSignUpRoutes } from './routes.ts';
@@ -55,7 +55,7 @@ function open(maxPending?: number) {
   const deletion = createSignUpDeletion({
     database,
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     jobs: {
       handle: (kind, handler) => void handlers.set(kind, handler),
       enqueue: async (job) => void orders.push(job),
@@ -64,7 +64,7 @@ function open(maxPending?: number) {
   const signUps = createSignUps({
     database,
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     deletion,
     log: { ...log, warn: (...facts: unknown[]) => void warnings.push(facts) },
     confirmationEmails: {
@@ -167,7 +167,7 @@ test('an address sends 60 sign-ups an hour by the API', async (t) => {
       authUrl: 'https://localhost',
     },
     log,
-    ids: systemIds,
+    ids: systemIdGenerator,
     loadLimits: highLoadLimits,
     verifyToken: async () => assert.fail('a sign-up needs no token'),
   });

@@ -95,7 +95,7 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './events/outbox.ts';
-export { type Ids, systemIds, withJitter } from './identifiers/ids.ts';
+export { type Ids, systemIdGenerator, withJitter } from './identifiers/ids.ts';
 export {
   bytesToUuid,
   isLowerCaseUuid,
@@ -133,6 +133,7 @@ export {
 } from './net/aws-signature.ts';
 export type { AddressLookup } from './net/dns-lookup.ts';
 export { limitIncompleteRequests } from './net/incomplete-requests.ts';
+export { onConnectionOpened } from './net/on-connection-opened.ts';
 export {
   type CallFault,
   type CallResult,
@@ -142,7 +143,6 @@ export {
 } from './net/outgoing-calls.ts';
 export { startResponseTimeout } from './net/response-timeout.ts';
 export { type AddressGuard, addressRefusedError, createAddressGuard } from './net/ssrf-guard.ts';
-export { watchConnection } from './net/watch-connection.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './observability/log.ts';
 export { createMetrics, type Metrics } from './observability/metrics.ts';
 export {

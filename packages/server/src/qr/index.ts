@@ -15,7 +15,7 @@ import {
   type Metrics,
   type Numbering,
 } from '../platform/index.ts';
-import { registerProviderPaymentsRoute } from './http/provider-payments-route.ts';
+import { registerProviderPaymentsRoute } from './http/list-provider-payments-route.ts';
 import { registerQrRoutes } from './http/qr-routes.ts';
 import { createPaymentPoller } from './provider-queries/poll-due-payments.ts';
 import type { Providers } from './providers/index.ts';

@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contract';
 import { highLoadLimits } from '../../test/support/high-load-limits.ts';
 import { type Caller, createHttp, type Http } from '../http/index.ts';
-import { createLog, systemIds } from '../platform/index.ts';
+import { createLog, systemIdGenerator } from '../platform/index.ts';
 import { registerReferenceRoutes } from './index.ts';
 
 /** Any valid token: this one carries no permission at all. */
@@ -35,7 +35,7 @@ before(async () => {
   http = await createHttp({
     settings: { host: '127.0.0.1', port: 0, baseUrl: address, authUrl: address },
     log: createLog({ logLevel: 'silent', instanceName: 'test' }, { write: () => true }),
-    ids: systemIds,
+    ids: systemIdGenerator,
     loadLimits: highLoadLimits,
     verifyToken: async (token) => {
       if (token === 'good') return caller;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, test } from 'node:test';
 import { type MovableClock, movableClock } from '../../test/support/movable-clock.ts';
 import { eventually } from '../../test/support/wait-for-condition.ts';
-import { createLog, createMetrics, systemIds } from '../platform/index.ts';
+import { createLog, createMetrics, systemIdGenerator } from '../platform/index.ts';
 import { createDataKeys, createUnwrapCounter, type DataKey, type DataKeys } from './data-keys.ts';
 import { createLocalKeyProvider } from './key-providers/open-key-provider.ts';
 import type { VaultKey, VaultKeyStore } from './vault-key-sql.ts';
@@ -26,7 +26,7 @@ function storeInMemory(): Pick<VaultKeyStore, 'find' | 'findActive' | 'add'> {
 }
 
 describe('the keys of the organisations', () => {
-  const organizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
   let clock: MovableClock;
   let keys: DataKeys;
   let unwraps: number;
@@ -46,7 +46,7 @@ describe('the keys of the organisations', () => {
       },
       clock,
       log,
-      ids: systemIds,
+      ids: systemIdGenerator,
       unwraps: createUnwrapCounter(createMetrics()),
     });
   });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { systemIds } from '../platform/index.ts';
+import { systemIdGenerator } from '../platform/index.ts';
 import { decryptRecord, encryptRecord, isLegacyFormat, readKeyId } from './record-encryption.ts';
 
 describe('the sealed record', () => {
   const key = randomBytes(32);
-  const keyId = systemIds.uuid();
-  const context = { organizationId: systemIds.uuid(), recordName: 'card|1' };
+  const keyId = systemIdGenerator.uuid();
+  const context = { organizationId: systemIdGenerator.uuid(), recordName: 'card|1' };
   const text = Buffer.from('4000000000000010|3012');
   const sealed = encryptRecord(key, keyId, context, text);
 
@@ -16,7 +16,7 @@ describe('the sealed record', () => {
     assert.equal(isLegacyFormat(sealed), false);
     assert.deepEqual(decryptRecord(key, context, sealed), text);
     const elsewhere = [
-      { ...context, organizationId: systemIds.uuid() },
+      { ...context, organizationId: systemIdGenerator.uuid() },
       { ...context, recordName: 'card|2' },
     ];
     for (const other of elsewhere) {

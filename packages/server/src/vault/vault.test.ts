@@ -14,7 +14,7 @@ import {
   deriveKey,
   encryptBytes,
   SettingsError,
-  systemIds,
+  systemIdGenerator,
 } from '../platform/index.ts';
 import {
   chainKeyProviders,
@@ -84,7 +84,7 @@ describe('the vault', () => {
 
   // Spec: ACQ-15
   test('encrypts a card under the key of its organisation and returns the same token for the same card', async () => {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const token = await protect(testVault, organizationId, 1);
     assert.equal(await protect(testVault, organizationId, 1), token);
     assert.notEqual(await protect(testVault, organizationId, 2), token);
@@ -100,7 +100,7 @@ describe('the vault', () => {
       await testVault.vault.detokenizeCard(organizationId, token, access),
       cardOf(1),
     );
-    const otherOrganizationId = systemIds.uuid();
+    const otherOrganizationId = systemIdGenerator.uuid();
     assert.equal(
       await testVault.vault.detokenizeCard(otherOrganizationId, token, access),
       undefined,
@@ -117,11 +117,11 @@ describe('the vault', () => {
 
   // Spec: ACQ-17
   test('logs each access to a card number with its actor, purpose and result', async () => {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const token = await protect(testVault, organizationId, 3);
-    const subjectId = systemIds.uuid();
+    const subjectId = systemIdGenerator.uuid();
     await testVault.vault.detokenizeCard(organizationId, token, { ...access, subjectId });
-    const unknown = systemIds.uuidV4();
+    const unknown = systemIdGenerator.uuidV4();
     await testVault.vault.detokenizeCard(organizationId, unknown, access);
     await testVault.vault.drain();
     const now = Date.now();
@@ -144,7 +144,7 @@ describe('the vault', () => {
 
   test('two processes make one key of a new organisation', async () => {
     const other = await open();
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const numbers = Array.from({ length: 40 }, (_, number) => number);
     const tokens = await Promise.all(
       numbers.map((number) =>
@@ -163,7 +163,7 @@ describe('the vault', () => {
 
   test('the same card from two processes at once has one token', async () => {
     const other = await open();
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const tokens = await Promise.all(
       [testVault, other].map((each) => protect(each, organizationId, 7)),
     );
@@ -172,7 +172,7 @@ describe('the vault', () => {
   });
 
   test('encrypts data for other modules and decrypts it only for the same record and organisation', async () => {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const { vault } = testVault;
     const sealed = await vault.encryptData(organizationId, 'sale-1', Buffer.from('9F2608AABB'));
     assert.equal(
@@ -183,11 +183,11 @@ describe('the vault', () => {
       vault.decryptData(organizationId, 'sale-2', sealed),
       /record does not decrypt/,
     );
-    await assert.rejects(vault.decryptData(systemIds.uuid(), 'sale-1', sealed));
+    await assert.rejects(vault.decryptData(systemIdGenerator.uuid(), 'sale-1', sealed));
   });
 
   test('refuses a key that was exchanged, and a card that was moved', async () => {
-    const [ownId, otherId] = [systemIds.uuid(), systemIds.uuid()];
+    const [ownId, otherId] = [systemIdGenerator.uuid(), systemIdGenerator.uuid()];
     const token = await protect(testVault, ownId, 1);
     const [second] = await Promise.all([
       protect(testVault, ownId, 2),
@@ -253,7 +253,7 @@ describe('the vault', () => {
     };
     const clock = movableClock(Date.now());
     const { vault } = await open({ provider, clock });
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const token = await vault.tokenizeCard(
       organizationId,
       cardOf(1),
@@ -266,7 +266,7 @@ describe('the vault', () => {
     const isUnavailable = (error: unknown) =>
       error instanceof ProblemError && error.code === 'card_keys_unavailable';
     await assert.rejects(vault.detokenizeCard(organizationId, token, access), isUnavailable);
-    const otherOrganizationId = systemIds.uuid();
+    const otherOrganizationId = systemIdGenerator.uuid();
     const fingerprint = vault.fingerprintCard(otherOrganizationId, cardOf(1));
     await assert.rejects(
       vault.tokenizeCard(otherOrganizationId, cardOf(1), fingerprint),
@@ -281,7 +281,7 @@ describe('the vault', () => {
     // Spec: ACQ-16
     test('re-encrypts all cards under the new key, and the cards stay readable during the rotation', async () => {
       const ownVault = await open();
-      const organizationId = systemIds.uuid();
+      const organizationId = systemIdGenerator.uuid();
       const numbers = Array.from({ length: 30 }, (_, number) => number);
       const tokens = await Promise.all(
         numbers.map((number) => protect(ownVault, organizationId, number)),
@@ -333,7 +333,7 @@ describe('the vault', () => {
 
     test('the vault does not encrypt a new card under a retired key, even if the process has this key in memory', async () => {
       const ownVault = await open();
-      const organizationId = systemIds.uuid();
+      const organizationId = systemIdGenerator.uuid();
       await protect(ownVault, organizationId, 1);
       const [old] = await keysOf(organizationId);
       await database.query(`UPDATE vault_keys SET state = 'Retired' WHERE key_id = $1`, [
@@ -350,7 +350,7 @@ describe('the vault', () => {
 
     // Spec: ACQ-16
     test('continues after a process was killed, without repeating the finished part', async () => {
-      const organizationId = systemIds.uuid();
+      const organizationId = systemIdGenerator.uuid();
       const clock = movableClock(Date.now());
       let partsLeft = Number.POSITIVE_INFINITY;
       const dying: Database = {
@@ -389,7 +389,7 @@ describe('the vault', () => {
 
     test('starts automatically when a key is older than keyRotationDays', async () => {
       const ownVault = await open({ keyRotationDays: 10 });
-      const organizationId = systemIds.uuid();
+      const organizationId = systemIdGenerator.uuid();
       await protect(ownVault, organizationId, 1);
       await ownVault.runJob('vault-upkeep', organizationId);
       assert.deepEqual(
@@ -418,7 +418,7 @@ describe('the vault', () => {
       };
       const sealed = () => elsewhere.query('SELECT token, sealed, key_id FROM vault_cards');
       const ownVault = await openOver(old);
-      const organizationId = systemIds.uuid();
+      const organizationId = systemIdGenerator.uuid();
       const token = await protect(ownVault, organizationId, 1);
       const before = await sealed();
       assert.deepEqual(await wrappers(), [old.wrappingKeyName, old.wrappingKeyName]);
@@ -458,7 +458,7 @@ describe('the vault', () => {
       const metrics = createMetrics();
       const changing = await openTestVault({ database: elsewhere, provider, metrics });
       isRefusing = true;
-      await assert.rejects(changing.runRound(systemIds.uuid()), /the key was disabled/);
+      await assert.rejects(changing.runRound(systemIdGenerator.uuid()), /the key was disabled/);
       const text = await metrics.registry.metrics();
       assert.match(text, /keys_unwrapped_total\{outcome="unwrapped"\} 1\n/);
       assert.match(text, /keys_unwrapped_total\{outcome="refused"\} 1\n/);
@@ -470,7 +470,7 @@ describe('the vault', () => {
     // Spec: ACQ-17
     test('deletes unused cards, records the deletion, and does not delete used cards', async () => {
       const ownVault = await open({ retentionDays: 90 });
-      const organizationId = systemIds.uuid();
+      const organizationId = systemIdGenerator.uuid();
       const unused = await protect(ownVault, organizationId, 1);
       const used = await protect(ownVault, organizationId, 2);
       const sold = await protect(ownVault, organizationId, 3);
@@ -512,7 +512,7 @@ describe('the vault', () => {
 
     test('deletes card access records after about 400 days and not before', async () => {
       const ownVault = await open();
-      const organizationId = systemIds.uuid();
+      const organizationId = systemIdGenerator.uuid();
       const token = await protect(ownVault, organizationId, 1);
       await ownVault.vault.detokenizeCard(organizationId, token, access);
       await ownVault.vault.drain();
@@ -533,8 +533,8 @@ describe('a vault of the time of one key for everything', () => {
     const database = await openVaultDatabase();
     t.after(() => database.close());
     const legacyMaster = randomBytes(32);
-    const organizationId = systemIds.uuid();
-    const token = systemIds.uuidV4();
+    const organizationId = systemIdGenerator.uuid();
+    const token = systemIdGenerator.uuidV4();
     const { pan, expiry } = cardOf(9);
     const fingerprint = createHmac('sha256', deriveKey(legacyMaster, 'vault-fingerprint'))
       .update(`${organizationId}|${pan}|${expiry}`)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Caller } from '../../src/http/index.ts';
-import { systemIds } from '../../src/platform/index.ts';
+import { systemIdGenerator } from '../../src/platform/index.ts';
 import { createAcquirerLinkApprovals } from '../../src/provisioning/acquirers/acquirer-link-approvals.ts';
 import {
   type Answer,
@@ -39,7 +39,7 @@ describe('acquirer links in production', () => {
   let tenant: Party;
 
   async function makeParty(name: string, roles: RoleName[]): Promise<Party> {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const userDomainId = `realm-${organizationId}`;
     const organization = { name };
     await setup.provisioning.organizations.create({ organizationId }, organization, organizationId);
@@ -194,7 +194,7 @@ describe('acquirer links in production', () => {
 
   test('an unknown link or an invalid body approves nothing', async () => {
     const address = { host: 'acquirer.example', port: 8583 };
-    for (const id of [systemIds.uuid(), 'none', "' OR true --"]) {
+    for (const id of [systemIdGenerator.uuid(), 'none', "' OR true --"]) {
       assert.equal((await approve(encodeURIComponent(id), address)).status, 404, id);
     }
     const acquirerLinkId = await made({ name: 'wrong bodies' });
@@ -215,7 +215,7 @@ describe('acquirer links in production', () => {
     const records = createAcquirerLinkApprovals({
       database,
       clock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       audit: testAudit(database, clock),
       onWrite() {},
       isOperator: identity.isOperator,

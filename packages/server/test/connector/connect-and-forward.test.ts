@@ -6,7 +6,7 @@ import { decodeJwt } from 'jose';
 import {
   type Client,
   handshakeErrorOf,
-  openConnector,
+  startTestConnector,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -16,7 +16,7 @@ describe('the connector', () => {
   let token: string;
 
   before(async () => {
-    setup = await openConnector();
+    setup = await startTestConnector();
     till = await setup.application();
     token = await setup.tokenOf(till);
   });

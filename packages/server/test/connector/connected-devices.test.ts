@@ -14,7 +14,12 @@ import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-data
 import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { until } from '../support/wait-for-result.ts';
-import { type Client, type Line, openConnector, type TestConnector } from './test-connector.ts';
+import {
+  type Client,
+  type Line,
+  startTestConnector,
+  type TestConnector,
+} from './test-connector.ts';
 import { openRetailApi, type TestRetailApi } from './test-retail-api.ts';
 
 const second = 1000;
@@ -29,7 +34,7 @@ describe('connected and disconnected devices', () => {
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url: await testDatabaseCopyUrl(), log });
     const times = { idleMs: 100 * 3_600_000, eventPollMs: 3_600_000 };
-    setup = await openConnector({ times, database });
+    setup = await startTestConnector({ times, database });
     till = await setup.application();
   });
   after(async () => {

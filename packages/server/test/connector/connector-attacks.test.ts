@@ -13,7 +13,7 @@ import {
   handshakeErrorOf,
   type Json,
   type Line,
-  openConnector,
+  startTestConnector,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -31,7 +31,7 @@ describe('peers of the connector that mean no good', () => {
   let setup: TestConnector;
   let till: Client;
   before(async () => {
-    setup = await openConnector({ times: { idleMs: 100 * hour } });
+    setup = await startTestConnector({ times: { idleMs: 100 * hour } });
     till = await setup.application();
   });
   after(() => setup.close());
@@ -206,7 +206,7 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('an address of a session is worth nothing to another tenant, nor afterwards to its own', async () => {
-      const otherSetup = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+      const otherSetup = await startTestConnector({ settings: { connectorSessionAuth: 'bearer' } });
       try {
         const client = await otherSetup.application();
         const token = await otherSetup.tokenOf(client);
@@ -239,7 +239,7 @@ describe('peers of the connector that mean no good', () => {
     // Spec: LIST-5
     it('requests for unknown session addresses do not keep a point of sale from its claimed session', async (t) => {
       const unauthenticated = { windowSeconds: 3600, limit: 2 };
-      const setup = await openConnector({ rateLimits: { unauthenticated } });
+      const setup = await startTestConnector({ rateLimits: { unauthenticated } });
       t.after(() => setup.close());
       const till = await setup.application();
       const { tsn } = await setup.terminal();
@@ -254,7 +254,7 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('unregistered connections can use only a part of the connection limit', async (t) => {
-      const full = await openConnector({ settings: { connectorConnections: 12 } });
+      const full = await startTestConnector({ settings: { connectorConnections: 12 } });
       t.after(() => full.close());
       const client = await full.application();
       const terminal = await full.terminal();
@@ -335,7 +335,7 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('503: a draining process refuses new connections with a Retry-After header', async (t) => {
-      const full = await openConnector();
+      const full = await startTestConnector();
       t.after(() => full.close());
       const client = await full.application();
       const token = await full.tokenOf(client);

@@ -12,7 +12,7 @@ import {
   handshakeErrorOf,
   type Json,
   type Line,
-  openConnector,
+  startTestConnector,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -36,7 +36,7 @@ describe('sessions of the connector', () => {
   let till: Client;
 
   before(async () => {
-    setup = await openConnector();
+    setup = await startTestConnector();
     till = await setup.application();
   });
   after(() => setup.close());
@@ -526,7 +526,7 @@ describe('sessions of the connector', () => {
 
 // Spec: NEXO-15
 it('sessions end with the key of their token though their control connections are gone', async (t) => {
-  const setup = await openConnector();
+  const setup = await startTestConnector();
   t.after(() => setup.close());
   const { device, pos, line } = await readyAt(setup, await setup.application());
   pos.close();
@@ -539,7 +539,7 @@ it('sessions end with the key of their token though their control connections ar
 
 describe('a connector that is full, or stops', () => {
   it('rate_limited: with Retry-After, as HTTP', async (t) => {
-    const setup = await openConnector({ settings: { connectorConnections: 2 } });
+    const setup = await startTestConnector({ settings: { connectorConnections: 2 } });
     t.after(() => setup.close());
     const token = await setup.tokenOf(await setup.application());
     await setup.pos(token);
@@ -550,7 +550,7 @@ describe('a connector that is full, or stops', () => {
   });
 
   it('restarting: the connector closes every connection with code 1012, and the device is offline afterwards', async (t) => {
-    const setup = await openConnector();
+    const setup = await startTestConnector();
     t.after(() => setup.close());
     const { terminal, device, pos, line } = await readyAt(setup, await setup.application());
     const presence = async () =>
@@ -566,7 +566,7 @@ describe('a connector that is full, or stops', () => {
   });
 
   it('the connector requires the bearer token again on the session when this is configured', async (t) => {
-    const setup = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+    const setup = await startTestConnector({ settings: { connectorSessionAuth: 'bearer' } });
     t.after(() => setup.close());
     const till = await setup.application();
     const token = await setup.tokenOf(till);

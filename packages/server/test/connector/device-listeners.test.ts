@@ -14,7 +14,7 @@ import {
   ensureListenerCertificate,
   readSettings,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../src/platform/index.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
@@ -58,7 +58,7 @@ describe('the listeners of a server', () => {
   }
 
   async function certify({ provisioning, identity }: Application): Promise<CertificateAndKey> {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const scope = { organizationId };
     await provisioning.organizations.create(scope, { name: 'Acquirer' }, organizationId);
     await identity.createUserDomain({ userDomainId: `realm-${organizationId}`, organizationId });

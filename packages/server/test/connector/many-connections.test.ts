@@ -10,14 +10,14 @@ import {
   HandshakeError,
   type Json,
   type Line,
-  openConnector,
+  startTestConnector,
   type TestConnector,
 } from './test-connector.ts';
 
 const second = 1000;
 
 async function small(t: TestContext, connectorConnections: number): Promise<TestConnector> {
-  const setup = await openConnector({ settings: { connectorConnections } });
+  const setup = await startTestConnector({ settings: { connectorConnections } });
   t.after(() => setup.close());
   return setup;
 }

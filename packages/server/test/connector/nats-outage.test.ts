@@ -14,7 +14,12 @@ import { BackplaneError } from '../../src/connector/nodes/backplane.ts';
 import { openNodes } from '../../src/connector/nodes/index.ts';
 import { openNatsClient } from '../../src/connector/nodes/nats-connection.ts';
 import { makeCertificate } from '../../src/http/authentication/certificate.fixture.ts';
-import { createLog, createMetrics, systemClock, systemIds } from '../../src/platform/index.ts';
+import {
+  createLog,
+  createMetrics,
+  systemClock,
+  systemIdGenerator,
+} from '../../src/platform/index.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
@@ -76,7 +81,7 @@ describe('nodes and NATS', () => {
   type LinkOptions = { natsUrl: string } & { [Name in keyof typeof noTlsFiles]?: string };
 
   function link(options: LinkOptions) {
-    const settings = { ...noTlsFiles, ...options, instanceName: systemIds.uuid() };
+    const settings = { ...noTlsFiles, ...options, instanceName: systemIdGenerator.uuid() };
     const opened = openNatsClient({ settings, log, metrics: createMetrics() });
     closing.push(opened.close);
     return opened;
@@ -230,8 +235,8 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
     });
 
     function node(natsUrl: string) {
-      const settings = { ...noTlsFiles, natsUrl, instanceName: systemIds.uuid() };
-      const parts = { log, ids: systemIds, clock: systemClock, metrics: createMetrics() };
+      const settings = { ...noTlsFiles, natsUrl, instanceName: systemIdGenerator.uuid() };
+      const parts = { log, ids: systemIdGenerator, clock: systemClock, metrics: createMetrics() };
       const nodes = openNodes({ settings, ...parts });
       assert.ok(nodes);
       closing.push(nodes.backplane.close);
@@ -258,7 +263,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
      * message.
      */
     async function session(device: ReturnType<typeof node>, pos: ReturnType<typeof node>) {
-      const sessionId = systemIds.secret();
+      const sessionId = systemIdGenerator.secret();
       const endings: string[] = [];
       const stop = device.remoteSessions.publish(sessionId, {
         useAddress: () => true,

@@ -7,7 +7,7 @@ import { closeCodes } from '@switchyard/contract';
 import { createConnector } from '../../src/connector/index.ts';
 import { type Backplane, createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
 import { createHttp } from '../../src/http/index.ts';
-import { createLog, createMetrics, systemIds } from '../../src/platform/index.ts';
+import { createLog, createMetrics, systemIdGenerator } from '../../src/platform/index.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
 import { makeCertificate, type TestTerminal } from '../support/provisioning/test-devices.ts';
 import { testAudit } from '../support/test-audit.ts';
@@ -15,8 +15,8 @@ import {
   type Client,
   handshakeErrorOf,
   type Line,
-  openConnector,
   settings,
+  startTestConnector,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -50,7 +50,7 @@ describe('nodes whose clocks are apart', () => {
     const http = await createHttp({
       settings: { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl },
       log,
-      ids: systemIds,
+      ids: systemIdGenerator,
       verifyToken,
       certificates,
       tls: certificate,
@@ -66,7 +66,7 @@ describe('nodes whose clocks are apart', () => {
       catalog,
       clock,
       log,
-      ids: systemIds,
+      ids: systemIdGenerator,
       verifyToken,
       certificates,
       clients: identity.clientVerifier,
@@ -106,7 +106,7 @@ describe('nodes whose clocks are apart', () => {
   }
 
   before(async () => {
-    setup = await openConnector();
+    setup = await startTestConnector();
     till = await setup.application();
     ahead = await nodeAt('ahead', 20 * minute);
     behind = await nodeAt('behind', -20 * minute);
@@ -164,7 +164,7 @@ describe('nodes whose clocks are apart', () => {
       `UPDATE device_presence SET connection_id = $3, node = 'before'
        WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id < $3
        RETURNING node`,
-      [setup.organizationId, terminal.physicalDeviceId, systemIds.uuid()],
+      [setup.organizationId, terminal.physicalDeviceId, systemIdGenerator.uuid()],
     );
     assert.deepEqual(row, { node: 'before' });
     const pos = await ahead.pos();

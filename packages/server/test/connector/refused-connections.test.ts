@@ -11,7 +11,7 @@ import {
   handshakeErrorOf,
   type Json,
   type Line,
-  openConnector,
+  startTestConnector,
   type TestConnector,
 } from './test-connector.ts';
 
@@ -23,7 +23,7 @@ describe('refusals of the connector', () => {
   let token: string;
 
   before(async () => {
-    setup = await openConnector({ times: { idleMs: 10 * hour } });
+    setup = await startTestConnector({ times: { idleMs: 10 * hour } });
     till = await setup.application();
     token = await setup.tokenOf(till);
   });

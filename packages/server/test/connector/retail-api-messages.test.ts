@@ -30,7 +30,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../src/platform/index.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -67,8 +67,8 @@ describe('messages to terminals', () => {
   before(async () => {
     // A separate database: the clock of these tests would expire the messages of other tests.
     database = openDatabase({ url: await testDatabaseCopyUrl(), log });
-    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
-    store = createMessageStore({ database, clock, ids: systemIds, masterKey });
+    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
+    store = createMessageStore({ database, clock, ids: systemIdGenerator, masterKey });
   });
   after(() => database?.close());
   beforeEach(() => {
@@ -137,7 +137,7 @@ describe('messages to terminals', () => {
         database,
         clock,
         dueClock: clock,
-        ids: systemIds,
+        ids: systemIdGenerator,
         masterKey,
         log,
         times: { sweepMs: 5 },

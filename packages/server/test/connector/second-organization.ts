@@ -1,5 +1,5 @@
 // A second organisation at the server of the connector tests, with its own terminal and application.
-import { systemIds } from '../../src/platform/index.ts';
+import { systemIdGenerator } from '../../src/platform/index.ts';
 import type { TestTerminal } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
 import type { Client, TestConnector } from './test-connector.ts';
@@ -15,7 +15,7 @@ export async function createForeignTerminal(
   facts: { serialNumber?: string; model?: string; client?: Client } = {},
 ): Promise<ForeignTerminal> {
   const { provisioning, identity } = setup;
-  const organizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
   const userDomainId = `r${organizationId}`;
   const scope = { organizationId };
   await provisioning.organizations.create(scope, { name: 'Other' }, organizationId);

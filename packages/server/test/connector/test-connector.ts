@@ -18,7 +18,7 @@ import {
   type Database,
   type Environment,
   type Metrics,
-  systemIds,
+  systemIdGenerator,
 } from '../../src/platform/index.ts';
 import { bearerHeaders } from '../support/bearer-headers.ts';
 import {
@@ -168,7 +168,7 @@ export const settings: ConnectorSettings = {
 
 const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
 
-export async function openConnector(
+export async function startTestConnector(
   given: {
     times?: Partial<ConnectorTimes>;
     settings?: Partial<ConnectorSettings>;
@@ -195,7 +195,7 @@ export async function openConnector(
         clock,
         provisioning,
         masterKey,
-        ids: systemIds,
+        ids: systemIdGenerator,
         log,
         audit,
         jobs: { handle() {}, async enqueue() {}, wake() {} },
@@ -207,7 +207,7 @@ export async function openConnector(
         settings: {
           ...settings,
           ...defined({ environment: given.environment }),
-          instanceName: systemIds.uuid(),
+          instanceName: systemIdGenerator.uuid(),
           ...given.settings,
         },
         masterKey,
@@ -218,7 +218,7 @@ export async function openConnector(
         clock,
         log,
         metrics,
-        ids: systemIds,
+        ids: systemIdGenerator,
         verifyToken: identity.verifyToken,
         certificates: identity.devices.reader,
         clients: identity.clientVerifier,
@@ -330,7 +330,7 @@ export async function openConnector(
       }
     },
     async session(pos, claim) {
-      const requestId = systemIds.uuid();
+      const requestId = systemIdGenerator.uuid();
       const claimed = await opened.ask(pos, { type: 'claim', requestId, ...claim });
       assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
       return { line: await opened.open(new URL(claimed['sessionUrl']).pathname), claimed };

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
 import { startTerminal } from '@switchyard/simulators';
 import { eventually } from '../support/wait-for-condition.ts';
-import { type Client, openConnector, type TestConnector } from './test-connector.ts';
+import { type Client, startTestConnector, type TestConnector } from './test-connector.ts';
 
 const claimCode = 'K7QM-2F9X';
 
@@ -16,7 +16,7 @@ describe('terminals at the connector, in production', () => {
   let setup: TestConnector;
   let till: Client;
   before(async () => {
-    setup = await openConnector({ environment: 'production' });
+    setup = await startTestConnector({ environment: 'production' });
     till = await setup.application();
   });
   after(() => setup.close());
@@ -117,7 +117,7 @@ describe('terminals at the connector, in production', () => {
 
 describe('terminals at the connector, in the demo', () => {
   it('connect without a claim', async () => {
-    const setup = await openConnector();
+    const setup = await startTestConnector();
     try {
       const terminal = await setup.terminal();
       await setup.connect(terminal, await setup.application());

@@ -10,7 +10,12 @@ import {
   messagesTakenAt,
   requiredOf,
 } from './check-websocket-document.ts';
-import { type Client, type Json, openConnector, type TestConnector } from './test-connector.ts';
+import {
+  type Client,
+  type Json,
+  startTestConnector,
+  type TestConnector,
+} from './test-connector.ts';
 
 /** All operations and replies of the document, in the format of the comparison. */
 function everyExchange(): string[] {
@@ -28,7 +33,7 @@ describe('the WebSockets of the document', () => {
   let till: Client;
 
   before(async () => {
-    setup = await openConnector();
+    setup = await startTestConnector();
     till = await setup.application();
   });
   after(() => setup.close());

@@ -1,7 +1,7 @@
 // Two organisations with one object of every kind for the permission matrix, which tests by owner.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { systemIds } from '../../src/platform/index.ts';
+import { systemIdGenerator } from '../../src/platform/index.ts';
 import { encodeSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/identity/test-users.ts';
@@ -102,7 +102,7 @@ async function qrPaymentOf(
   merchant: TestMerchant,
   serviceId: string,
 ): Promise<EntityIds> {
-  const qrTransactionId = systemIds.uuid();
+  const qrTransactionId = systemIdGenerator.uuid();
   const { merchantId, storeId, deviceIds } = merchant;
   const { organizationId } = setup;
   const database = await testDatabase();

@@ -19,7 +19,7 @@ import {
   requestBodies,
   requestQueries,
   sharedOperations,
-  userManagerOperations,
+  userManagerOnlyOperations,
 } from './permission-matrix-routes.ts';
 
 /**
@@ -257,7 +257,7 @@ export function expectedOf(
   if (owner === 'belowDirect') {
     return !isOfMerchant && operationsVisibleFromAbove.has(operationId) ? 'allowed' : 'notFound';
   }
-  if (userManagerOperations.has(operationId) && !caller.granted.has('um.write')) {
+  if (userManagerOnlyOperations.has(operationId) && !caller.granted.has('um.write')) {
     return !isOfMerchant || owner === 'merchant' ? 'denied' : 'notFound';
   }
   if (owner === 'organization' && operationsWithoutOwnOrganization.has(operationId))

@@ -115,7 +115,7 @@ export const operationsDeniedToDevices: ReadonlySet<string> = new Set([
 ]);
 
 /** The test application has payment permissions, so callers without `um.write` get 403. */
-export const userManagerOperations: ReadonlySet<string> = new Set(['rotateClientSecret']);
+export const userManagerOnlyOperations: ReadonlySet<string> = new Set(['rotateClientSecret']);
 
 /** Requests of a device for itself; all other callers get 404. */
 export const deviceOperations: ReadonlySet<string> = new Set([

@@ -13,7 +13,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../src/platform/index.ts';
 import { createEventPublisher } from '../../src/webhooks/feed/publish-events.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
@@ -25,7 +25,7 @@ const foreignName = 'Nobody else’s name';
 
 async function setUp() {
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
   outbox.subscribe(
     createEventPublisher({

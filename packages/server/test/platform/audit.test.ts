@@ -9,7 +9,7 @@ import {
   verifyChain,
 } from '@switchyard/contract';
 import { platformAuthor } from '../../src/audit/index.ts';
-import { type Database, systemClock, systemIds } from '../../src/platform/index.ts';
+import { type Database, systemClock, systemIdGenerator } from '../../src/platform/index.ts';
 import { createProvisioning } from '../../src/provisioning/index.ts';
 import {
   merchantBody,
@@ -135,7 +135,7 @@ describe('the audit', () => {
     const unrecorded = createProvisioning({
       database,
       clock: systemClock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       audit: {
         record: () => Promise.reject(new Error('no room for records')),
         recordAll: () => Promise.reject(new Error('no room for records')),

@@ -16,7 +16,7 @@ import type { RouteDeclaration } from '../../src/http/routes/route-declaration.t
 import { callerWith } from '../../src/http/server/sample-server.fixture.ts';
 import { createKeyStore } from '../../src/idempotency/idempotency-keys-sql.ts';
 import { createIdempotencyKeys } from '../../src/idempotency/index.ts';
-import { systemClock, systemIds } from '../../src/platform/index.ts';
+import { systemClock, systemIdGenerator } from '../../src/platform/index.ts';
 import { createSubOrganizations } from '../../src/provisioning/organizations/organizations.ts';
 import { createReconciliationStore } from '../../src/reporting/reconciliation/reconciliation-sql.ts';
 import { createReconciliations } from '../../src/reporting/reconciliation/reconciliations.ts';
@@ -47,7 +47,12 @@ describe('requests with a key after a lost commit', () => {
   async function assertTaken(handler: RouteHandlerMethod): Promise<void> {
     const store = createKeyStore(webhooks.database);
     const masterKey = Buffer.alloc(32, 7);
-    const keys = createIdempotencyKeys({ store, clock: systemClock, ids: systemIds, masterKey });
+    const keys = createIdempotencyKeys({
+      store,
+      clock: systemClock,
+      ids: systemIdGenerator,
+      masterKey,
+    });
     const app = Fastify();
     app.decorateRequest('caller', undefined);
     app.addHook('onRequest', async (request) => {
@@ -73,7 +78,7 @@ describe('requests with a key after a lost commit', () => {
       database: webhooks.database,
       clock: systemClock,
       dueClock: dueClockOf(systemClock),
-      ids: systemIds,
+      ids: systemIdGenerator,
       sendNow,
     });
 
@@ -99,7 +104,7 @@ describe('requests with a key after a lost commit', () => {
     const all = createReconciliations({
       database,
       clock: systemClock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       audit: { record: async () => {} } as unknown as AuditRecorder,
       jobs: { enqueue: async () => {}, wake() {} },
       store: { ...createReconciliationStore(database), find: lost },

@@ -14,7 +14,7 @@ import {
   openDatabase,
   startEmbeddedPostgres,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../src/platform/index.ts';
 import {
   copyTemplateCluster,
@@ -50,7 +50,7 @@ const makeOlder = (url: string) =>
       '-- Jobs and the outbox.\nCREATE TABLE older (n int);',
     );
     await database.query('DROP TABLE IF EXISTS schema_migrations');
-    await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+    await migrate(database, migrations, { log, clock: systemClock, ids: systemIdGenerator });
     return database.query(stateText);
   });
 const stateOf = (url: string) => withDatabase(url, (database) => database.query(stateText));

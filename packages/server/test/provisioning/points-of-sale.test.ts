@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { systemClock, systemIds } from '../../src/platform/index.ts';
+import { systemClock, systemIdGenerator } from '../../src/platform/index.ts';
 import { createProvisioning } from '../../src/provisioning/index.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
@@ -115,7 +115,7 @@ describe('points of sale', () => {
     for (const [member, value] of [
       ['storeId', setup.otherMerchant.storeId],
       ['merchantId', setup.otherMerchant.merchantId],
-      ['clientId', `pos-${systemIds.uuid()}`],
+      ['clientId', `pos-${systemIdGenerator.uuid()}`],
     ]) {
       const body = { ...again, [String(member)]: value };
       assertRefused(await call('PUT', path, { body }), 422, 'field_read_only', `/${member}`);
@@ -234,7 +234,7 @@ describe('points of sale', () => {
     await made({ storeId: elsewhere.storeId }, ofStore);
     const { body: few } = await call('GET', base, { token: ofStore });
     assert.equal(few.items.length, 1);
-    for (const storeId of [systemIds.uuid(), merchant.merchantId]) {
+    for (const storeId of [systemIdGenerator.uuid(), merchant.merchantId]) {
       const unknown = await call('POST', base, { body: { storeId, name: 'Nowhere' } });
       assertRefused(unknown, 404, 'store_not_found');
     }
@@ -295,7 +295,7 @@ describe('points of sale', () => {
       const answer = await call(method, at, defined({ body: sent }));
       assertRefused(answer, 403, 'permission_denied');
     }
-    const chosen = { name: 'Squatter', clientId: `pos-${systemIds.uuid()}` };
+    const chosen = { name: 'Squatter', clientId: `pos-${systemIdGenerator.uuid()}` };
     const squatter = await call('POST', applications, { body: chosen });
     assertRefused(squatter, 422, 'field_invalid', '/clientId');
     assert.equal((await sell(await tokenOf(till), {})).body.approved, true);
@@ -315,7 +315,7 @@ describe('points of sale', () => {
     const database = await testDatabase();
     const { organizationId, merchant, platform } = setup;
     const scope = { organizationId };
-    const parts = { database, clock: systemClock, ids: systemIds };
+    const parts = { database, clock: systemClock, ids: systemIdGenerator };
     const planted = new Error('planted');
     const fail = async () => Promise.reject(planted);
     const { posClients: tills } = platform.identity;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type Database, systemClock, systemIds } from '../../src/platform/index.ts';
+import { type Database, systemClock, systemIdGenerator } from '../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../src/provisioning/index.ts';
 import { openScratchDatabase } from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
@@ -39,7 +39,7 @@ describe('the plans of search and lists', () => {
         return scratch.query(statement, values);
       },
     };
-    const parts = { database: noting, clock: systemClock, ids: systemIds };
+    const parts = { database: noting, clock: systemClock, ids: systemIdGenerator };
     provisioning = createProvisioning({ ...parts, audit: testAudit(scratch, systemClock) });
   });
 

@@ -16,7 +16,7 @@ import {
   type OutboxEventMapper,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../src/platform/index.ts';
 import type { AddressLookup } from '../../src/platform/net/dns-lookup.ts';
 import { findDueEndpointsText } from '../../src/webhooks/delivery/send-deliveries-sql.ts';
@@ -79,19 +79,27 @@ export async function startTestWebhooks(
       return rows as never;
     },
   };
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   const metrics = createMetrics();
   const calls = createOutgoingCalls({
     allowsLoopback,
     ...defined({ lookup: options.lookup, caCertificates: options.authorities }),
   });
   const dueClock = createDueClock(clock, log);
-  const jobs = createJobs({ database, clock, dueClock, ids: systemIds, log, metrics, pollMs: 20 });
+  const jobs = createJobs({
+    database,
+    clock,
+    dueClock,
+    ids: systemIdGenerator,
+    log,
+    metrics,
+    pollMs: 20,
+  });
   const deliveries = createDeliveries({
     database,
     clock,
     dueClock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     log,
     metrics,
     jobs,
@@ -152,7 +160,7 @@ export async function startTestWebhooks(
     },
     /** Publishes this number of events at once. */
     async happen(count: number, organization = organizationId): Promise<void> {
-      const identifiers = Array.from({ length: count }, () => systemIds.uuid());
+      const identifiers = Array.from({ length: count }, () => systemIdGenerator.uuid());
       await database.query(
         `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
          SELECT $1, i, 'transaction.captured', i, n, now()

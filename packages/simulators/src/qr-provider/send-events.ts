@@ -13,7 +13,7 @@ import type { Clock } from '../clock.ts';
 import type { IsBroken } from './fault-modes.ts';
 import type { PaymentJournal } from './payment-journal.ts';
 import type { Payment } from './payment-record.ts';
-import type { PlatformConnection } from './platform-connection.ts';
+import type { PlatformAccounts } from './platform-accounts.ts';
 import { scriptForAmount } from './test-amounts.ts';
 
 export type EventSender = {
@@ -24,7 +24,7 @@ export type EventSender = {
 
 type Deps = {
   readonly journal: PaymentJournal;
-  readonly platform: PlatformConnection;
+  readonly platform: PlatformAccounts;
   readonly clock: Clock;
   readonly isBroken: IsBroken;
   readonly retryMs: readonly number[] | undefined;

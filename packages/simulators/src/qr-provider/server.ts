@@ -22,11 +22,11 @@ import { openPaymentJournal } from './payment-journal.ts';
 import { ledgerOf, type QrLedger } from './payment-ledger.ts';
 import { createReferenceProvider } from './payment-operations.ts';
 import {
-  platformConnectionForConformance,
-  platformConnectionFromFile,
-  platformConnectionFromSettings,
+  platformAccountsForConformance,
+  platformAccountsFromFile,
+  platformAccountsFromSettings,
   type QrPlatformSettings,
-} from './platform-connection.ts';
+} from './platform-accounts.ts';
 import { createPaymentStepRunner } from './run-payment-steps.ts';
 import { createAnswerSender } from './send-answer.ts';
 import { createEventSender } from './send-events.ts';
@@ -98,11 +98,11 @@ function fingerprintKeyIn(dataDir: string): Buffer {
 }
 
 function platformOf({ platform, dataDir }: QrProviderOptions, warn: (message: string) => void) {
-  if (platform === 'check') return platformConnectionForConformance(dataDir);
+  if (platform === 'check') return platformAccountsForConformance(dataDir);
   if ('file' in platform) {
-    return platformConnectionFromFile(platform.file, (error) => warn((error as Error).message));
+    return platformAccountsFromFile(platform.file, (error) => warn((error as Error).message));
   }
-  return platformConnectionFromSettings(platform);
+  return platformAccountsFromSettings(platform);
 }
 
 /** Undefined where the body is too long. */

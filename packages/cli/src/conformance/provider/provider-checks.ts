@@ -2,8 +2,8 @@
 
 import { cancelChecks, refundChecks } from './cancel-and-refund-checks.ts';
 import type { ProviderCheck } from './check-steps.ts';
-import { eventChecks, serviceChecks } from './event-checks.ts';
 import { paymentChecks } from './payment-checks.ts';
+import { eventChecks, serviceChecks } from './provider-sent-event-checks.ts';
 import { messageChecks, signatureChecks } from './signature-checks.ts';
 
 export const providerChecks: readonly ProviderCheck[] = [

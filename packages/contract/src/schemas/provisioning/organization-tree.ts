@@ -1,6 +1,6 @@
 /** Provisioning: organisations, merchants, stores, logical devices and physical devices. */
 import { type Static, Type } from 'typebox';
-import { claimFacts } from '../devices/terminal-claims.ts';
+import { claimFacts } from '../devices/terminal-ownership-claims.ts';
 import {
   closed,
   commonAnswer,

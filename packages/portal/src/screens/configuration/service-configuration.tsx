@@ -21,7 +21,7 @@ import {
   levelByApiName,
 } from './configuration-levels.ts';
 import { pointerText, shortValue, valueAt } from './json-pointers.ts';
-import { LevelValues } from './level-values.tsx';
+import { LevelValuesEditor } from './level-values-editor.tsx';
 import { type LoadedConfiguration, useConfiguration } from './use-configuration.ts';
 import { ConfigurationVersions } from './versions.tsx';
 
@@ -109,7 +109,12 @@ function Parts({
         <EffectiveValues configuration={loaded.configuration} />
       </Tabs.Panel>
       <Tabs.Panel value="own">
-        <LevelValues loaded={loaded} schema={schema} isEditable={mayWrite} onReload={onReload} />
+        <LevelValuesEditor
+          loaded={loaded}
+          schema={schema}
+          isEditable={mayWrite}
+          onReload={onReload}
+        />
       </Tabs.Panel>
       <Tabs.Panel value="versions">
         <ConfigurationVersions loaded={loaded} isEditable={mayWrite} />

@@ -10,8 +10,8 @@ import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import {
   type AddressGuard,
   addressRefusedError,
+  onConnectionOpened,
   startResponseTimeout,
-  watchConnection,
 } from '../../platform/index.ts';
 import type { ExchangeResult, TlsIdentity } from '../spi/acquirer-spi.ts';
 
@@ -150,7 +150,7 @@ export function createAcquirerHttpClient(options: Options) {
       startResponseTimeout(connectTimeoutMs, () => failUnsent('no connection'));
     // Limits the wait for a free connection, so that fail-over to another link is still possible.
     let cancelConnectTimeout = startConnectTimeout();
-    watchConnection(clientRequest, {
+    onConnectionOpened(clientRequest, {
       connecting() {
         cancelConnectTimeout();
         if (!isFinished) cancelConnectTimeout = startConnectTimeout();

@@ -11,7 +11,7 @@ import { isoTime, isUuid, type Queries } from '../../platform/index.ts';
 import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
-  requireNoDevice,
+  requireNonDeviceCaller,
   requireOrganizationScope,
   throwMemberProblem,
 } from '../infrastructure/request-checks.ts';
@@ -196,7 +196,7 @@ function createActivationChanges(
 function createActivationReads({ database }: CatalogDeps): Pick<Activations, 'list' | 'get'> {
   return {
     async list(scope, query, page) {
-      requireNoDevice(scope);
+      requireNonDeviceCaller(scope);
       return readPage(
         page,
         (read) => listActivations(database, scope, query, read),
@@ -205,7 +205,7 @@ function createActivationReads({ database }: CatalogDeps): Pick<Activations, 'li
       );
     },
     async get(scope, activationId) {
-      requireNoDevice(scope);
+      requireNonDeviceCaller(scope);
       const row = isUuid(activationId)
         ? await findActivation(database, scope, activationId)
         : undefined;

@@ -9,7 +9,7 @@ import { type FoundPage, type PageRequest, readPage } from '../../http/index.ts'
 import { isUuid, type Queries } from '../../platform/index.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { requireNoDevice } from '../infrastructure/request-checks.ts';
+import { requireNonDeviceCaller } from '../infrastructure/request-checks.ts';
 import { findService } from '../services/service-sql.ts';
 import {
   type ChildLevel,
@@ -129,7 +129,7 @@ export function createServiceStateList({
   }
 
   return async (scope, requestedServiceId, parent, page) => {
-    requireNoDevice(scope);
+    requireNonDeviceCaller(scope);
     const { organizationId, merchantId: onlyId } = scope;
     const serviceId = await requireService(database, scope, requestedServiceId);
     const parentLevels = await findLevelsAbove(provisioning, scope, parent);

@@ -25,7 +25,7 @@ import {
 import type { FoundDevice, Provisioning } from '../../provisioning/index.ts';
 import type { DeviceConfigurations } from '../configuration/device-configuration.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
-import { requireNoDevice, throwMemberProblem } from '../infrastructure/request-checks.ts';
+import { requireNonDeviceCaller, throwMemberProblem } from '../infrastructure/request-checks.ts';
 import {
   type DeliveryQuery,
   type DeliveryRecord,
@@ -247,7 +247,7 @@ function createAdministratorOperations(
 
   return {
     async getDelivery(scope, id) {
-      requireNoDevice(scope);
+      requireNonDeviceCaller(scope);
       if (!isUuid(id))
         throwProblem('device_not_found', 'No device that you may see has this identifier.');
       const { view } = await provisioning.logicalDevices.get(scope, id);
@@ -265,7 +265,7 @@ function createAdministratorOperations(
     },
 
     async listDeliveries(scope, query, page) {
-      requireNoDevice(scope);
+      requireNonDeviceCaller(scope);
       const { organizationId, merchantId = query.merchantId } = scope;
       if ((query.merchantId ?? merchantId) !== merchantId) return { items: [] };
       const scopedQuery = { ...query, ...defined({ merchantId }) };

@@ -5,7 +5,7 @@ import type { EntityPath } from '../activations/activation-sql.ts';
 import { findEntity } from '../activations/find-entity.ts';
 import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { requireNoDevice } from '../infrastructure/request-checks.ts';
+import { requireNonDeviceCaller } from '../infrastructure/request-checks.ts';
 import type { ReleaseParameters } from '../parameters/types.ts';
 import { findReleaseInForce } from './configuration-sql.ts';
 import type { ReadReleases } from './release-cache.ts';
@@ -39,7 +39,7 @@ export function createTargetFinder(
   releases: ReadReleases,
 ): TargetFinder {
   async function findEntityInScope(scope: CallerScope, target: EntityTarget): Promise<EntityPath> {
-    requireNoDevice(scope);
+    requireNonDeviceCaller(scope);
     return findEntity(provisioning, scope, target);
   }
   return {

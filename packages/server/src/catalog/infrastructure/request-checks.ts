@@ -5,7 +5,7 @@ import type { CallerScope } from './caller-scope.ts';
 /**
  * A device may read its usable services, but not the agreements of administrators and providers.
  */
-export function requireNoDevice(scope: CallerScope): void {
+export function requireNonDeviceCaller(scope: CallerScope): void {
   if (scope.deviceId === undefined) return;
   throwProblem('permission_denied', 'A device may read only its own services.');
 }

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
-import { createWebhookHeaders, systemIds } from '../../platform/index.ts';
+import { createWebhookHeaders, systemIdGenerator } from '../../platform/index.ts';
 import { createSigningSecrets, secretOverlapMs } from './signing-secrets.ts';
 
 test('the old key signs together with the new one for a day, and only for its own service', () => {
   let now = 1_000_000;
   const masterKey = Buffer.alloc(32, 3);
-  const secrets = createSigningSecrets({ masterKey, ids: systemIds, clock: { now: () => now } });
+  const secrets = createSigningSecrets({
+    masterKey,
+    ids: systemIdGenerator,
+    clock: { now: () => now },
+  });
   const [old, fresh] = [secrets.create('a'), secrets.create('a')];
   const row = {
     secretSealed: fresh.sealed,
@@ -25,7 +29,7 @@ test('the old key signs together with the new one for a day, and only for its ow
 
 // Spec: QRPROV-4
 test('each key signs with a pair of its own, whose public half was handed out', () => {
-  const deps = { ids: systemIds, clock: { now: () => 1_000_000 } };
+  const deps = { ids: systemIdGenerator, clock: { now: () => 1_000_000 } };
   const secrets = createSigningSecrets({ masterKey: Buffer.alloc(32, 3), ...deps });
   const other = createSigningSecrets({ masterKey: Buffer.alloc(32, 4), ...deps });
   const { sealed, verificationKey } = secrets.create('a');

@@ -10,14 +10,14 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { registerResourceRoutes } from '../../http/index.ts';
 import { readScopeAndAuthor } from '../infrastructure/caller-scope.ts';
-import type { PackagesAndSubscriptions } from './packages-and-subscriptions.ts';
+import type { PackageAndSubscriptionOperations } from './packages-and-subscriptions.ts';
 
 const base = '/service-catalog/v1';
 const tags = ['Service catalogue'] as const;
 
 export function registerPackageAndSubscriptionRoutes(
   app: FastifyInstance,
-  packagesAndSubscriptions: PackagesAndSubscriptions,
+  packagesAndSubscriptions: PackageAndSubscriptionOperations,
 ): void {
   registerPackageRoutes(app, packagesAndSubscriptions);
   registerSubscriptionRoutes(app, packagesAndSubscriptions);
@@ -31,7 +31,7 @@ function registerPackageRoutes(
     createPackage,
     replacePackage,
     removePackage,
-  }: PackagesAndSubscriptions,
+  }: PackageAndSubscriptionOperations,
 ): void {
   registerResourceRoutes(app, {
     path: `${base}/packages`,
@@ -63,7 +63,7 @@ function registerPackageRoutes(
 
 function registerSubscriptionRoutes(
   app: FastifyInstance,
-  { listSubscriptions, getSubscription, subscribe, unsubscribe }: PackagesAndSubscriptions,
+  { listSubscriptions, getSubscription, subscribe, unsubscribe }: PackageAndSubscriptionOperations,
 ): void {
   registerResourceRoutes(app, {
     path: `${base}/subscriptions`,

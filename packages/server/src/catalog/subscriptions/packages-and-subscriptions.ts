@@ -33,7 +33,7 @@ import {
 
 type VersionedPackage = { readonly view: ServicePackage; readonly version: number };
 
-export type PackagesAndSubscriptions = {
+export type PackageAndSubscriptionOperations = {
   createPackage(
     scope: AuthoredScope,
     input: ServicePackageInput,
@@ -99,7 +99,7 @@ function requireNoDependants(
 /** @example const packagesAndSubscriptions = createPackagesAndSubscriptions({ database, clock, ids, audit }); */
 export function createPackagesAndSubscriptions(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>,
-): PackagesAndSubscriptions {
+): PackageAndSubscriptionOperations {
   return { ...createPackages(deps), ...createSubscriptions(deps) };
 }
 
@@ -166,7 +166,7 @@ function createPackages({
     return lockPackage(queries, key, key.packageId);
   }
 
-  const createPackage: PackagesAndSubscriptions['createPackage'] = (
+  const createPackage: PackageAndSubscriptionOperations['createPackage'] = (
     scope,
     request,
     packageId = ids.uuid(),
@@ -192,7 +192,7 @@ function createPackages({
     });
   };
 
-  const replacePackage: PackagesAndSubscriptions['replacePackage'] = (
+  const replacePackage: PackageAndSubscriptionOperations['replacePackage'] = (
     scope,
     packageId,
     request,
@@ -225,7 +225,11 @@ function createPackages({
       return toVersionedPackage(after);
     });
 
-  const removePackage: PackagesAndSubscriptions['removePackage'] = (scope, packageId, ifMatch) =>
+  const removePackage: PackageAndSubscriptionOperations['removePackage'] = (
+    scope,
+    packageId,
+    ifMatch,
+  ) =>
     database.transaction(async (trx) => {
       const { organizationId } = scope;
       const row = await lockPackage(trx, scope, packageId);
@@ -272,7 +276,7 @@ function createSubscriptions({
   ids,
   audit,
 }: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>) {
-  const subscribe: PackagesAndSubscriptions['subscribe'] = (
+  const subscribe: PackageAndSubscriptionOperations['subscribe'] = (
     scope,
     packageId,
     subscriptionId = ids.uuid(),
@@ -305,7 +309,7 @@ function createSubscriptions({
     });
   };
 
-  const unsubscribe: PackagesAndSubscriptions['unsubscribe'] = (scope, subscriptionId) => {
+  const unsubscribe: PackageAndSubscriptionOperations['unsubscribe'] = (scope, subscriptionId) => {
     requireOrganizationScope(scope, 'delete subscriptions');
     const { organizationId } = scope;
     return database.transaction(async (trx) => {

@@ -6,8 +6,8 @@ import { openEventStream } from '../../../test/support/event-stream-client.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { makeCertificate } from '../authentication/certificate.fixture.ts';
 import {
+  createEmptySharedList,
   createStreamSample,
-  emptyList,
   type StreamSample,
 } from '../server/event-stream.fixture.ts';
 import { callerWith } from '../server/sample-server.fixture.ts';
@@ -151,7 +151,7 @@ describe('an event stream', () => {
   });
 
   it('sends events that another process committed', async (t) => {
-    const list = emptyList();
+    const list = createEmptySharedList();
     const [one, two] = [
       await createStreamSample(t, { list }),
       await createStreamSample(t, { list }),

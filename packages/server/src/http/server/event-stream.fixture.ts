@@ -43,7 +43,7 @@ export type StreamSample = Sample & {
   judge(verify: (token: string) => Caller): void;
 };
 
-export const emptyList = (): SharedList => ({
+export const createEmptySharedList = (): SharedList => ({
   events: [],
   isFinished: false,
   fault: undefined,
@@ -111,7 +111,7 @@ function register({ app, streams }: Sample, list: SharedList): void {
 /** Stops with the test. */
 export async function createStreamSample(
   t: TestContext,
-  { list = emptyList(), ...more }: Partial<HttpDeps> & { list?: SharedList } = {},
+  { list = createEmptySharedList(), ...more }: Partial<HttpDeps> & { list?: SharedList } = {},
 ): Promise<StreamSample> {
   const metrics = createMetrics();
   const live = createChangeNotifier({ log: pino({ level: 'silent' }), metrics, pollMs: 20 });

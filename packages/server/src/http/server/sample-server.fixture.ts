@@ -4,7 +4,7 @@ import { Amount, type Permission, ProblemError, permissions } from '@switchyard/
 import { pino } from 'pino';
 import { Type } from 'typebox';
 import { highLoadLimits } from '../../../test/support/high-load-limits.ts';
-import { type Log, systemIds } from '../../platform/index.ts';
+import { type Log, systemIdGenerator } from '../../platform/index.ts';
 import type { Caller } from '../authentication/caller.ts';
 import { pageQuery, pageResponse, readPageRequest } from '../requests/pagination.ts';
 import { route } from '../routes/declare-route.ts';
@@ -199,7 +199,7 @@ export async function createSample(more: Partial<HttpDeps> = {}): Promise<Sample
   const http = await createHttp({
     settings: { host: '127.0.0.1', port: 0, baseUrl: sampleBaseUrl, authUrl: sampleBaseUrl },
     log,
-    ids: systemIds,
+    ids: systemIdGenerator,
     verifyToken,
     eagerSchemas: true,
     validatesResponses: true,

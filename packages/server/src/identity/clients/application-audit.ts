@@ -5,11 +5,14 @@ import type { AuditContext, RecordChange } from '../infrastructure/audit-port.ts
 import { applicationView } from './application-management/view.ts';
 import type { ApplicationRecord } from './application-record.ts';
 
-export type ApplicationChange = {
+export type ApplicationBeforeAndAfter = {
   readonly before?: ApplicationRecord;
   readonly after?: ApplicationRecord;
 };
-export type RecordApplicationChange = (trx: Queries, change: ApplicationChange) => Promise<void>;
+export type RecordApplicationChange = (
+  trx: Queries,
+  change: ApplicationBeforeAndAfter,
+) => Promise<void>;
 
 /** As application management shows it, without the user domain. */
 function auditViewOf(recordChange: ApplicationRecord): object {

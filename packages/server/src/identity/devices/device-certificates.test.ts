@@ -10,7 +10,7 @@ import {
   openDevices,
   type TestDevices,
 } from '../../../test/support/provisioning/test-devices.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 import { maxActiveCertificates } from './device-certificates.ts';
 
 const urlOf = (physicalDeviceId: string, more = '') =>
@@ -128,7 +128,7 @@ describe('device certificates', () => {
     } finally {
       await otherOrganization.close();
     }
-    for (const id of [systemIds.uuid(), 'nonsense']) {
+    for (const id of [systemIdGenerator.uuid(), 'nonsense']) {
       assertRefused(await post(id, { json }), 404, 'device_not_found');
     }
     assertRefused(await setup.api(urlOf(physicalDeviceId), { json }), 401, 'token_missing');

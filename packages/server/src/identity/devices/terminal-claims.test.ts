@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/provisioning/test-manufacturer.ts';
 import { merchantBody } from '../../../test/support/provisioning/test-provisioning.ts';
 import type { Caller } from '../../http/index.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 
 const credentialsPath = '/oauth2-mtls/v1/merchants-credentials';
 const claimsPath = '/oauth2-mtls/v1/claims';
@@ -43,7 +43,7 @@ describe('a claim of a terminal, in production', () => {
   let operator: Party;
 
   async function makeParty(name: string, role: 'AcquirerAdministrator' | 'PlatformOperator') {
-    const organizationId = systemIds.uuid();
+    const organizationId = systemIdGenerator.uuid();
     const userDomainId = `realm-${organizationId}`;
     await setup.provisioning.organizations.create({ organizationId }, { name }, organizationId);
     await setup.identity.createUserDomain({ userDomainId, organizationId });
@@ -291,7 +291,7 @@ describe('a claim of a terminal, in production', () => {
     const imitator = await makeParty('Imitator', 'AcquirerAdministrator');
     const { organizationId } = imitator;
     const { physicalDevices, terminalClaims } = setup.provisioning;
-    const below = systemIds.uuid();
+    const below = systemIdGenerator.uuid();
     const child = { name: 'Below', parentOrganizationId: organizationId };
     await setup.provisioning.organizations.create({ organizationId }, child, below);
     const imitate = async (serialNumber: string, holderId = organizationId) => {
@@ -346,7 +346,7 @@ describe('a claim of a terminal, in production', () => {
       const answer = await settle(party, conflictId, 'GiveToClaimant');
       assert.deepEqual(facts(answer), [403, 'permission_denied']);
     }
-    assert.deepEqual(facts(await settle(operator, systemIds.uuid(), 'KeepHolder')), [
+    assert.deepEqual(facts(await settle(operator, systemIdGenerator.uuid(), 'KeepHolder')), [
       404,
       'resource_not_found',
     ]);
@@ -360,7 +360,7 @@ describe('a claim of a terminal, in production', () => {
       error instanceof ProblemError && error.code === 'resource_not_found';
     await assert.rejects(conflicts.get(caller, conflictId), isNotFound);
     const decided = conflicts.settle(
-      { caller, id: systemIds.uuid() },
+      { caller, id: systemIdGenerator.uuid() },
       conflictId,
       'GiveToClaimant',
     );

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
-import { type Database, systemClock, systemIds } from '../../platform/index.ts';
+import { type Database, systemClock, systemIdGenerator } from '../../platform/index.ts';
 import { createApplicationStore, findOrganizationsText } from '../clients/application-sql.ts';
 import { createApplications } from '../clients/applications.ts';
 import { recordNothing } from '../infrastructure/audit-port.ts';
@@ -32,7 +32,7 @@ describe('a client that is found by its credentials', () => {
     const applications = createApplications({
       store: applicationStore,
       clock: systemClock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       changeCounter: createChangeCounter(),
       recordChange: recordNothing,
     });

@@ -17,7 +17,7 @@ import {
   createLog,
   ensureListenerCertificate,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../platform/index.ts';
 
 /** A `fetch` that trusts the local authority; the built-in one can only be configured for the whole process. */
@@ -68,7 +68,7 @@ describe('openid-client over TLS', () => {
           settings: { host, port, baseUrl: authUrl, authUrl },
           tls,
           log: createLog({ logLevel: 'silent', instanceName: 'test' }),
-          ids: systemIds,
+          ids: systemIdGenerator,
           verifyToken,
           loadLimits: highLoadLimits,
         });

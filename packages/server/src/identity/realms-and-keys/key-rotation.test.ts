@@ -23,7 +23,7 @@ import {
   openDatabase,
   type Reschedule,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../platform/index.ts';
 import { publishedBeforeUseMs, retiredKeyRecordRetentionMs } from './key-rotation.ts';
 import { realmCacheTtlMs } from './realms.ts';
@@ -188,10 +188,10 @@ test('rotation jobs are enqueued with their realm and run one at a time', async 
   // A separate database: with this clock, the keys of every realm would be due.
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url));
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIdGenerator });
   const clock = movableClock(Date.now());
   const metrics = createMetrics({ processMetrics: false });
-  const all = createJobs({ database, clock, ids: systemIds, log, metrics, pollMs: 20 });
+  const all = createJobs({ database, clock, ids: systemIdGenerator, log, metrics, pollMs: 20 });
   const { jobs, atOnce } = counted(all);
   t.after(async () => {
     await jobs.stop();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
-import { createMetrics, type Job, systemClock, systemIds } from '../../platform/index.ts';
+import { createMetrics, type Job, systemClock, systemIdGenerator } from '../../platform/index.ts';
 import { alertAfterAttempts } from '../transaction/time-limits.ts';
 import { createLinkQueue, noResponseNote, registerBacklogGauges } from './link-backlog.ts';
 
@@ -16,7 +16,7 @@ async function setUp() {
     lastError: string | null,
     jobQueueId = queueId,
   ): Promise<Job> {
-    const jobId = systemIds.uuid();
+    const jobId = systemIdGenerator.uuid();
     const now = systemClock.now();
     await database.query(
       `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at,

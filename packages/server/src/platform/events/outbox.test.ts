@@ -8,7 +8,7 @@ import {
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';
-import { systemIds } from '../identifiers/ids.ts';
+import { systemIdGenerator } from '../identifiers/ids.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { systemClock } from '../time/clock.ts';
@@ -24,7 +24,7 @@ async function setUp(t: TestContext) {
     await Promise.all(working.map((each) => each.stop()));
     await database.close();
   });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   return {
     open() {
       const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 20 });
@@ -33,7 +33,7 @@ async function setUp(t: TestContext) {
     },
     async insert(organizationId: string, count: number): Promise<string[]> {
       const rows = Array.from({ length: count }, (_, index) => ({
-        outbox_id: systemIds.uuid(),
+        outbox_id: systemIdGenerator.uuid(),
         sequence: index + 1,
       }));
       await database.query(

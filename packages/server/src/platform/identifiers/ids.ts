@@ -95,7 +95,7 @@ export function createUuidV7(source: UuidSource = systemSource): () => string {
   };
 }
 
-export const systemIds: Ids = {
+export const systemIdGenerator: Ids = {
   uuid: createUuidV7(),
   uuidV4: () => randomUUID(),
   secret(bytes = secretBytes) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemIds } from './ids.ts';
+import { systemIdGenerator } from './ids.ts';
 import {
   bytesToUuid,
   isLowerCaseUuid,
@@ -30,7 +30,7 @@ test('a UUID and its 16 bytes are converted into each other', () => {
 
 test('the smallest UUID of a millisecond is before its identifiers', () => {
   const before = Date.now();
-  const id = systemIds.uuid();
+  const id = systemIdGenerator.uuid();
   assert.ok(nilUuid < smallestUuidAt(before));
   assert.ok(smallestUuidAt(before) < id);
   assert.ok(id < smallestUuidAt(before + 60_000));

@@ -10,7 +10,7 @@ import {
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';
-import { systemIds } from '../identifiers/ids.ts';
+import { systemIdGenerator } from '../identifiers/ids.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { type Clock, pause, systemClock } from '../time/clock.ts';
@@ -32,7 +32,7 @@ let working: { stop(): Promise<void> }[] = [];
 /** A separate kind keeps the jobs of each test apart in the shared table. */
 function setUp(database: Database, extra: Partial<JobsDeps> = {}) {
   const metrics = createMetrics();
-  const base = { database, clock: systemClock, ids: systemIds, log, metrics, pollMs: 20 };
+  const base = { database, clock: systemClock, ids: systemIdGenerator, log, metrics, pollMs: 20 };
   const kind = `test-${randomUUID()}`;
   const organizationId = randomUUID();
   const remainingJobs = async () => {
@@ -522,7 +522,11 @@ describe('jobs', () => {
   test('in a long queue every statement finds its rows by an index', async () => {
     const database = openDatabase({ url: await testDatabaseCopyUrl(), log, connections: 1 });
     try {
-      await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+      await migrate(database, migrationsFolder, {
+        log,
+        clock: systemClock,
+        ids: systemIdGenerator,
+      });
       const texts = [claimText, finishText, postponeText, renewText];
       const planOf = async (text: string) => {
         const rows = await database.query<{ 'QUERY PLAN': string }>(

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import PostalMime from 'postal-mime';
-import { systemIds } from '../identifiers/ids.ts';
+import { systemIdGenerator } from '../identifiers/ids.ts';
 import { createMail } from './create-mail.ts';
 import { deliverMail } from './deliver-mail.ts';
 import { mailDirectory } from './mail-files.ts';
@@ -80,7 +80,7 @@ describe('mail', () => {
 
   function mailTo(smtpUrl?: string, mailTimeoutMs = 30_000) {
     const settings = { dataDir, mailFrom, mailTimeoutMs, smtpUrl };
-    const mail = createMail({ settings, clock, ids: systemIds });
+    const mail = createMail({ settings, clock, ids: systemIdGenerator });
     opened.push(mail);
     return mail;
   }

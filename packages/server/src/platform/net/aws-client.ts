@@ -4,7 +4,7 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
 import type { Clock } from '../time/clock.ts';
 import { type AwsCredentials, signAwsRequest } from './aws-signature.ts';
-import { watchConnection } from './watch-connection.ts';
+import { onConnectionOpened } from './on-connection-opened.ts';
 
 const maxResponseBytes = 262_144;
 const idleMs = 20_000;
@@ -113,7 +113,7 @@ export function createAwsClient(options: AwsClientOptions): AwsClient {
       const send = isPlain ? plainRequest : tlsRequest;
       const request = send(url, { method: 'POST', agent, signal, headers }, resolve);
       let hasReusedConnection = false;
-      watchConnection(request, {
+      onConnectionOpened(request, {
         opened(isReused) {
           hasReusedConnection = isReused;
         },

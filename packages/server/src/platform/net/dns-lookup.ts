@@ -7,11 +7,11 @@ import { isLoopbackHost } from './address-classes.ts';
 const attemptTimeoutMs = 2_000;
 const maxAttempts = 2;
 
-export type Address = { readonly address: string; readonly family: number };
+export type ResolvedAddress = { readonly address: string; readonly family: number };
 /** Empty if the name has no address. Rejects if no name server answers. */
-export type AddressLookup = (host: string) => Promise<readonly Address[]>;
+export type AddressLookup = (host: string) => Promise<readonly ResolvedAddress[]>;
 
-const loopback: readonly Address[] = [
+const loopback: readonly ResolvedAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ];

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createSocketServer, type Socket } fro
 import { after, test } from 'node:test';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { issueAuthority, issueServerCertificate } from '../tls/local-certificate-authority.ts';
-import type { Address } from './dns-lookup.ts';
+import type { ResolvedAddress } from './dns-lookup.ts';
 import { createOutgoingCalls, type OutgoingCallsDeps } from './outgoing-calls.ts';
 
 async function servingOn<T>(server: Server, use: (port: number) => Promise<T>): Promise<T> {
@@ -326,7 +326,7 @@ test('a repeated call has no more time than one call', async () => {
 // Spec: QRPROV-36
 test('a name that resolves differently later is checked again at each connection', async () => {
   let requests = 0;
-  let answer: readonly Address[] = [{ address: '127.0.0.1', family: 4 }];
+  let answer: readonly ResolvedAddress[] = [{ address: '127.0.0.1', family: 4 }];
   const calls = opening({
     allowsLoopback: true,
     lookup: async () => {

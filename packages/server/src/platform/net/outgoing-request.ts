@@ -1,7 +1,7 @@
 // Sends one request and reads the response within limits of time and size. Errors are returned as values.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { onConnectionOpened } from './on-connection-opened.ts';
 import { startResponseTimeout } from './response-timeout.ts';
-import { watchConnection } from './watch-connection.ts';
 
 export type CallFault =
   | 'address_refused'
@@ -97,7 +97,7 @@ export function sendRequest(
     else settle({ fault, ms: elapsedMs(), possiblySent });
   }
 
-  watchConnection(request, {
+  onConnectionOpened(request, {
     opened(isReused) {
       possiblySent = true;
       hasReusedConnection = isReused;

@@ -1,7 +1,7 @@
 // Server-side request forgery guard: decides to which addresses the platform connects for a tenant.
 import { BlockList, isIP, isIPv4, type LookupFunction } from 'node:net';
 import { isLoopbackHost, isPublicAddress } from './address-classes.ts';
-import { type Address, type AddressLookup, createAddressLookup } from './dns-lookup.ts';
+import { type AddressLookup, createAddressLookup, type ResolvedAddress } from './dns-lookup.ts';
 import { addressRefusedCode } from './outgoing-request.ts';
 
 /** Addresses and ports that the operator allows although they are not public. */
@@ -69,8 +69,8 @@ export function createAddressGuard(options: GuardOptions): AddressGuard {
   }
 
   /** Mixed results are refused. `localhost` always has two addresses, of which one may be allowed. */
-  function selectAllowed(host: string, port: number, addresses: readonly Address[]) {
-    const isOther = ({ address }: Address) =>
+  function selectAllowed(host: string, port: number, addresses: readonly ResolvedAddress[]) {
+    const isOther = ({ address }: ResolvedAddress) =>
       !isAllowed(address, port) && !(isLoopbackHost(host) && loopbackAddresses.includes(address));
     if (addresses.some(isOther)) return [];
     return addresses.filter(({ address }) => isAllowed(address, port));

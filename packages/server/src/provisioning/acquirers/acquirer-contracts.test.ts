@@ -6,7 +6,7 @@ import {
   openProvisioning,
   type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 
 // Spec: SET-10
 test('where proxies are named, a link without TLS leads to one of them alone', async () => {
@@ -224,7 +224,7 @@ describe('acquirer links and contracts', () => {
     const cases: [Record<string, unknown>, string, string][] = [
       [{ ...good, currencies: ['EUR', 'XAU'] }, 'currency_unknown', '/currencies/1'],
       [{ ...good, currencies: [] }, 'field_invalid', '/currencies'],
-      [{ ...good, acquirerLink: systemIds.uuid() }, 'field_invalid', '/acquirerLink'],
+      [{ ...good, acquirerLink: systemIdGenerator.uuid() }, 'field_invalid', '/acquirerLink'],
       [
         { ...good, captureModes: ['Deferred'], defaultCaptureMode: 'Immediate' },
         'field_invalid',

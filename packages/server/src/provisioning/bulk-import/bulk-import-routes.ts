@@ -24,7 +24,7 @@ import type { Ids } from '../../platform/index.ts';
 import { type CallerScope, toCallerScope } from '../resources/caller-scope.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import type { ImportFormat } from './body/import-body.ts';
-import { type ImportKey, importCursorPattern } from './import-progress.ts';
+import { type ImportKey, importListCursorPattern } from './import-progress.ts';
 import type { BulkImports } from './run-bulk-import.ts';
 
 /** Holds a usual import completely; the client of a larger one waits for earlier lines. */
@@ -179,7 +179,7 @@ function registerReadRoutes(app: FastifyInstance, bulk: BulkImports): void {
     scope: ({ caller, id }) => toImportKey(toCallerScope(caller, id), ''),
     list: {
       description: 'Newest first, for the last 30 days, without dry runs.',
-      cursorKey: importCursorPattern,
+      cursorKey: importListCursorPattern,
       run: (owner, _filters, page) => bulk.list(owner, page),
     },
     get: {

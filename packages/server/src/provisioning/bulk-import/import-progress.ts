@@ -92,7 +92,7 @@ const listText = `SELECT ${columns}, ${isLeasedSql} FROM bulk_imports
   ORDER BY created_at DESC, bulk_id DESC LIMIT $3`;
 
 /** The content of a cursor: the start time of an import and its name. */
-export const importCursorPattern = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
+export const importListCursorPattern = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
 
 function viewOf(row: Row): BulkImport {
   const { lines, bytes, counts } = progressOf(row);
@@ -196,7 +196,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
       { organizationId, ownerId }: Omit<ImportKey, 'bulkId'>,
       page: PageRequest,
     ): Promise<FoundPage<BulkImport>> {
-      const { at, bulkId } = importCursorPattern.exec(page.after ?? '')?.groups ?? {};
+      const { at, bulkId } = importListCursorPattern.exec(page.after ?? '')?.groups ?? {};
       const after = [at === undefined ? null : isoTime(Number(at)), bulkId ?? null];
       return readPage(
         page,

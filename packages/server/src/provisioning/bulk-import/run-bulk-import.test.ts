@@ -9,7 +9,7 @@ import {
   storeLine,
 } from '../../../test/support/provisioning/bulk-import-client.ts';
 import { testAudit } from '../../../test/support/test-audit.ts';
-import { type Job, type JobHandler, type NewJob, systemIds } from '../../platform/index.ts';
+import { type Job, type JobHandler, type NewJob, systemIdGenerator } from '../../platform/index.ts';
 import { createProvisioning } from '../index.ts';
 import { createBulkImports, resultRetentionMs } from './run-bulk-import.ts';
 
@@ -18,7 +18,7 @@ const day = 86_400_000;
 /** Bulk imports in one process, with a clock that the test moves. */
 async function openProcess(shared?: { now: number; organizationId: string }) {
   const database = await testDatabase();
-  const time = shared ?? { now: Date.now(), organizationId: systemIds.uuid() };
+  const time = shared ?? { now: Date.now(), organizationId: systemIdGenerator.uuid() };
   const clock = { now: () => time.now };
   const { organizationId } = time;
   const audit = testAudit(database, clock);
@@ -27,7 +27,7 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
   const bulk = createBulkImports({
     database,
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     audit,
     onWrite: () => {},
     posClients: () => assert.fail('the import has no point of sale'),
@@ -37,7 +37,12 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
     },
   });
   if (shared === undefined) {
-    const { organizations } = createProvisioning({ database, clock, ids: systemIds, audit });
+    const { organizations } = createProvisioning({
+      database,
+      clock,
+      ids: systemIdGenerator,
+      audit,
+    });
     await organizations.create({ organizationId }, { name: 'Acquirer' }, organizationId);
   }
   const name = (bulkId: string) => ({ organizationId, ownerId: organizationId, bulkId });

@@ -10,7 +10,7 @@ import {
   storeLine,
 } from '../../../test/support/provisioning/bulk-import-client.ts';
 import { testAudit } from '../../../test/support/test-audit.ts';
-import { type Database, systemClock, systemIds } from '../../platform/index.ts';
+import { type Database, systemClock, systemIdGenerator } from '../../platform/index.ts';
 import { createProvisioning } from '../index.ts';
 import { createBulkImports } from './run-bulk-import.ts';
 
@@ -33,8 +33,12 @@ function counting(database: Database, onStatement: () => void): Database {
 /** Imports logical devices, each with its hardware, below a new merchant and a new store. */
 async function statementsFor(deviceCount: number): Promise<number> {
   const database = await testDatabase();
-  const deps = { clock: systemClock, ids: systemIds, audit: testAudit(database, systemClock) };
-  const organizationId = systemIds.uuid();
+  const deps = {
+    clock: systemClock,
+    ids: systemIdGenerator,
+    audit: testAudit(database, systemClock),
+  };
+  const organizationId = systemIdGenerator.uuid();
   const { organizations } = createProvisioning({ ...deps, database });
   await organizations.create({ organizationId }, { name: 'Acquirer' }, organizationId);
   let statements = 0;
@@ -54,7 +58,7 @@ async function statementsFor(deviceCount: number): Promise<number> {
       placeLine('S', `D${at}`),
       hardwareLine(`D${at}`, {
         externalId: `H${at}`,
-        serialNumber: systemIds.uuid().slice(-12),
+        serialNumber: systemIdGenerator.uuid().slice(-12),
         make: 'AXIUM',
         model: 'DX8000',
         family: 'axium',

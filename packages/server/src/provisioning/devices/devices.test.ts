@@ -6,7 +6,7 @@ import {
   openProvisioning,
   type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 
 describe('devices', () => {
   let setup: TestProvisioning;
@@ -48,7 +48,7 @@ describe('devices', () => {
       String(hardware['physicalDeviceId']),
     ]);
     assert.deepEqual(await listNames(`/physical-devices?storeId=${storeId}`), [tsn]);
-    assert.deepEqual(await listNames(`/physical-devices?storeId=${systemIds.uuid()}`), []);
+    assert.deepEqual(await listNames(`/physical-devices?storeId=${systemIdGenerator.uuid()}`), []);
   });
 
   // Spec: PROV-6 PROV-22
@@ -83,7 +83,7 @@ describe('devices', () => {
     assertRefused(await link(second, [c, a]), 422, 'field_invalid', '/physicalDeviceIds/1');
     assertRefused(await link(second, [a, b, c]), 422, 'field_invalid', '/physicalDeviceIds');
     assertRefused(await link(second, [c, c]), 422, 'field_invalid', '/physicalDeviceIds');
-    assertRefused(await link(second, [systemIds.uuid()]), 404, 'device_not_found');
+    assertRefused(await link(second, [systemIdGenerator.uuid()]), 404, 'device_not_found');
     assertRefused(await link(first, [], { 'if-match': '"1"' }), 412, 'precondition_failed');
     assert.deepEqual((await link(first, [c])).body['physicalDeviceIds'], [c]);
     assertRefused(await link(foreign, [a]), 422, 'entity_mismatch', '/physicalDeviceIds/0');

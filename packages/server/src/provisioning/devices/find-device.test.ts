@@ -6,7 +6,7 @@ import {
   openProvisioning,
   type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 import { createDeviceFinder } from './find-device.ts';
 
 describe('a device is found', () => {
@@ -57,7 +57,7 @@ describe('a device is found', () => {
       `${made.serialNumber}'`,
       made.storeId,
       made.merchantId,
-      systemIds.uuid(),
+      systemIdGenerator.uuid(),
       '00000000',
     ]) {
       assert.equal(await find(name), undefined, name);
@@ -65,7 +65,7 @@ describe('a device is found', () => {
     for (const name of [made.logicalDeviceId, made.physicalDeviceId, made.serialNumber]) {
       assert.equal(await find(name, other), undefined, name);
       assert.equal(
-        await setup.provisioning.findDevice(systemIds.uuid(), undefined, name),
+        await setup.provisioning.findDevice(systemIdGenerator.uuid(), undefined, name),
         undefined,
       );
     }

@@ -10,7 +10,7 @@ import {
   deviceBody as device,
   merchantBody,
 } from '../../../test/support/provisioning/test-provisioning.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 
 const path = '/physical-devices';
 
@@ -156,7 +156,7 @@ describe('a serial number', () => {
 
   test('is not used by a refused line', async () => {
     const { call, made } = setup;
-    const body = { ...device(), merchantId: systemIds.uuid() };
+    const body = { ...device(), merchantId: systemIdGenerator.uuid() };
     assertRefused(await call('org', 'POST', path, { body }), 404, 'merchant_not_found');
     const { merchantId: _merchantId, ...hardware } = body;
     await made('other', path, hardware);

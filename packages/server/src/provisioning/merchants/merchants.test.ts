@@ -6,7 +6,7 @@ import {
   openProvisioning,
   type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 
 describe('merchants and stores', () => {
   let setup: TestProvisioning;
@@ -120,7 +120,7 @@ describe('merchants and stores', () => {
     const path = `/stores/${storeId}`;
     for (const [member, value] of [
       ['merchantId', elsewhere],
-      ['storeId', systemIds.uuid()],
+      ['storeId', systemIdGenerator.uuid()],
       ['createdAt', '2020-01-01T00:00:00.000Z'],
     ] as const) {
       const answer = await call('org', 'PUT', path, { body: { ...body, [member]: value } });

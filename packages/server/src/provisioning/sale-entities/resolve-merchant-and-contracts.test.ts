@@ -7,7 +7,7 @@ import {
   openProvisioning,
   type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
-import { type Database, systemIds } from '../../platform/index.ts';
+import { type Database, systemIdGenerator } from '../../platform/index.ts';
 import { createSaleEntityResolver } from './resolve-merchant-and-contracts.ts';
 import type { SaleEntityIds, TokenBinding } from './sale-entities.ts';
 import { findContractStatement, resolveSaleEntitiesStatement } from './sale-entities-sql.ts';
@@ -95,9 +95,9 @@ describe('resolving the names of a sale', () => {
 
   test('unknown, foreign, malformed and absent names are refused', async () => {
     const other = await contracted('resolved-other');
-    await assertCode('merchant_not_found', { merchantId: systemIds.uuid() });
-    await assertCode('store_not_found', { storeId: systemIds.uuid() });
-    await assertCode('device_not_found', { deviceId: systemIds.uuid() });
+    await assertCode('merchant_not_found', { merchantId: systemIdGenerator.uuid() });
+    await assertCode('store_not_found', { storeId: systemIdGenerator.uuid() });
+    await assertCode('device_not_found', { deviceId: systemIdGenerator.uuid() });
     await assertCode('device_not_found', { deviceId: "'; DROP TABLE merchants" });
     await assertCode('field_required', {});
     await assertCode('entity_mismatch', {
@@ -108,7 +108,9 @@ describe('resolving the names of a sale', () => {
     const within = { merchantId: merchant.merchantId };
     await assertCode('store_not_found', { ...within, storeId: other.storeId }, within);
     await assertCode('device_not_found', { ...within, deviceId: other.deviceId }, within);
-    const elsewhere = setup.provisioning.resolveSaleEntities(systemIds.uuid(), { deviceId });
+    const elsewhere = setup.provisioning.resolveSaleEntities(systemIdGenerator.uuid(), {
+      deviceId,
+    });
     await assert.rejects(elsewhere, ProblemError);
   });
 
@@ -131,7 +133,10 @@ describe('resolving the names of a sale', () => {
       linkId,
       'payments keep the contract that they began with',
     );
-    assert.equal(await setup.provisioning.findContract(systemIds.uuid(), contract), undefined);
+    assert.equal(
+      await setup.provisioning.findContract(systemIdGenerator.uuid(), contract),
+      undefined,
+    );
     assert.equal(await setup.provisioning.findContract(setup.organizationId, 'no id'), undefined);
   });
 
@@ -175,7 +180,7 @@ describe('resolving the names of a sale', () => {
     now += 1;
     await resolve();
     assert.equal(resolver.statements(), 2);
-    resolver.invalidateOrganization(systemIds.uuid());
+    resolver.invalidateOrganization(systemIdGenerator.uuid());
     await resolve();
     assert.equal(resolver.statements(), 2);
     resolver.invalidateOrganization(setup.organizationId);
@@ -186,9 +191,9 @@ describe('resolving the names of a sale', () => {
   test('a refusal is not remembered', async () => {
     const resolver = counted();
     const resolve = () =>
-      resolver.resolveSaleEntities(setup.organizationId, { deviceId: systemIds.uuid() });
+      resolver.resolveSaleEntities(setup.organizationId, { deviceId: systemIdGenerator.uuid() });
     await assert.rejects(resolve, ProblemError);
-    const same = { deviceId: systemIds.uuid() };
+    const same = { deviceId: systemIdGenerator.uuid() };
     await assert.rejects(
       async () => resolver.resolveSaleEntities(setup.organizationId, same),
       ProblemError,

@@ -10,7 +10,7 @@ import {
   openProvisioning,
   type TestProvisioning,
 } from '../../../test/support/provisioning/test-provisioning.ts';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 
 type Estate = MerchantWithStore & {
   physicalDeviceId: string;
@@ -116,7 +116,11 @@ describe('the search', () => {
       );
       assert.equal((await setup.call('org', 'GET', items[0]?.path.slice(16) ?? '')).status, 200);
     }
-    for (const text of [`AXIUM_LANE3000-${serialNumber}`, 'exactly-hardware', systemIds.uuid()]) {
+    for (const text of [
+      `AXIUM_LANE3000-${serialNumber}`,
+      'exactly-hardware',
+      systemIdGenerator.uuid(),
+    ]) {
       assert.deepEqual(await q(text), [], text);
     }
     assert.deepEqual(typesAndNames(await find(`serialNumber=${serialNumber}`)), [

@@ -5,7 +5,7 @@ import { ProblemError, type QrRequest } from '@switchyard/contract';
 import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { Caller } from '../../http/index.ts';
-import { createFailPoints, createLog, isoTime, systemIds } from '../../platform/index.ts';
+import { createFailPoints, createLog, isoTime, systemIdGenerator } from '../../platform/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { createRunningPayments } from '../runtime/running-payments.ts';
 import { mergeOperations } from '../transaction/build-change.ts';
@@ -16,9 +16,9 @@ import { cancelOrRefund } from './cancel-and-refund.ts';
 import { createPayment } from './create-payment.ts';
 
 const startedAt = Date.parse('2026-03-01T12:00:00.000Z');
-const merchantId = systemIds.uuid();
-const deviceId = systemIds.uuid();
-const organizationId = systemIds.uuid();
+const merchantId = systemIdGenerator.uuid();
+const deviceId = systemIdGenerator.uuid();
+const organizationId = systemIdGenerator.uuid();
 const caller = { organizationId, merchantId, deviceId } as unknown as Caller;
 const request: QrRequest = {
   paymentType: 'p',
@@ -71,13 +71,16 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
   };
   const deps = {
     store,
-    ids: systemIds,
+    ids: systemIdGenerator,
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
     runningPayments: createRunningPayments(),
     providers: {
-      selectService: async () => ({ serviceId: systemIds.uuid(), providerId: systemIds.uuid() }),
-      merchantDetails: async () => ({ merchantId, storeId: systemIds.uuid() }),
+      selectService: async () => ({
+        serviceId: systemIdGenerator.uuid(),
+        providerId: systemIdGenerator.uuid(),
+      }),
+      merchantDetails: async () => ({ merchantId, storeId: systemIdGenerator.uuid() }),
       create: recordCall('create', { status: 'Pending', providerTransactionId: 'P' }),
       refund: recordCall('refund', { status: 'Completed' }),
     },

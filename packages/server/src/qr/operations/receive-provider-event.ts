@@ -55,7 +55,7 @@ function throwInvalidField(pointer: string, detail: string): never {
 function requireValidEvent({ row }: LoadedPayment, event: ProviderEvent): void {
   const { display, providerTransactionId, type, refundId } = event;
   const knownIdentifier = row.providerTransactionId;
-  const identifier = read.identifier(providerTransactionId);
+  const identifier = read.parseIdentifier(providerTransactionId);
   if (identifier === undefined)
     throwInvalidField('/providerTransactionId', 'looks like a card number');
   if (knownIdentifier !== undefined && knownIdentifier !== identifier) {
@@ -76,7 +76,7 @@ function providerData(event: ProviderEvent): NonNullable<QrEventData['provider']
     type: hideCardNumbers(event.type),
     sequence: event.sequence,
     occurredAt: parseTimestamp(event.occurredAt, '/occurredAt'),
-    ...read.unknownMembers(event, eventMembers),
+    ...read.collectUnknownMembers(event, eventMembers),
   };
 }
 
@@ -85,14 +85,14 @@ function paymentReportOf(event: ProviderEvent, status: PaymentReport['status']):
   return {
     status,
     sequence,
-    providerTransactionId: read.identifier(event.providerTransactionId),
+    providerTransactionId: read.parseIdentifier(event.providerTransactionId),
     ...defined({
       amount: amount === undefined ? undefined : amount.amount,
       currency: amount?.currency,
     }),
     display: display === undefined ? undefined : { type: display.type, data: display.data },
-    failure: read.failure(event.failure),
-    payer: read.payer(event.payer),
+    failure: read.parseFailure(event.failure),
+    payer: read.parsePayer(event.payer),
   };
 }
 
@@ -105,7 +105,7 @@ function refundEventOutcome(
 ): ReportOutcome {
   const provider = providerData(event);
   const { sequence, refundId = '', amount } = event;
-  const providerRefundId = read.identifier(event.providerRefundId);
+  const providerRefundId = read.parseIdentifier(event.providerRefundId);
   const operationId = refundId.toLowerCase();
   const refund = current.operations.find((each) => each.operationId === operationId);
   const hasOtherAmount =
@@ -116,7 +116,7 @@ function refundEventOutcome(
     const data = { provider, reason: 'AmountDiffers', amount: amount.amount };
     return { step: { at, type: 'qr.noted', changes: {}, data }, alarm: 'amount_differs' };
   }
-  const report = { status, failure: read.failure(event.failure), providerRefundId };
+  const report = { status, failure: read.parseFailure(event.failure), providerRefundId };
   const step = refundReportStep(current, operationId, report, { at, sequence, provider });
   if (step === undefined) throw new Error('a provider event must give a step');
   const contradicts = refund !== undefined && contradictsStatus(refund, status);

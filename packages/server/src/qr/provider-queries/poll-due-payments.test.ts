@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dueClockOf } from '../../../test/support/movable-clock.ts';
-import { createFailPoints, createLog, isoTime, systemIds } from '../../platform/index.ts';
+import { createFailPoints, createLog, isoTime, systemIdGenerator } from '../../platform/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { createRunningPayments } from '../runtime/running-payments.ts';
 import { createOperation } from '../transaction/apply-payment-report.ts';
@@ -16,7 +16,7 @@ import {
 import type { LoadedPayment, PaymentChange, QrRow } from '../transaction/records.ts';
 import { pollPayment } from './poll-due-payments.ts';
 
-const organizationId = systemIds.uuid();
+const organizationId = systemIdGenerator.uuid();
 const payWithinMs = 180_000;
 const silent = { outcome: 'Unknown', fault: 'timed_out' } as const;
 const notSent = { outcome: 'NotSent', reason: 'circuit_open' } as const;
@@ -29,13 +29,13 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
   const at = isoTime(now);
   const row: QrRow = {
     organizationId,
-    transactionId: systemIds.uuid(),
-    merchantId: systemIds.uuid(),
-    storeId: systemIds.uuid(),
-    deviceId: systemIds.uuid(),
+    transactionId: systemIdGenerator.uuid(),
+    merchantId: systemIdGenerator.uuid(),
+    storeId: systemIdGenerator.uuid(),
+    deviceId: systemIdGenerator.uuid(),
     clientTransactionId: 'c-1',
-    serviceId: systemIds.uuid(),
-    providerId: systemIds.uuid(),
+    serviceId: systemIdGenerator.uuid(),
+    providerId: systemIdGenerator.uuid(),
     providerTransactionId: undefined,
     position: {
       phase: 'Pending',
@@ -93,7 +93,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
   };
   const deps = {
     store,
-    ids: systemIds,
+    ids: systemIdGenerator,
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
     runningPayments: createRunningPayments(),
@@ -195,7 +195,7 @@ test('a payment that a cancel finds paid takes its amount only from the status r
   const template = world({}).payment();
   const cancel = createOperation(template, 'Cancel', {
     at: Date.parse(template.row.createdAt),
-    newId: systemIds.uuid,
+    newId: systemIdGenerator.uuid,
     amount: 0,
     cause: 'Merchant' as const,
   });
@@ -281,7 +281,7 @@ test('the server retries an unanswered refund until the provider responds, and r
   const at = template.now();
   const refund = createOperation({ row, operations: [] }, 'Refund', {
     at,
-    newId: systemIds.uuid,
+    newId: systemIdGenerator.uuid,
     amount: 200,
     cause: 'Merchant',
   });
@@ -310,7 +310,7 @@ function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Mer
   const position = { ...row.position, phase, paid: 500, refundReserved: 200 };
   const refundDetails = {
     at: template.now(),
-    newId: systemIds.uuid,
+    newId: systemIdGenerator.uuid,
     amount: isLate ? 500 : 200,
     cause,
   };
@@ -393,7 +393,7 @@ test('each poll queries one refund in turn, so that every refund is queried', as
   const refunds = [1, 2, 3, 4, 5, 6, 7].map((number) =>
     createOperation({ row, operations: [] }, 'Refund', {
       at,
-      newId: systemIds.uuid,
+      newId: systemIdGenerator.uuid,
       amount: 50,
       cause: 'Merchant',
       number,
@@ -427,7 +427,7 @@ test('an event of the provider does not change the due time of a running poll, a
   const at = Date.parse(row.createdAt);
   const cancel = createOperation({ row, operations: [] }, 'Cancel', {
     at,
-    newId: systemIds.uuid,
+    newId: systemIdGenerator.uuid,
     amount: 0,
     cause: 'Merchant',
   });
@@ -435,7 +435,12 @@ test('an event of the provider does not change the due time of a running poll, a
     row: { ...row, dueAt: at + leaseMs, pollAttempts: 3 },
     operations: [cancel],
   };
-  const provider = { eventId: systemIds.uuid(), type: 'x.y', sequence: 1, occurredAt: isoTime(at) };
+  const provider = {
+    eventId: systemIdGenerator.uuid(),
+    type: 'x.y',
+    sequence: 1,
+    occurredAt: isoTime(at),
+  };
   const change = buildChange(providerCalls, {
     at: at + 5,
     type: 'qr.noted',

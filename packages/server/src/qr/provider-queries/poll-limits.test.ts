@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
-import { createLog, systemClock, systemIds } from '../../platform/index.ts';
+import { createLog, systemClock, systemIdGenerator } from '../../platform/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import type { QrKey } from '../transaction/records.ts';
 import { createPaymentPoller } from './poll-due-payments.ts';
@@ -10,12 +10,12 @@ import { createPaymentPoller } from './poll-due-payments.ts';
 type Due = QrKey & { serviceId: string; providerId: string };
 
 test('a slow provider with many services does not delay the queries of other providers', async () => {
-  const organizationId = systemIds.uuid();
-  const slowId = systemIds.uuid();
-  const services = Array.from({ length: 12 }, () => systemIds.uuid());
+  const organizationId = systemIdGenerator.uuid();
+  const slowId = systemIdGenerator.uuid();
+  const services = Array.from({ length: 12 }, () => systemIdGenerator.uuid());
   const due = (serviceId: string, providerId: string): Due => ({
     organizationId,
-    transactionId: systemIds.uuid(),
+    transactionId: systemIdGenerator.uuid(),
     serviceId,
     providerId,
   });
@@ -23,7 +23,9 @@ test('a slow provider with many services does not delay the queries of other pro
     Array.from({ length: 40 }, () => due(serviceId, slowId)),
   );
   const slow = new Set(waiting.map(({ transactionId }) => transactionId));
-  const others = Array.from({ length: 5 }, () => due(systemIds.uuid(), systemIds.uuid()));
+  const others = Array.from({ length: 5 }, () =>
+    due(systemIdGenerator.uuid(), systemIdGenerator.uuid()),
+  );
   waiting = [...waiting, ...others];
   const released = Promise.withResolvers<undefined>();
   const looked: string[] = [];
@@ -60,10 +62,10 @@ test('a slow provider with many services does not delay the queries of other pro
 
 test('the poller does not query a payment again while a query for it is in progress', async () => {
   const key: Due = {
-    organizationId: systemIds.uuid(),
-    transactionId: systemIds.uuid(),
-    serviceId: systemIds.uuid(),
-    providerId: systemIds.uuid(),
+    organizationId: systemIdGenerator.uuid(),
+    transactionId: systemIdGenerator.uuid(),
+    serviceId: systemIdGenerator.uuid(),
+    providerId: systemIdGenerator.uuid(),
   };
   const released = Promise.withResolvers<undefined>();
   let claims = 0;

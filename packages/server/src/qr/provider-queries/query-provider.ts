@@ -192,13 +192,13 @@ function cancelReason(loaded: LoadedPayment): CancelReason {
 }
 
 /** Set for the first call, while the client still waits for its answer. */
-export type CallOptions = { readonly isFirst?: true };
+export type FirstQueryOptions = { readonly isFirst?: true };
 
 /** Sends the open cancel of a payment to its provider. */
 export async function sendCancel(
   deps: QrDeps,
   loaded: LoadedPayment,
-  { isFirst }: CallOptions = {},
+  { isFirst }: FirstQueryOptions = {},
 ): Promise<LoadedPayment> {
   const answer = await deps.providers.cancel(providerPaymentRef(loaded), cancelReason(loaded));
   deps.failPoints.hit('after-send');
@@ -306,7 +306,7 @@ export async function sendRefund(
   deps: QrDeps,
   loaded: LoadedPayment,
   operation: StoredOperation,
-  { isFirst }: CallOptions = {},
+  { isFirst }: FirstQueryOptions = {},
 ): Promise<LoadedPayment> {
   const { operationId, amount, details } = operation;
   const { currency } = loaded.row.position;

@@ -12,7 +12,7 @@ import {
   createOutgoingCalls,
   formatWebhookSecret,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../platform/index.ts';
 import { createProviders } from './index.ts';
 import { selectService } from './select-service.ts';
@@ -56,7 +56,7 @@ const contract = { currencies: ['EUR'], acquirerMerchantId: '4711' };
 const current = {
   organizationName: 'Demo Acquirer',
   merchant: {
-    merchantId: systemIds.uuid(),
+    merchantId: systemIdGenerator.uuid(),
     name: 'Bakery',
     externalId: 'B-1',
     mcc: '5462',
@@ -65,7 +65,7 @@ const current = {
     status: 'Enabled',
   },
   store: {
-    storeId: systemIds.uuid(),
+    storeId: systemIdGenerator.uuid(),
     name: 'Station',
     timeZone: 'Europe/Berlin',
     address: { line1: 'Platz 1', city: 'Bonn' },
@@ -102,7 +102,7 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
     provisioning: { resolveWithoutAcquirer: async () => current as never },
     clock,
     dueClock: clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     log,
     metrics,
     baseUrl: 'https://platform.example',
@@ -202,7 +202,7 @@ test('a call without a body signs its address', async () => {
 
 // Spec: QRPROV-3
 test('cancels and refunds go to their addresses, with our name of the payment', async () => {
-  const refundId = systemIds.uuid();
+  const refundId = systemIdGenerator.uuid();
   const server = await serving((request, response) => {
     const isRefund = request.url?.includes('refunds') === true;
     const body = isRefund ? { refundId, status: 'Completed' } : { status: 'Cancelled' };
@@ -265,7 +265,7 @@ test('a provider that hangs, drips, floods or breaks off leaves the outcome unkn
 test('a service without an address, an unknown one and a private address are not called', async () => {
   const nowhere = await opening(undefined).providers.status(paymentRef);
   assert.deepEqual(nowhere, { outcome: 'NotSent', reason: 'no_address' });
-  const other = { ...paymentRef, serviceId: systemIds.uuid() };
+  const other = { ...paymentRef, serviceId: systemIdGenerator.uuid() };
   const unknown = await opening('http://127.0.0.1:1/').providers.status(other);
   assert.deepEqual(unknown, { outcome: 'NotSent', reason: 'no_service' });
   const inside = await opening('https://10.0.0.1/').providers.status(paymentRef);

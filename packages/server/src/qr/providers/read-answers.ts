@@ -90,10 +90,10 @@ function outcomeOfProblem(
     return { ...unknown('server_fault'), ...retryTime };
   if (status < 400) return unreadable;
   const problem = parseJsonObject(body) ?? {};
-  const code = read.readReasonCode(problem['code']);
+  const code = read.parseReasonCode(problem['code']);
   if (status === 404 && code !== undefined && notFoundCodes.has(code))
     return { outcome: 'NotFound' };
-  const text = read.textLine(problem['detail']) ?? read.textLine(problem['title']);
+  const text = read.parseTextLine(problem['detail']) ?? read.parseTextLine(problem['title']);
   return {
     outcome: 'Refused',
     reason: refusalReason(status),
@@ -118,14 +118,14 @@ const statusesNeverFirst = new Set(['PartiallyRefunded', 'Refunded']);
 
 function readDisplay(members: read.Members, status: string) {
   if (!statusesWithDisplay.has(status)) return undefined;
-  return read.display(members['display']);
+  return read.parseDisplay(members['display']);
 }
 
 function readExpiry(
   members: read.Members,
   newPayment: ExpectedIdentifiers['newPayment'],
 ): { expiresAt?: Date } {
-  const at = read.timestamp(members['expiresAt']);
+  const at = read.parseTimestamp(members['expiresAt']);
   if (at === undefined) return {};
   const isLater = newPayment !== undefined && at.getTime() > newPayment.expiresAt.getTime();
   return { expiresAt: isLater ? newPayment.expiresAt : at };
@@ -144,9 +144,9 @@ function parsePaymentAnswer(
 ): PaymentAnswer | Unknown {
   const members = parseJsonObject(body);
   if (members === undefined) return unreadable;
-  const providerTransactionId = read.identifier(members['providerTransactionId']);
-  const status = read.paymentStatus(members['status']);
-  const amount = read.amount(members['amount']);
+  const providerTransactionId = read.parseIdentifier(members['providerTransactionId']);
+  const status = read.parsePaymentStatus(members['status']);
+  const amount = read.parseAmount(members['amount']);
   if (providerTransactionId === undefined || status === undefined) return unreadable;
   if (amount === 'unreadable') return unreadable;
   if (isOtherIdentifier(providerTransactionId, expectedIdentifiers.providerTransactionId))
@@ -164,12 +164,12 @@ function parsePaymentAnswer(
     ...(amount ?? {}),
     ...presentMembers({
       display: display === 'refused' ? undefined : display,
-      pollAfterMs: read.pollInterval(members['pollAfterMs']),
-      payer: read.payer(members['payer']),
-      failure: read.failure(members['failure']),
+      pollAfterMs: read.parsePollInterval(members['pollAfterMs']),
+      payer: read.parsePayer(members['payer']),
+      failure: read.parseFailure(members['failure']),
     }),
     ...readExpiry(members, expectedIdentifiers.newPayment),
-    ...read.unknownMembers(members, paymentMembers),
+    ...read.collectUnknownMembers(members, paymentMembers),
   };
 }
 
@@ -204,16 +204,16 @@ function parseCancelAnswer(
   expectedIdentifiers: ExpectedIdentifiers,
   member: string,
 ): CancelAnswered | Unknown {
-  const status = read.paymentStatus(members[member]);
-  const providerTransactionId = read.identifier(members['providerTransactionId']);
+  const status = read.parsePaymentStatus(members[member]);
+  const providerTransactionId = read.parseIdentifier(members['providerTransactionId']);
   if (status === undefined) return unreadable;
   if (isOtherIdentifier(providerTransactionId, expectedIdentifiers.providerTransactionId))
     return contradicts;
   return {
     outcome: 'Answered',
     status,
-    ...presentMembers({ providerTransactionId, failure: read.failure(members['failure']) }),
-    ...read.unknownMembers(members, [...cancelMembers, member]),
+    ...presentMembers({ providerTransactionId, failure: read.parseFailure(members['failure']) }),
+    ...read.collectUnknownMembers(members, [...cancelMembers, member]),
   };
 }
 
@@ -242,8 +242,8 @@ export function readRefundAnswer(
   if (!isSuccess(response.status)) return withoutUnprovenNotFound(outcomeOfProblem(response, now));
   const members = parseJsonObject(response.body);
   if (members === undefined) return unreadable;
-  const status = read.refundStatus(members['status']);
-  const amount = read.amount(members['amount']);
+  const status = read.parseRefundStatus(members['status']);
+  const amount = read.parseAmount(members['amount']);
   if (status === undefined || amount === 'unreadable') return unreadable;
   const { refundId } = members;
   if (typeof refundId !== 'string') return unreadable;
@@ -252,11 +252,11 @@ export function readRefundAnswer(
     outcome: 'Answered',
     status,
     ...presentMembers({
-      providerRefundId: read.identifier(members['providerRefundId']),
+      providerRefundId: read.parseIdentifier(members['providerRefundId']),
       amount,
-      failure: read.failure(members['failure']),
+      failure: read.parseFailure(members['failure']),
     }),
-    ...read.unknownMembers(members, refundMembers),
+    ...read.collectUnknownMembers(members, refundMembers),
   };
 }
 

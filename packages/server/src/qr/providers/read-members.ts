@@ -41,7 +41,7 @@ function shorten(maxChars: number, text: string): string {
 }
 
 /** One line of text that the database can store, without card data. */
-export function textLine(value: unknown, maxChars = textMaxChars): string | undefined {
+export function parseTextLine(value: unknown, maxChars = textMaxChars): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value
     .slice(0, 2 * maxChars)
@@ -54,25 +54,25 @@ export function textLine(value: unknown, maxChars = textMaxChars): string | unde
 }
 
 /** A provider's identifier in the form that the server stores, compares and shows. */
-export function identifier(value: unknown): string | undefined {
+export function parseIdentifier(value: unknown): string | undefined {
   return isProviderId(value) ? hideCardNumbers(value) : undefined;
 }
 
 /** A reason or type code; undefined if it is malformed or contains a card number. */
-export function readReasonCode(value: unknown): string | undefined {
+export function parseReasonCode(value: unknown): string | undefined {
   return typeof value === 'string' && codePattern.test(value) && isClean(value) ? value : undefined;
 }
 
-export function paymentStatus(value: unknown): ProviderPaymentStatus | undefined {
+export function parsePaymentStatus(value: unknown): ProviderPaymentStatus | undefined {
   return Check(ProviderPaymentStatus, value) ? value : undefined;
 }
 
-export function refundStatus(value: unknown): ProviderRefundStatus | undefined {
+export function parseRefundStatus(value: unknown): ProviderRefundStatus | undefined {
   return Check(ProviderRefundStatus, value) ? value : undefined;
 }
 
 /** An unreadable amount makes the whole answer unreadable; the server never guesses an amount. */
-export function amount(value: unknown): ProviderAmount | 'unreadable' | undefined {
+export function parseAmount(value: unknown): ProviderAmount | 'unreadable' | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isObject(value)) return 'unreadable';
   const { amount: minor, currency } = value;
@@ -83,18 +83,18 @@ export function amount(value: unknown): ProviderAmount | 'unreadable' | undefine
 }
 
 /** A display for the terminal; `refused` if it is present and not allowed. */
-export function display(value: unknown): QrDisplay | 'refused' | undefined {
+export function parseDisplay(value: unknown): QrDisplay | 'refused' | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Check(QrDisplay, value)) return 'refused';
   const { type, data } = value;
   return displayFault({ type, data }) === undefined ? { type, data } : 'refused';
 }
 
-export function failure(value: unknown): ProviderFailure | undefined {
+export function parseFailure(value: unknown): ProviderFailure | undefined {
   if (!isObject(value)) return undefined;
-  const text = textLine(value['text']);
+  const text = parseTextLine(value['text']);
   return {
-    code: readReasonCode(value['code']) ?? 'provider_failure',
+    code: parseReasonCode(value['code']) ?? 'provider_failure',
     ...defined({ text }),
   };
 }
@@ -102,9 +102,9 @@ export function failure(value: unknown): ProviderFailure | undefined {
 /**
  * The payer for a receipt. The server masks long numbers, even if the provider promised to do so.
  */
-export function payer(value: unknown): ProviderPayer | undefined {
+export function parsePayer(value: unknown): ProviderPayer | undefined {
   if (!isObject(value)) return undefined;
-  const text = textLine(value['maskedId'], payerMaxChars);
+  const text = parseTextLine(value['maskedId'], payerMaxChars);
   if (text === undefined) return undefined;
   return {
     maskedId: text.replace(/\d(?=(?:[\s-]?\d){4})/g, (digit, at: number) =>
@@ -122,12 +122,12 @@ function masked(text: string, digit: string, at: number): string {
 }
 
 /** Limits the interval, so that the server polls neither too often nor too rarely. */
-export function pollInterval(value: unknown): number | undefined {
+export function parsePollInterval(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   return Math.min(pollMaxMs, Math.max(pollMinMs, Math.round(value)));
 }
 
-export function timestamp(value: unknown): Date | undefined {
+export function parseTimestamp(value: unknown): Date | undefined {
   if (
     typeof value !== 'string' ||
     !/^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:\d\d)$/.test(value)
@@ -139,7 +139,7 @@ export function timestamp(value: unknown): Date | undefined {
 }
 
 function cleanValue(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return textLine(value) ?? '';
+  if (typeof value === 'string') return parseTextLine(value) ?? '';
   if (typeof value === 'boolean' || value === null) return value;
   if (typeof value === 'number') return isClean(String(value)) ? value : null;
   if (depth >= unknownDepthMax) return null;
@@ -150,7 +150,7 @@ function cleanValue(value: unknown, depth: number): unknown {
 }
 
 /** A member name can contain card data, as a value can. */
-const isSafeName = (name: string) => readReasonCode(name) !== undefined && !isSecretMember(name);
+const isSafeName = (name: string) => parseReasonCode(name) !== undefined && !isSecretMember(name);
 
 function cleanMembers(members: Members, knownNames: readonly string[], depth: number): Members {
   const rest = Object.entries(members)
@@ -163,7 +163,7 @@ function cleanMembers(members: Members, knownNames: readonly string[], depth: nu
 const unknownMaxChars = 4096;
 
 /** Unknown members, stored within limits and without card data, and never used. */
-export function unknownMembers(
+export function collectUnknownMembers(
   members: Members,
   knownNames: readonly string[],
 ): { more?: Members } {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import fc from 'fast-check';
-import { systemIds } from '../../platform/index.ts';
+import { systemIdGenerator } from '../../platform/index.ts';
 import { resolveStep } from '../operations/resolve-review.ts';
 import { createOperation, paymentReportStep } from './apply-payment-report.ts';
 import { refundReportStep } from './apply-refund-report.ts';
@@ -27,7 +27,7 @@ import {
 import { unansweredRefundStep, unansweredSum } from './unanswered-refunds.ts';
 
 const at = Date.parse('2026-03-01T12:00:00.000Z');
-const newId = systemIds.uuid;
+const newId = systemIdGenerator.uuid;
 const payWithinMs = 180_000;
 const fresh: PaymentPosition = {
   phase: 'Pending',

@@ -3,7 +3,7 @@ import type { ExportReport, Settlement } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { ScannedPayment } from '../search/scan-payments.ts';
 import type { Column } from './export-columns.ts';
-import type { ExportOwner } from './export-sql.ts';
+import type { ExportScope } from './export-sql.ts';
 
 export type ExportFilters = Readonly<Record<string, unknown>>;
 
@@ -16,7 +16,7 @@ export type ExportSource<Item> = {
    * page. Payments that were created after `asOf` are excluded.
    */
   read(
-    owner: ExportOwner & { readonly asOf: string },
+    owner: ExportScope & { readonly asOf: string },
     filters: ExportFilters,
     page: { readonly limit: number; readonly after: string | undefined },
   ): Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;

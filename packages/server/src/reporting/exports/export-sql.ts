@@ -33,7 +33,7 @@ export type StoredPart = {
 };
 
 /** The owner of exports: an organisation, one merchant or one store. */
-export type ExportOwner = {
+export type ExportScope = {
   readonly organizationId: string;
   readonly merchantId: string | undefined;
   readonly storeId: string | undefined;
@@ -47,7 +47,7 @@ const columns = `organization_id AS "organizationId", export_id AS "exportId",
 const ownedBySql = `organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
   AND ($3::uuid IS NULL OR store_id = $3)`;
 
-const ownerValues = ({ organizationId, merchantId, storeId }: ExportOwner) => [
+const ownerValues = ({ organizationId, merchantId, storeId }: ExportScope) => [
   organizationId,
   merchantId ?? null,
   storeId ?? null,
@@ -92,7 +92,7 @@ export function createExportStore(database: Queries) {
       return rows.length === 1;
     },
 
-    async find(owner: ExportOwner, exportId: string): Promise<ExportRow | undefined> {
+    async find(owner: ExportScope, exportId: string): Promise<ExportRow | undefined> {
       const text = `SELECT ${columns} FROM report_exports WHERE ${ownedBySql} AND export_id = $4`;
       const [row] = await database.query<ExportRow>(text, [...ownerValues(owner), exportId]);
       return row;
@@ -114,7 +114,7 @@ export function createExportStore(database: Queries) {
       return row;
     },
 
-    list(owner: ExportOwner, page: { limit: number; after?: string }): Promise<ExportRow[]> {
+    list(owner: ExportScope, page: { limit: number; after?: string }): Promise<ExportRow[]> {
       const text = `SELECT ${columns} FROM report_exports WHERE ${ownedBySql}
         AND ($4::uuid IS NULL OR export_id < $4) ORDER BY export_id DESC LIMIT $5`;
       return database.query<ExportRow>(text, [

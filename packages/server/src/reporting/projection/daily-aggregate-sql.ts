@@ -11,9 +11,9 @@ import {
   type FiguresRow,
   type HoursJson,
   type LatencyJson,
+  parseLatencyHistogram,
   paymentOutcomes,
   readHours,
-  readLatency,
   toFigures,
   writeHours,
   writeLatency,
@@ -86,6 +86,6 @@ export function toStoredAggregate(row: AggregateRow): StoredAggregate {
   return {
     figures: toFigures(row),
     hours: readHours(row.hours),
-    latency: readLatency(row.latency),
+    latency: parseLatencyHistogram(row.latency),
   };
 }

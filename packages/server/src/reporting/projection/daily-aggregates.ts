@@ -196,5 +196,5 @@ export function readHours(json: HoursJson): Map<number, Figures> {
 
 export const writeLatency = (latency: LatencyHistogram): LatencyJson => Object.fromEntries(latency);
 
-export const readLatency = (json: LatencyJson): LatencyHistogram =>
+export const parseLatencyHistogram = (json: LatencyJson): LatencyHistogram =>
   new Map(Object.entries(json).map(([bucket, count]) => [Number(bucket), count]));

@@ -59,13 +59,13 @@ async function readDictionary(queries: Queries, organizationId: string): Promise
   };
 }
 
-export type GroupAndClassIds = { readonly groupId: number; readonly classId: number };
+export type PaymentGroupAndStateIds = { readonly groupId: number; readonly classId: number };
 type GroupAndState = { readonly group: PaymentGroup; readonly state: string };
 
 function findNumbers(
   { groups, classes }: GroupDictionary,
   { group, state }: GroupAndState,
-): GroupAndClassIds | undefined {
+): PaymentGroupAndStateIds | undefined {
   const groupId = groups.get(groupKey(group));
   const classId = groupId === undefined ? undefined : classes.get(classKey(groupId, state));
   return groupId === undefined || classId === undefined ? undefined : { groupId, classId };
@@ -114,7 +114,10 @@ export type DictionarySession = {
    * Returns numbers in the order of `groups`, and creates missing ones. The caller must hold the
    * lock of the organisation.
    */
-  assignNumbers(queries: Queries, groups: readonly GroupAndState[]): Promise<GroupAndClassIds[]>;
+  assignNumbers(
+    queries: Queries,
+    groups: readonly GroupAndState[],
+  ): Promise<PaymentGroupAndStateIds[]>;
   /** Call this after the commit, so that the new numbers may be cached. */
   cacheAfterCommit(): void;
 };

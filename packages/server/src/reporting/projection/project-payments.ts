@@ -11,7 +11,7 @@ import { addSumEntry, type DailyAggregates } from './daily-aggregates.ts';
 import {
   currencyGroup,
   type DictionarySession,
-  type GroupAndClassIds,
+  type PaymentGroupAndStateIds,
 } from './group-dictionary.ts';
 import { type StoredPayment, writeLines } from './payment-line-sql.ts';
 import { projectCardPayment } from './project-card-payment.ts';
@@ -36,7 +36,7 @@ export const withoutFeedEvents = (cards: readonly string[]): PaymentsToProject['
   new Map(cards.map((id) => [id, everyEvent]));
 
 type NumberedPayment = ProjectedPayment &
-  GroupAndClassIds & {
+  PaymentGroupAndStateIds & {
     readonly currencyGroupId: number;
     readonly existing: StoredPayment | undefined;
   };

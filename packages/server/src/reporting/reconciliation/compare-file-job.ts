@@ -12,7 +12,7 @@ import {
 import { matchMovements } from './match-movements.ts';
 import type {
   Counts,
-  MovementKey,
+  PlatformMovementKey,
   ReconciliationRow,
   ReconciliationStore,
 } from './reconciliation-sql.ts';
@@ -34,9 +34,9 @@ export type CompareFileDeps = {
 /** The position of the comparison: after a reference of the file, or after a movement of a day. */
 type ComparisonPosition =
   | { readonly reference: string }
-  | { readonly day: string; readonly behind: MovementKey };
+  | { readonly day: string; readonly behind: PlatformMovementKey };
 
-const noMovement: MovementKey = { paymentId: nilUuid, sequence: -1 };
+const noMovement: PlatformMovementKey = { paymentId: nilUuid, sequence: -1 };
 const zeroCounts: Counts = { matched: 0, different: 0, missingHere: 0, missingThere: 0 };
 
 const parsePosition = ({ place }: ReconciliationRow): ComparisonPosition =>
@@ -87,7 +87,7 @@ export function createCompareFileJob({ database, clock, store }: CompareFileDeps
   async function findMissingOfDay(
     queries: Queries,
     row: ReconciliationRow,
-    from: { readonly day: string; readonly behind: MovementKey },
+    from: { readonly day: string; readonly behind: PlatformMovementKey },
   ): Promise<StepResult> {
     const { missed, count, last } = await store.recordMissing(queries, row, from, movementsPerStep);
     const counts = { ...zeroCounts, missingThere: missed };

@@ -61,7 +61,7 @@ export type ItemRow = {
   resolvedAt: Date | null;
 };
 
-export type MovementKey = { paymentId: string; sequence: number };
+export type PlatformMovementKey = { paymentId: string; sequence: number };
 export type Counts = Record<'matched' | 'different' | 'missingHere' | 'missingThere', number>;
 
 type ReconciliationKey = Pick<ReconciliationRow, 'organizationId' | 'reconciliationId'>;
@@ -379,10 +379,10 @@ export function createReconciliationStore(database: Queries) {
     async recordMissing(
       queries: Queries,
       row: ReconciliationRow,
-      from: { day: string; behind: MovementKey },
+      from: { day: string; behind: PlatformMovementKey },
       limit: number,
-    ): Promise<{ missed: number; count: number; last: MovementKey | undefined }> {
-      const rows = await queries.query<MovementKey & { missed: number }>(recordMissingSql, [
+    ): Promise<{ missed: number; count: number; last: PlatformMovementKey | undefined }> {
+      const rows = await queries.query<PlatformMovementKey & { missed: number }>(recordMissingSql, [
         row.organizationId,
         row.reconciliationId,
         row.linkId,

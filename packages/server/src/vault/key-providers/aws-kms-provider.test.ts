@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { signAwsRequest, systemClock, systemIds } from '../../platform/index.ts';
+import { signAwsRequest, systemClock, systemIdGenerator } from '../../platform/index.ts';
 import { createAwsKmsProvider } from './aws-kms-provider.ts';
 import { type KeyIdentity, KeyProviderError } from './key-provider.ts';
 
@@ -113,8 +113,8 @@ describe('AWS KMS as the key provider', () => {
   const stub = kmsStub();
   let url = '';
   const identity: KeyIdentity = {
-    organizationId: systemIds.uuid(),
-    keyId: systemIds.uuid(),
+    organizationId: systemIdGenerator.uuid(),
+    keyId: systemIdGenerator.uuid(),
     purpose: 'Data',
   };
   const open = (options: { timeoutMs?: number; secret?: string } = {}) =>
@@ -160,7 +160,7 @@ describe('AWS KMS as the key provider', () => {
     const { KeyId, EncryptionContext } = stub.requests[1]?.body ?? ({} as Body);
     assert.equal(KeyId, keyArn);
     assert.deepEqual(EncryptionContext, { switchyard: 'vault-key', ...identity });
-    const elsewhere = { ...identity, organizationId: systemIds.uuid() };
+    const elsewhere = { ...identity, organizationId: systemIdGenerator.uuid() };
     await assert.rejects(provider.unwrap(wrapped, elsewhere), isFault('Refused'));
     await provider.close();
   });

@@ -15,7 +15,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../platform/index.ts';
 import { createFeedRetention } from './feed-retention.ts';
 import { moveFeedStarts } from './feed-retention-sql.ts';
@@ -27,7 +27,7 @@ async function setUp(t: TestContext) {
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const retention = createFeedRetention({ database, clock: { now: () => now }, days: 30 });
   t.after(database.close);
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   return { database, retention };
 }
 

@@ -17,7 +17,7 @@ import {
   type OutboxEventMapper,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../platform/index.ts';
 import type { FeedEvent } from './feed-event.ts';
 import { createPostponeUnknownEvents } from './postpone-unknown-events.ts';
@@ -33,7 +33,7 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
     await Promise.all(working.map((each) => each.stop()));
     await database.close();
   });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   const planned: FeedEvent[] = [];
   const notifiedOrganizations: string[] = [];
   const facts: OutboxEventMapper = {
@@ -47,7 +47,7 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
       database,
       log,
       clock: systemClock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       metrics: createMetrics(),
       pollMs: 10,
     });

@@ -15,7 +15,7 @@ import {
   type OutboxEventMapper,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../platform/index.ts';
 import { createEventPublisher } from './publish-events.ts';
 import { createFeedReader, scannedMax } from './read-feed.ts';
@@ -38,7 +38,7 @@ async function setUp(t: TestContext) {
     await Promise.all(working.map((each) => each.stop()));
     await database.close();
   });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   const organizationId = randomUUID();
   return {
     database,

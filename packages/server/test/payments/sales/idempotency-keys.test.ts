@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import type { RouteDeclaration } from '../../../src/http/index.ts';
 import { createKeyStore } from '../../../src/idempotency/idempotency-keys-sql.ts';
 import { createIdempotencyKeys } from '../../../src/idempotency/index.ts';
-import { systemClock, systemIds } from '../../../src/platform/index.ts';
+import { systemClock, systemIdGenerator } from '../../../src/platform/index.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
@@ -205,7 +205,7 @@ describe('idempotency keys', () => {
     const keys = createIdempotencyKeys({
       store: createKeyStore(await testDatabase()),
       clock: { now: () => now },
-      ids: systemIds,
+      ids: systemIdGenerator,
       masterKey: Buffer.alloc(32, 7),
     });
     const claimRequest = { callerId: 'me', requestText: '{}', claimMs: 60_000 };
@@ -240,7 +240,7 @@ describe('idempotency keys', () => {
       createIdempotencyKeys({
         store: { ...store, ...over },
         clock: systemClock,
-        ids: systemIds,
+        ids: systemIdGenerator,
         masterKey: Buffer.alloc(32, 7),
       });
     const claimRequest = { organizationId: setup.organizationId, callerId: 'me', key: 'lost' };

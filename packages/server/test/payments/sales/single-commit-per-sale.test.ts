@@ -19,7 +19,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
   unguardedNumbering,
 } from '../../../src/platform/index.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../../support/database/test-database.ts';
@@ -107,10 +107,10 @@ describe('one commit for several changes', () => {
   before(async () => {
     const log = createLog({ logLevel: 'warn', instanceName: 'one-commit' });
     database = openDatabase({ url: await testDatabaseCopyUrl(), log });
-    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+    await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
     store = createTransactionRepository({
       database,
-      ids: systemIds,
+      ids: systemIdGenerator,
       clock: systemClock,
       numbering: unguardedNumbering,
     });

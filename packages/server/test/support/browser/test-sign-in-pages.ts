@@ -10,7 +10,7 @@ import {
   createLog,
   type Database,
   ensureListenerCertificate,
-  systemIds,
+  systemIdGenerator,
 } from '../../../src/platform/index.ts';
 import { testDatabase } from '../database/test-database.ts';
 import { freePorts } from '../free-ports.ts';
@@ -93,7 +93,7 @@ export async function openSignInPages(deps: SignInPagesOptions = {}): Promise<Si
         settings: { host, port, baseUrl: authUrl, authUrl },
         tls: { cert: tls.cert, key: tls.key },
         log: createLog({ logLevel: 'silent', instanceName: 'test' }),
-        ids: systemIds,
+        ids: systemIdGenerator,
         verifyToken,
         loadLimits: highLoadLimits,
         rateLimits: { pages: { windowSeconds: 60, limit: deps.pagesPerMinute ?? 10_000 } },

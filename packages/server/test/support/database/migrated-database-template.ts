@@ -13,7 +13,7 @@ import {
   openDatabase,
   startEmbeddedPostgres,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../src/platform/index.ts';
 
 const runFile = promisify(execFile);
@@ -51,7 +51,7 @@ export function withDatabaseName(url: string, database: string): string {
 
 async function migrateDatabase(url: string): Promise<void> {
   const database = openDatabase({ url, log });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   await database.close();
 }
 

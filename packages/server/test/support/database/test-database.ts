@@ -11,7 +11,7 @@ import {
   openDatabase,
   startEmbeddedPostgres,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../src/platform/index.ts';
 import { scanFolder, scanTables } from '../card-data/leak-scan.ts';
 import {
@@ -122,7 +122,7 @@ async function start(): Promise<RunningDatabase> {
   serverPid = server.pid();
   const url = `${server.url}&connect_timeout=${connectSeconds}`;
   const database = openDatabase({ url, log });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   return { database, url, server, dataDir };
 }
 

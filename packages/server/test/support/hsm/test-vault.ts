@@ -9,7 +9,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../src/platform/index.ts';
 import { createVault, type KeyProvider, type Vault } from '../../../src/vault/index.ts';
 import { createLocalKeyProvider } from '../../../src/vault/key-providers/open-key-provider.ts';
@@ -34,7 +34,7 @@ export const log = createLog({ logLevel: 'silent', instanceName: 'vault-test' })
 
 export async function openVaultDatabase(): Promise<Database> {
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log, connections: 4 });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   return database;
 }
 
@@ -56,7 +56,7 @@ export async function openTestVault(options: TestVaultOptions): Promise<TestVaul
     database,
     clock,
     log,
-    ids: systemIds,
+    ids: systemIdGenerator,
     metrics,
     openProvider: async () => provider,
     legacyMasterKey: options.legacyMasterKey,
@@ -76,7 +76,7 @@ export async function openTestVault(options: TestVaultOptions): Promise<TestVaul
     const facts: Job = {
       organizationId,
       kind,
-      jobId: systemIds.uuid(),
+      jobId: systemIdGenerator.uuid(),
       payload: {},
       attempts: 0,
       dueAt: clock.now(),

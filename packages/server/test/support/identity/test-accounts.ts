@@ -12,7 +12,7 @@ import {
   type User,
 } from '../../../src/identity/accounts/index.ts';
 import { createChangeCounter } from '../../../src/identity/infrastructure/change-counter.ts';
-import { createLog, type Database, systemIds } from '../../../src/platform/index.ts';
+import { createLog, type Database, systemIdGenerator } from '../../../src/platform/index.ts';
 import { createMailRecorder, type MailRecorder } from '../mail/mail-recorder.ts';
 import { type MovableClock, movableClock } from '../movable-clock.ts';
 import { testPasswordHasher } from './test-password-hasher.ts';
@@ -64,7 +64,7 @@ export async function openTestAccounts(
   const accounts = createAccounts({
     database,
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
     masterKey: randomBytes(32),
     environment: 'test',

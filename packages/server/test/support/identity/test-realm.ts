@@ -11,7 +11,12 @@ import {
   type NewApplication,
   type TokenLimits,
 } from '../../../src/identity/index.ts';
-import { type Clock, createLog, type Database, systemIds } from '../../../src/platform/index.ts';
+import {
+  type Clock,
+  createLog,
+  type Database,
+  systemIdGenerator,
+} from '../../../src/platform/index.ts';
 import { makeRealmKey } from '../processes/realm-key-pool.ts';
 
 import { testPasswordHasher } from './test-password-hasher.ts';
@@ -89,7 +94,7 @@ export async function openTestRealm(deps: TestRealmOptions): Promise<TestRealm> 
       ...deps.pages,
     },
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     log,
     masterKey,
     generatePrivateKey: makeRealmKey,

@@ -14,7 +14,7 @@ import {
   type Job,
   type JobHandler,
   type Reschedule,
-  systemIds,
+  systemIdGenerator,
 } from '../../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../../src/provisioning/index.ts';
 import { testDatabase } from '../database/test-database.ts';
@@ -85,7 +85,7 @@ function createQueue() {
         if (dueAt > 0) return;
         waiting.push({
           organizationId,
-          jobId: systemIds.uuid(),
+          jobId: systemIdGenerator.uuid(),
           kind,
           payload,
           attempts: 0,
@@ -139,7 +139,7 @@ function createCallers(organizationId: string) {
 export async function openCatalog(): Promise<TestCatalog> {
   const database = await testDatabase();
   const clock = { now: () => Date.now() };
-  const ids = systemIds;
+  const ids = systemIdGenerator;
   const log = createLog({ logLevel: 'error', instanceName: 'test' });
   const [organizationId, providerId, otherId] = [ids.uuid(), ids.uuid(), ids.uuid()];
   const { jobs, work } = createQueue();
@@ -213,7 +213,7 @@ export async function openCatalog(): Promise<TestCatalog> {
       assert.ok(answer.status < 300, JSON.stringify(answer.body));
       return answer.body;
     },
-    async createMerchant(name = `merchant-${systemIds.uuid()}`) {
+    async createMerchant(name = `merchant-${systemIdGenerator.uuid()}`) {
       const merchant = { name, country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' };
       const { merchantId } = (await provisioning.merchants.create(scope, merchant)).view;
       const { storeId } = (await provisioning.stores.create(scope, { merchantId, name })).view;

@@ -8,7 +8,7 @@ import {
   emvValueRules,
   scopeAuthoredByPlatform,
 } from '../../../src/catalog/index.ts';
-import { createLog, createOutgoingCalls, systemIds } from '../../../src/platform/index.ts';
+import { createLog, createOutgoingCalls, systemIdGenerator } from '../../../src/platform/index.ts';
 import { createTestUser, passwordForm } from '../identity/test-users.ts';
 import { testAudit } from '../test-audit.ts';
 import {
@@ -72,7 +72,7 @@ export async function openFleet(): Promise<TestFleet> {
         clock,
         provisioning,
         masterKey,
-        ids: systemIds,
+        ids: systemIdGenerator,
         log: createLog({ logLevel: 'silent', instanceName: 'test' }),
         jobs: { handle() {}, async enqueue() {}, wake() {} },
         audit: testAudit(database, clock),

@@ -25,7 +25,7 @@ import {
   createLog,
   type Database,
   type Environment,
-  systemIds,
+  systemIdGenerator,
 } from '../../../src/platform/index.ts';
 import { createProvisioning, type Provisioning } from '../../../src/provisioning/index.ts';
 import { testDatabase } from '../database/test-database.ts';
@@ -215,7 +215,7 @@ export async function openDevices(
   const provisioning = createProvisioning({
     database,
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     audit: testAudit(database, clock),
     isOperator: (organizationId) => identity.isOperator(organizationId),
     linkGuard: createAddressGuard({
@@ -232,7 +232,7 @@ export async function openDevices(
       trustProxy: trustedProxy,
     },
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     log,
     masterKey,
     passwordStrength: sharedPasswordStrength,
@@ -250,7 +250,7 @@ export async function openDevices(
   const http = await createHttp({
     settings: { host: '127.0.0.1', port: 0, baseUrl, authUrl: baseUrl, trustProxy: trustedProxy },
     log,
-    ids: systemIds,
+    ids: systemIdGenerator,
     eagerSchemas: true,
     // Tests share a machine, so a slow moment must not cause an overload response.
     loadLimits: highLoadLimits,
@@ -268,7 +268,7 @@ export async function openDevices(
   options.register?.(http.app, { database, clock, provisioning, masterKey, identity, upgrades });
   const { port: apiPort, devicePort = 0 } = await http.listen();
 
-  const organizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
   const userDomainId = `realm-${organizationId}`;
   const scope = { organizationId };
   await provisioning.organizations.create(scope, { name: 'Acquirer' }, organizationId);

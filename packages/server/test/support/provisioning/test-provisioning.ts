@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import { defined, ProblemError, permissions } from '@switchyard/contract';
 import type { Audit } from '../../../src/audit/index.ts';
 import { type Caller, createHttp, type Http } from '../../../src/http/index.ts';
-import { type Clock, createLog, type Database, systemIds } from '../../../src/platform/index.ts';
+import {
+  type Clock,
+  createLog,
+  type Database,
+  systemIdGenerator,
+} from '../../../src/platform/index.ts';
 import {
   createProvisioning,
   type Provisioning,
@@ -114,13 +119,13 @@ export async function openProvisioning(
   deps: Partial<ProvisioningDeps> = {},
 ): Promise<TestProvisioning> {
   const database = await testDatabase();
-  const organizationId = systemIds.uuid();
-  const otherOrganizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
+  const otherOrganizationId = systemIdGenerator.uuid();
   const audit = testAudit(database, clock);
   const provisioning = createProvisioning({
     database,
     clock,
-    ids: systemIds,
+    ids: systemIdGenerator,
     audit,
     posClients: () => noApplications,
     approvesLinksAtOnce: true,
@@ -130,7 +135,7 @@ export async function openProvisioning(
   const { app, close } = await createHttp({
     settings: { host: 'localhost', port: 0, baseUrl, authUrl: baseUrl },
     log: createLog({ logLevel: 'error', instanceName: 'test' }),
-    ids: systemIds,
+    ids: systemIdGenerator,
     eagerSchemas: true,
     loadLimits: highLoadLimits,
     verifyToken: callers.verify,

@@ -7,13 +7,13 @@ import type { PlatformAnswer } from '../platform/payments-api.ts';
 import type { PendingOperation } from '../storage/terminal-store.ts';
 
 /** The result of an operation. */
-export type OperationResult = {
+export type FollowUpOperationResult = {
   readonly transaction: Transaction;
   readonly operation: OperationAnswer['operation'];
 };
 
 /** Undefined while the operation is pending: the platform completes it by itself, and has its receipt only then. */
-export function finalReceiptsOf({ transaction, operation }: OperationResult) {
+export function finalReceiptsOf({ transaction, operation }: FollowUpOperationResult) {
   return operation?.status === 'Pending' ? undefined : receiptsOf(transaction);
 }
 type OperationAmount = { readonly amount?: number; readonly currency?: string };
@@ -115,7 +115,7 @@ export async function runOperation(
     service: ServiceReference;
   },
   terms: OperationAmount = {},
-): Promise<OperationResult> {
+): Promise<FollowUpOperationResult> {
   const { store, serialNumber, now } = context;
   const powerLoss = context.power();
   const number = store.read().transactions + 1;
@@ -148,7 +148,7 @@ export async function completeOperation(
   context: ServiceContext,
   pending: PendingOperation,
   { wasSent: wasSentBefore }: { readonly wasSent: boolean },
-): Promise<OperationResult> {
+): Promise<FollowUpOperationResult> {
   const { id } = pending;
   const answer = await requestUntilKnown(context, pending, wasSentBefore);
   if (answer.outcome === 'Refused') {

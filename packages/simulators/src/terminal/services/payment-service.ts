@@ -31,8 +31,8 @@ import { recordTotals } from '../payments/record-totals.ts';
 import { processQueue, queueReversal } from '../payments/reversal-and-upload-queue.ts';
 import type { TerminalState } from '../storage/terminal-store.ts';
 import {
+  type FollowUpOperationResult,
   finalReceiptsOf,
-  type OperationResult,
   requireOriginal,
   runOperation,
 } from './follow-up-operations.ts';
@@ -297,7 +297,7 @@ function originalOf({ body }: Request): string {
 
 /** The answer to a capture or a refund. */
 export function operationAnswer(
-  { transaction, operation }: OperationResult,
+  { transaction, operation }: FollowUpOperationResult,
   saleData: Structure<'SaleData'>,
   type: string,
 ): Answer {
@@ -319,7 +319,7 @@ export function operationAnswer(
 }
 
 /** The totals entry of an operation. */
-export function operationTotals({ transaction, operation }: OperationResult, verb: string) {
+export function operationTotals({ transaction, operation }: FollowUpOperationResult, verb: string) {
   return {
     type: verb === 'capture' ? 'CompletedReservation' : 'Credit',
     brand: transaction.card?.scheme ?? '',

@@ -17,7 +17,11 @@ import {
   successResponse,
 } from '../context/service-context.ts';
 import { recordTotals } from '../payments/record-totals.ts';
-import { finalReceiptsOf, type OperationResult, runOperation } from './follow-up-operations.ts';
+import {
+  type FollowUpOperationResult,
+  finalReceiptsOf,
+  runOperation,
+} from './follow-up-operations.ts';
 import { operationTotals } from './payment-service.ts';
 
 /** Reasons that reverse the whole sale as a technical failure. */
@@ -55,7 +59,7 @@ function requireUploaded({ store }: ServiceContext, id: string): void {
 
 /** The answer to a reversal. */
 export function reversalAnswer(
-  { transaction, operation }: OperationResult,
+  { transaction, operation }: FollowUpOperationResult,
   original: Structure<'OriginalPOITransaction'>,
 ): Structure<'ReversalResponse'> {
   const { currency } = transaction;

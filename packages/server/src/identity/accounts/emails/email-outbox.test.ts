@@ -23,7 +23,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../platform/index.ts';
 
 const newer = 'eight tills under one roof';
@@ -32,7 +32,7 @@ test('a link arrives although the mail server fails at first, and is stored in p
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   // A separate database: other tests would run these jobs.
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
-  const shared = { log, clock: systemClock, ids: systemIds };
+  const shared = { log, clock: systemClock, ids: systemIdGenerator };
   await migrate(database, migrationsFolder, shared);
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-post-'));
   const settings = { dataDir, mailFrom: 'no-reply@shop.example', mailTimeoutMs: 1_000 };
@@ -79,7 +79,7 @@ test('a link arrives although the mail server fails at first, and is stored in p
 test('an email to a removed mailbox is dropped, other emails are retried', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
-  const shared = { log, clock: systemClock, ids: systemIds };
+  const shared = { log, clock: systemClock, ids: systemIdGenerator };
   const server = await startSmtpTestServer([
     [/^RCPT TO:<gone@/, '550 5.1.1 no such mailbox'],
     [/^RCPT TO:<full@/, '452 4.2.2 full'],

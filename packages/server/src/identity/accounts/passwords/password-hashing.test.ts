@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { systemIds } from '../../../platform/index.ts';
+import { systemIdGenerator } from '../../../platform/index.ts';
 import { createPasswordHasher } from './password-hashing.ts';
 
 describe('password hashing', () => {
   // Spec: IDENT-34
   test('uses argon2id with a random salt for each password', async () => {
-    const passwords = createPasswordHasher(systemIds.secret());
+    const passwords = createPasswordHasher(systemIdGenerator.secret());
     const firstHash = await passwords.hash('seven tills');
     const other = await passwords.hash('seven tills');
     assert.match(firstHash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
@@ -22,14 +22,14 @@ describe('password hashing', () => {
   });
 
   test('no password matches without a hash, not even the empty one or the dummy password', async () => {
-    const unguessable = systemIds.secret();
+    const unguessable = systemIdGenerator.secret();
     const passwords = createPasswordHasher(unguessable);
     assert.equal(await passwords.verify(undefined, unguessable), false);
     assert.equal(await passwords.verify(undefined, ''), false);
   });
 
   test('a full queue answers 503, and the queue continues', async () => {
-    const passwords = createPasswordHasher(systemIds.secret(), 3);
+    const passwords = createPasswordHasher(systemIdGenerator.secret(), 3);
     const pending = Array.from({ length: 8 }, () => passwords.verify(undefined, 'x'));
     const ends = await Promise.allSettled(pending);
     const full = ends.filter((end) => end.status === 'rejected');

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { systemIds } from '../../../platform/index.ts';
+import { systemIdGenerator } from '../../../platform/index.ts';
 import { createOneTimePasswords, parseOtpSecret } from './one-time-passwords.ts';
 
 const masterKey = randomBytes(32);
-const passwords = createOneTimePasswords(masterKey, systemIds);
+const passwords = createOneTimePasswords(masterKey, systemIdGenerator);
 const owner = { organizationId: 'o', userId: 'u' };
 
 /** Appendix B, SHA-1; the last six of the eight digits are used. */
@@ -62,7 +62,7 @@ describe('a one-time password', () => {
     assert.deepEqual(passwords.openSecret(sealed, owner), made);
     assert.throws(() => passwords.openSecret(sealed, { ...owner, userId: 'v' }));
     assert.throws(() => passwords.openSecret(sealed, { ...owner, organizationId: 'p' }));
-    const others = createOneTimePasswords(randomBytes(32), systemIds);
+    const others = createOneTimePasswords(randomBytes(32), systemIdGenerator);
     assert.throws(() => others.openSecret(sealed, owner));
   });
 
@@ -96,7 +96,7 @@ describe('recovery codes', () => {
       assert.deepEqual(passwords.hashRecoveryCode(typed, owner), hash, typed);
     }
     assert.notDeepEqual(passwords.hashRecoveryCode('0A1BC-DEFGH', { ...owner, userId: 'v' }), hash);
-    const others = createOneTimePasswords(randomBytes(32), systemIds);
+    const others = createOneTimePasswords(randomBytes(32), systemIdGenerator);
     assert.notDeepEqual(others.hashRecoveryCode('0A1BC-DEFGH', owner), hash);
     for (const code of ['', '123456', '0A1BC-DEFG', '0A1BC-DEFGHJ', 'U'.repeat(10)]) {
       assert.equal(passwords.isRecoveryCode(code), false, code);

@@ -18,7 +18,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../platform/index.ts';
 import { signInRecordRetentionMs } from '../delete-expired.ts';
 
@@ -98,7 +98,7 @@ test('sign-in records are deleted after 13 months, expired links and challenges 
   // A separate database: this clean-up runs with a future date and deletes everything.
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   t.after(() => database.close());
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
   const setup = await openTestAccounts(database);
   const user = await setup.createUser({ password: undefined });
   await setup.signIn(user);

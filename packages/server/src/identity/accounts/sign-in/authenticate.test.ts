@@ -11,7 +11,7 @@ import {
   testPassword,
 } from '../../../../test/support/identity/test-accounts.ts';
 import { testPasswordHasher } from '../../../../test/support/identity/test-password-hasher.ts';
-import { type Database, systemIds } from '../../../platform/index.ts';
+import { type Database, systemIdGenerator } from '../../../platform/index.ts';
 import { createPasswordHasher } from '../passwords/password-hashing.ts';
 import type { SignInKind, User } from '../types.ts';
 import { lockDurationMs, maxFailures } from './authenticate-sql.ts';
@@ -113,7 +113,7 @@ describe('a sign-in', () => {
     });
 
     test('a hash with outdated parameters is replaced at the sign-in', async () => {
-      const passwordHasher = createPasswordHasher(systemIds.secret());
+      const passwordHasher = createPasswordHasher(systemIdGenerator.secret());
       const production = await openTestAccounts(database, { passwordHasher });
       const user = await production.createUser();
       const old = await hash(testPassword, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
@@ -211,7 +211,7 @@ describe('a sign-in', () => {
     // Spec: IDENT-41
     test('production requires it of a manager although it was off, and not of an operator', async () => {
       const strict = await openTestAccounts(database, { environment: 'production' });
-      const merchantId = systemIds.uuid();
+      const merchantId = systemIdGenerator.uuid();
       const at = { entityType: 'merchant', entityId: merchantId } as const;
       const manager = await strict.createUser({
         ...at,

@@ -10,7 +10,7 @@ import {
   testPassword,
 } from '../../../../test/support/identity/test-accounts.ts';
 import { testPasswordHasher } from '../../../../test/support/identity/test-password-hasher.ts';
-import { type Database, systemIds } from '../../../platform/index.ts';
+import { type Database, systemIdGenerator } from '../../../platform/index.ts';
 import { maxFailures } from './authenticate-sql.ts';
 
 const wrong = { password: 'nine tills under one roof' };
@@ -72,7 +72,10 @@ describe('the work of a failed sign-in', () => {
     const cases: [string, () => Promise<{ ok: boolean }>][] = [
       ['unknown', () => setup.signIn({ ...user, username: 'nobody' })],
       ['a name that no user can have', () => setup.signIn({ ...user, username: '\0' })],
-      ['another organisation', () => setup.signIn(user, { organizationId: systemIds.uuid() })],
+      [
+        'another organisation',
+        () => setup.signIn(user, { organizationId: systemIdGenerator.uuid() }),
+      ],
       ['locked, right', () => setup.signIn(locked)],
       ['locked, wrong', () => setup.signIn(locked, wrong)],
       ['disabled', () => setup.signIn(disabled)],

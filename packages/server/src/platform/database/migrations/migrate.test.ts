@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { testSchemaUrl } from '../../../../test/support/database/test-database.ts';
 import { eventually } from '../../../../test/support/wait-for-condition.ts';
-import { systemIds } from '../../identifiers/ids.ts';
+import { systemIdGenerator } from '../../identifiers/ids.ts';
 import { createLog } from '../../observability/log.ts';
 import { systemClock } from '../../time/clock.ts';
 import { type Database, openDatabase } from '../database.ts';
@@ -15,7 +15,7 @@ import { splitStatements } from './read-migrations.ts';
 import { SchemaMismatchError } from './schema-mismatch.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const usual = { log, clock: systemClock, ids: systemIds };
+const usual = { log, clock: systemClock, ids: systemIdGenerator };
 const deps = { ...usual, leaseMs: 400 };
 
 let base: string;

@@ -16,7 +16,7 @@ import {
   type PostgresServer,
   postgresServer,
 } from '../../embedded-postgres/postgres-server.fixture.ts';
-import { systemIds } from '../../identifiers/ids.ts';
+import { systemIdGenerator } from '../../identifiers/ids.ts';
 import { createLog } from '../../observability/log.ts';
 import { systemClock } from '../../time/clock.ts';
 import { type Database, openDatabase } from '../database.ts';
@@ -50,7 +50,11 @@ async function startProcess(
   const verify = isPooled ? {} : { verifyConnection: timeline.verifyConnection };
   const database = openDatabase({ url, log: silent, connections: 2, ...verify });
   try {
-    await migrate(database, migrationsFolder, { log: silent, clock: systemClock, ids: systemIds });
+    await migrate(database, migrationsFolder, {
+      log: silent,
+      clock: systemClock,
+      ids: systemIdGenerator,
+    });
     await timeline.start(database);
   } catch (error) {
     await database.close();
@@ -97,7 +101,7 @@ function assertRecoveryRequired({ timeline }: Process): void {
 
 /** The last numbers of the feed, the audit and the request log of an organisation. */
 async function insertHeads({ database }: Process): Promise<void> {
-  const organizationId = systemIds.uuid();
+  const organizationId = systemIdGenerator.uuid();
   await database.query('INSERT INTO feed_heads (organization_id, position) VALUES ($1, 7)', [
     organizationId,
   ]);

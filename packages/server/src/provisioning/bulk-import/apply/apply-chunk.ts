@@ -9,7 +9,7 @@ import { chunkLinesMax } from '../body/read-chunk.ts';
 import { type AppliedLine, createLineApplier } from './apply-line.ts';
 import { createDependantCounter, DependantsNotCountedError } from './count-dependants.ts';
 import { createEntityRowReader } from './read-rows.ts';
-import { type RowCache, RowNotReadError, UnwrittenRowsError } from './row-cache.ts';
+import { type RowCache, RowNotCachedError, UnwrittenRowsError } from './row-cache.ts';
 import { type WriteRelatedData, writeChanges } from './write-rows.ts';
 
 /** After this many lines, other work of the process can run. */
@@ -60,7 +60,7 @@ export async function applyChunk(
   }
 
   async function readMissing(error: unknown): Promise<void> {
-    if (error instanceof RowNotReadError) await reader.read(error.request);
+    if (error instanceof RowNotCachedError) await reader.read(error.request);
     else if (error instanceof DependantsNotCountedError) await countDependants();
     else if (error instanceof UnwrittenRowsError) await write();
     else throw error;

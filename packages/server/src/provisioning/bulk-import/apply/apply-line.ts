@@ -290,7 +290,7 @@ export function createLineApplier({ rowCache, dependants, scope, ids, now }: App
 
   /**
    * It changes nothing if it throws. A ProblemError is the result of the line; after
-   * `RowNotReadError`, `DependantsNotCountedError` and `UnwrittenRowsError` the caller processes the line again.
+   * `RowNotCachedError`, `DependantsNotCountedError` and `UnwrittenRowsError` the caller processes the line again.
    */
   return async function applyLine(line: ImportLine): Promise<AppliedLine> {
     const parents = findParentIds(line);

@@ -13,13 +13,13 @@ export type CachedRow = {
   readonly isNew: boolean;
 };
 
-/** Thrown for a row that was not read; the caller reads it and tries again. */
-export class RowNotReadError extends Error {
+/** The cache does not have this row; the caller reads it and tries again. */
+export class RowNotCachedError extends Error {
   readonly request: RowRequest;
 
   constructor(request: RowRequest) {
     super('a row has not been read');
-    this.name = 'NotRead';
+    this.name = 'RowNotCachedError';
     this.request = request;
   }
 }
@@ -151,9 +151,9 @@ export function createRowCache() {
     /** The rows of a key that were already read. */
     findRead,
 
-    /** @throws RowNotReadError if the rows of the key have not been read yet */
+    /** @throws RowNotCachedError if the rows of the key have not been read yet */
     requireRows(table: EntityTable, key: RowKey, isForUpdate: boolean): Row[] {
-      if (!isRead(table, key)) throw new RowNotReadError({ table, key, isForUpdate });
+      if (!isRead(table, key)) throw new RowNotCachedError({ table, key, isForUpdate });
       return findRead(table, key);
     },
 
@@ -188,7 +188,7 @@ export function createRowCache() {
       const stored = serials.stored.get(serialNumber);
       if (stored === undefined) {
         const key: RowKey = { type: 'serial', serialNumber };
-        throw new RowNotReadError({ table: physicalDevices, key, isForUpdate: true });
+        throw new RowNotCachedError({ table: physicalDevices, key, isForUpdate: true });
       }
       const holder = serials.findDeviceId(serialNumber);
       if (holder !== undefined && holder !== id) return false;

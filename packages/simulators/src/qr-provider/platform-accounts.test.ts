@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { platformConnectionFromFile } from './platform-connection.ts';
+import { platformAccountsFromFile } from './platform-accounts.ts';
 
 const account = (name: string) => ({
   signingSecrets: [`whsec_${name}`],
@@ -23,7 +23,7 @@ describe('the platform of a reference provider', () => {
   it('has the secrets of all accounts, and an account for each service', () => {
     const file = join(directory, 'several.json');
     const faults: unknown[] = [];
-    const platform = platformConnectionFromFile(file, (fault) => faults.push(fault));
+    const platform = platformAccountsFromFile(file, (fault) => faults.push(fault));
     assert.deepEqual([platform.secrets(), platform.client()], [[], undefined]);
     const others = [{ serviceId: 'two', ...account('second') }];
     const facts = { ...account('first'), baseUrl: 'http://127.0.0.1:9', accounts: others };
@@ -39,7 +39,7 @@ describe('the platform of a reference provider', () => {
   it('reports the missing member of an account without a secret', () => {
     const file = join(directory, 'wrong.json');
     const faults: string[] = [];
-    const platform = platformConnectionFromFile(file, (fault) => faults.push(String(fault)));
+    const platform = platformAccountsFromFile(file, (fault) => faults.push(String(fault)));
     const { clientSecret: _none, ...rest } = account('second');
     for (const [accounts, says] of [
       [{}, /accounts that are no list/],

@@ -1,4 +1,4 @@
-// The connection to the platform: the secrets that sign calls, and the client that sends events.
+// The accounts of the provider on the platform: the secrets that sign calls, and the clients that send events.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export type QrPlatformSettings = Account & {
   readonly accounts?: readonly (Account & { readonly serviceId: string })[];
 };
 
-export type PlatformConnection = {
+export type PlatformAccounts = {
   /** Empty while the file does not exist. */
   secrets(): readonly string[];
   /** The client of the account of this service; the first account where none matches. */
@@ -60,7 +60,7 @@ const secretsOf = ({ signingSecrets, accounts = [] }: QrPlatformSettings): reado
   ...accounts.flatMap((account) => account.signingSecrets),
 ];
 
-export function platformConnectionFromSettings(facts: QrPlatformSettings): PlatformConnection {
+export function platformAccountsFromSettings(facts: QrPlatformSettings): PlatformAccounts {
   const clients = clientsOf(facts);
   return { secrets: () => secretsOf(facts), client: clients.clientFor, close: clients.close };
 }
@@ -103,10 +103,10 @@ function readSettings(file: string): QrPlatformSettings {
 }
 
 /** Reads the file again when it changes: secrets can rotate while the provider runs. */
-export function platformConnectionFromFile(
+export function platformAccountsFromFile(
   file: string,
   onFault: (error: unknown) => void,
-): PlatformConnection {
+): PlatformAccounts {
   let loadedVersion = '';
   let facts: QrPlatformSettings | undefined;
   let clients: Clients | undefined;
@@ -143,7 +143,7 @@ export function platformConnectionFromFile(
 }
 
 /** For `switchyard provider conformance`: an own secret, and events to the URL in each call. */
-export function platformConnectionForConformance(directory: string): PlatformConnection {
+export function platformAccountsForConformance(directory: string): PlatformAccounts {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, secretFile);
   if (!existsSync(path)) {

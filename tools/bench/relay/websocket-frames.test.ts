@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { createFrameReader, encodeFrame, opcodes } from './relay-frames.ts';
 import { openSocket } from './relay-socket.ts';
+import { createFrameReader, encodeFrame, opcodes } from './websocket-frames.ts';
 
 /** As servers send it: without a mask. */
 function sent(opcode: number, payload: Buffer): Buffer {

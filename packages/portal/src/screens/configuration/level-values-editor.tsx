@@ -23,7 +23,7 @@ type Props = {
   readonly onReload: () => void;
 };
 
-export function LevelValues({ loaded, schema, isEditable, onReload }: Props) {
+export function LevelValuesEditor({ loaded, schema, isEditable, onReload }: Props) {
   const t = useTranslate('configuration');
   const { values } = loaded.configuration;
   // A background reload keeps the typed values; the user's own reload replaces them.

@@ -10,17 +10,17 @@ import { readServerCertificate } from '../environment/platform.ts';
 import type { SalesLoad } from './load-generator.ts';
 import { openLoadGenerator, type SalesEnvironment } from './sales-environment.ts';
 
-export type FixedBaselines = {
+export type PlatformIndependentBaselines = {
   runFixedLine(seconds: number): Promise<CallersRun[]>;
   /** The load of the bare server, which accepts the requests of the platform. */
   bareServerLoad: SalesLoad;
 };
 
-export async function openFixedBaselines(
+export async function openPlatformIndependentBaselines(
   closers: CloseStack,
   { platform, server, simulator }: Pick<SalesEnvironment, 'platform' | 'server' | 'simulator'>,
   options: BenchOptions,
-): Promise<FixedBaselines> {
+): Promise<PlatformIndependentBaselines> {
   const { baselineUrl: url, postgresPid } = platform;
   const scriptUrl = (name: string) => new URL(`../baseline/${name}`, import.meta.url);
   const fixedLine = startProcess<FixedLineFunctions>(closers, scriptUrl('fixed-line-process.ts'));

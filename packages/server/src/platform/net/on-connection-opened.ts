@@ -16,7 +16,7 @@ export type ConnectionHandlers = {
 };
 
 /** Not during the DNS lookup or the TLS handshake: nothing is sent before the connection is open. */
-export function watchConnection(
+export function onConnectionOpened(
   request: ClientRequest,
   { connecting, opened }: ConnectionHandlers,
 ): void {

@@ -15,7 +15,7 @@ import {
   migrate,
   openDatabase,
   systemClock,
-  systemIds,
+  systemIdGenerator,
 } from '../../../packages/server/src/platform/index.ts';
 import { offerFunctions } from '../bench-process.ts';
 import { migrations } from '../environment/platform.ts';
@@ -43,7 +43,7 @@ type Opened = BaselineOptions & { options: string };
 async function open({ url, postgresPid }: BaselineOptions): Promise<Opened> {
   const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
   const database = openDatabase({ url, log });
-  await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIdGenerator });
   const settings = await database.hot<{ name: string; setting: string }>(ownSettings, []);
   await database.close();
   const options = settings.map(({ name, setting }) => `-c ${name}=${setting}`).join(' ');
@@ -91,7 +91,7 @@ function intent(number: number): { row: TransactionRow; event: StoredEvent } {
   const reserved = { captureReserved: 0, cancelReserved: 0, refundReserved: 0 };
   const row: TransactionRow = {
     organizationId,
-    transactionId: systemIds.uuid(),
+    transactionId: systemIdGenerator.uuid(),
     merchantId,
     clientTransactionId: randomUUID(),
     storeId,
@@ -150,7 +150,7 @@ async function sale(pool: pg.Pool, number: number): Promise<void> {
   const { row, event } = intent(number);
   await commit(pool, statements.insertTransaction, statements.toInsertRow(row, event));
   const change = outcome(row);
-  const outcomeRow = statements.toUpdateRow(change, 0, systemIds.uuid());
+  const outcomeRow = statements.toUpdateRow(change, 0, systemIdGenerator.uuid());
   await commit(pool, statements.updateWithEvent, outcomeRow);
 }
 
@@ -174,6 +174,6 @@ const functions = {
     });
   },
 };
-export type SaleBaselineFunctions = typeof functions;
+export type SaleCommitsBaselineFunctions = typeof functions;
 
 offerFunctions(functions);
