@@ -123,6 +123,8 @@ async function openInTab(browserContext: BrowserContext, path: string): Promise<
 
 async function assertUsable(page: Page, path: string, steps?: Steps): Promise<void> {
   await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
+  // A screen whose data arrives replaces its heading.
+  await page.waitForSelector('#content h1');
   await steps?.(page);
   await assertFits(page, path);
   await assertAccessible(page, path);
