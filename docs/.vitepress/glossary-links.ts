@@ -25,7 +25,7 @@ function readTerms(docs: string): string[] {
     .filter((term) => !everydayWords.has(term));
 }
 
-/** Abbreviations match exactly; other terms in any letter case, also in the plural. */
+/** Abbreviations match exactly. Other terms may begin with a capital letter, and end with a plural s. */
 function patternOf(terms: readonly string[]): RegExp {
   const longestFirst = terms.toSorted((a, b) => b.length - a.length);
   const parts = longestFirst.map((term) =>

@@ -86,10 +86,14 @@ export function fieldFormatsTable(): string {
     ({ messages }) => messages.fields,
   );
   const rows: { from: number; to: number; cells: string[] }[] = [];
-  for (const field of Object.keys(tables[0] ?? {}).map(Number)) {
-    const formats = tables.map((fields) => fields[field]).filter((format) => format !== undefined);
-    const names = [...new Set(formats.map(({ name }) => name))];
-    const cells = [names.join('; '), ...formats.map(formatOf)];
+  const numbers = new Set(tables.flatMap((fields) => Object.keys(fields).map(Number)));
+  for (const field of [...numbers].toSorted((a, b) => a - b)) {
+    const formats = tables.map((fields) => fields[field]);
+    const names = new Set(formats.flatMap((format) => format?.name ?? []));
+    const cells = [
+      [...names].join('; '),
+      ...formats.map((format) => (format ? formatOf(format) : '–')),
+    ];
     const last = rows.at(-1);
     if (last?.to === field - 1 && last.cells.join() === cells.join()) last.to = field;
     else rows.push({ from: field, to: field, cells });

@@ -23,7 +23,7 @@ const open: Readonly<Record<string, string>> = {
 
 const aboutRoutes = `## Routes
 
-Of several permissions one is enough. Who holds none of them is refused with 403
+Of several permissions one is enough. A caller with none of them gets 403
 \`permission_denied\`; what belongs to another organisation is 404, as is what belongs to another
 merchant for a caller of a merchant.
 

@@ -50,6 +50,8 @@ const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ');
 
 function describeTag([name, value]: readonly [string, string]): string[] {
   const [, parameter = '', text = ''] = /^(\w+) - ([\s\S]*)$/.exec(value) ?? [];
+  if (name === 'param' && parameter === '')
+    throw new Error(`@param must have the form “name - text”: ${value}`);
   if (name === 'param') return [`- \`${parameter}\`: ${oneLine(text)}`];
   if (name === 'returns') return [`- Returns ${oneLine(value)}`];
   return name === 'throws' ? [`- Throws ${oneLine(value)}`] : [];

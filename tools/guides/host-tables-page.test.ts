@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { compileHost, readHostTable } from '@switchyard/iso8583';
 import { aesCmac, retailMac } from '@switchyard/pin';
 import { repositoryRoot } from '../repository-root.ts';
+import { readTableRows } from './read-markdown-table.ts';
 
 const page = readFileSync(join(repositoryRoot, 'docs/reference/host-tables.md'), 'utf8');
 const tables = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text = '']) =>
@@ -13,16 +14,10 @@ const tables = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text = 
 );
 
 /** The code words in the first cells of the table below a heading. */
-function membersUnder(heading: string): string[] {
-  const section = page.slice(page.indexOf(`\n## ${heading}\n`) + 1);
-  const table = /(?:^\|.*\n)+/m.exec(section)?.[0] ?? assert.fail(`${heading} has no table`);
-  const cells = table
-    .trimEnd()
-    .split('\n')
-    .slice(2)
-    .map((row) => row.split('|')[1] ?? '');
-  return cells.flatMap((cell) => [...cell.matchAll(/`(.+?)`/g)].map(([, name = '']) => name));
-}
+const membersUnder = (heading: string): string[] =>
+  readTableRows(page, heading).flatMap(([cell = '']) =>
+    [...cell.matchAll(/`(.+?)`/g)].map(([, name = '']) => name),
+  );
 
 test('the complete table of the page passes the check and has every documented member', () => {
   assert.equal(tables.length, 2);

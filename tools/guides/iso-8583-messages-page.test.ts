@@ -14,21 +14,9 @@ import type {
   AcquirerRequestKind,
 } from '../../packages/server/src/acquiring/spi/acquirer-spi.ts';
 import { repositoryRoot } from '../repository-root.ts';
+import { readTableRows } from './read-markdown-table.ts';
 
 const page = readFileSync(join(repositoryRoot, 'docs/reference/iso-8583-messages.md'), 'utf8');
-
-/** The cells of the first table below a heading, without its head. */
-function rowsUnder(heading: string): string[][] {
-  const section = page.slice(page.indexOf(`\n## ${heading}\n`) + heading.length + 4);
-  const table = /(?:^\|.*\n)+/m.exec(section)?.[0] ?? assert.fail(`${heading} has no table`);
-  const rows = table.trimEnd().split('\n').slice(2);
-  return rows.map((row) =>
-    row
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-}
 
 const reference = (kind: AcquirerRequestKind) =>
   buildReference({ kind, timeZone: 'UTC' }, 'TERM0001', 1, Date.UTC(2026, 10, 29));
@@ -94,7 +82,7 @@ const columns: Column[] = [
 const macFields = '64, 128';
 
 test('the table of fields agrees with the payment messages', () => {
-  const rows = rowsUnder('Fields of payments').filter(([field]) => field !== macFields);
+  const rows = readTableRows(page, 'Fields of payments').filter(([field]) => field !== macFields);
   for (const [index, { kinds, always, sometimes }] of columns.entries()) {
     const documented = Object.fromEntries(
       rows.map((row) => [row[0], row[index + 2]]).filter(([, use]) => use !== '–'),
@@ -115,7 +103,10 @@ test('the table of fields agrees with the payment messages', () => {
 });
 
 test('the table of message types agrees with the payment messages', () => {
-  const documented = rowsUnder('Message types').map(([, first, repetition]) => [first, repetition]);
+  const documented = readTableRows(page, 'Message types').map(([, first, repetition]) => [
+    first,
+    repetition,
+  ]);
   const typesOf = (kind: AcquirerRequestKind, isRepeated: boolean) => {
     const typeOf = (repeat: boolean) =>
       toIso8583Message({ ...leastRequest(kind), repeat }, '1').mti;
@@ -132,8 +123,8 @@ test('the table of message types agrees with the payment messages', () => {
 });
 
 test('the table of network messages agrees with the requests and answers of the platform', () => {
-  const rows = rowsUnder('Fields of network messages').flatMap(([fields = '', , ...uses]) =>
-    fields.split(', ').map((field) => [field, ...uses]),
+  const rows = readTableRows(page, 'Fields of network messages').flatMap(
+    ([fields = '', , ...uses]) => fields.split(', ').map((field) => [field, ...uses]),
   );
   const documented = (index: number) =>
     rows.filter((row) => row[index] !== '–').map(([field]) => field);

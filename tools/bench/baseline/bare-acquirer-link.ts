@@ -1,7 +1,12 @@
 // One connection to the acquirer simulator: sends sales without waiting for earlier responses.
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { readSaleResponse, signOnRequest, writeSale } from './bare-acquirer-message.ts';
+import {
+  isNetworkResponse,
+  readSaleResponse,
+  signOnRequest,
+  writeSale,
+} from './bare-acquirer-message.ts';
 
 const lengthBytes = 2;
 const traceMax = 999_999;
@@ -41,7 +46,7 @@ export async function openBareAcquirerLink(port: number): Promise<BareAcquirerLi
   const signedOn = new Promise<void>((resolve, reject) => {
     const readChunk = createFrameReader((frame) => {
       const response = readSaleResponse(frame);
-      if (response === undefined) return resolve();
+      if (response === undefined) return isNetworkResponse(frame) ? resolve() : undefined;
       pending.get(response.trace)?.resolve(response.isApproved);
       pending.delete(response.trace);
     });
@@ -60,6 +65,8 @@ export async function openBareAcquirerLink(port: number): Promise<BareAcquirerLi
     approve(amount) {
       lastTrace = lastTrace === traceMax ? 1 : lastTrace + 1;
       const trace = lastTrace;
+      if (socket.destroyed)
+        return Promise.reject(new Error('the connection to the acquirer simulator is closed'));
       return new Promise((resolve, reject) => {
         pending.set(trace, { resolve, reject });
         socket.write(writeSale({ amount, trace, sentAt: transmissionTime() }));

@@ -33,6 +33,7 @@ export const signOnRequest = packed(
 
 const responseAt = { messageType: 2, bitmapOf33To40: 8, trace: 26, responseCode: 56, end: 58 };
 const saleResponse = 0x0210;
+const networkResponse = 0x0810;
 const bitOfApprovalCode = 0x04;
 const approvedCode = '00';
 
@@ -45,6 +46,10 @@ export function writeSale({ amount, trace, sentAt }: BareSale): Buffer {
   frame.write(traceText, requestAt.reference, 'latin1');
   return frame;
 }
+
+/** Whether the frame is the response to a sign-on. */
+export const isNetworkResponse = (frame: Buffer): boolean =>
+  frame.readUInt16BE(responseAt.messageType) === networkResponse;
 
 /**
  * Reads the answer to a sale from a whole frame; undefined for another message. Only an approval has

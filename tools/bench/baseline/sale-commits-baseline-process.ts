@@ -50,8 +50,8 @@ async function open({ url, postgresPid }: BaselineOptions): Promise<Opened> {
   return { url, postgresPid, options };
 }
 
-/** The facts of a keyed sale, as the payments room writes them. */
-function factsOf(number: number): AuthorizationContext {
+/** The authorization context of a keyed sale, as the payments module stores it. */
+function createContext(number: number): AuthorizationContext {
   const trace = String(number % 1_000_000).padStart(6, '0');
   return {
     captureMode: 'Immediate',
@@ -112,7 +112,7 @@ function intent(number: number): { row: TransactionRow; event: StoredEvent } {
     state: 'Received',
     changes: { phase: 'Received' },
     amount: 1234,
-    context: factsOf(number),
+    context: createContext(number),
   };
   return { row, event: { sequence: 1, type: 'transaction.received', at, data } };
 }

@@ -4,22 +4,18 @@ import { code, table } from '../markdown.ts';
 
 type ImportTable = Readonly<Record<string, readonly string[]>>;
 
-/** All modules that a module reaches over others. */
-function reach(imports: ImportTable, names: readonly string[]): Set<string> {
-  const reached = new Set<string>();
-  // Names that are added during the loop are visited too.
-  const visited = new Set(names.flatMap((name) => imports[name] ?? []));
-  for (const name of visited) {
-    reached.add(name);
-    for (const next of imports[name] ?? []) visited.add(next);
-  }
+/** All modules that these modules import, directly and indirectly. */
+function transitiveImports(imports: ImportTable, names: readonly string[]): Set<string> {
+  const reached = new Set(names.flatMap((name) => imports[name] ?? []));
+  // The loop also visits the names that it adds.
+  for (const name of reached) for (const next of imports[name] ?? []) reached.add(next);
   return reached;
 }
 
 /** A diagram of the permitted imports, without the arrows that follow from other arrows, and without modules that have none. */
 export function importDiagram(imports: ImportTable): string {
   const edges = Object.entries(imports).flatMap(([from, targets]) => {
-    const implied = reach(imports, targets);
+    const implied = transitiveImports(imports, targets);
     return targets.filter((to) => !implied.has(to)).map((to) => `  ${from} --> ${to}`);
   });
   return ['```mermaid', 'flowchart TD', ...edges, '```'].join('\n');

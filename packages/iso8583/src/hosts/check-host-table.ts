@@ -138,15 +138,15 @@ function checkFunctionCodes({ version, functionCodes }: HostTable): void {
   if (missing === undefined) return;
   throwTableError(
     functionCodes === undefined ? '/functionCodes' : `/functionCodes/${missing}`,
-    'is missing: a host of 1993 distinguishes messages by field 24, such as partial reversals. ' +
+    'is missing: a host with ISO 8583:1993 distinguishes messages by field 24, such as partial reversals. ' +
       `Add a code for each of ${functionCodesOf1993.join(', ')}`,
   );
 }
 
 const formatProblems: Readonly<Record<string, string>> = {
   field_unknown: 'the table has no such field',
-  length_mismatch: 'the field has another length',
-  length_exceeded: 'the field is shorter',
+  length_mismatch: 'the field has a different fixed length',
+  length_exceeded: 'the value is too long for the field',
   content_invalid: 'the field does not allow these characters',
 };
 
@@ -209,7 +209,7 @@ function checkMac({ mac, messages }: HostTable): void {
   if (mac.over === 'BeforeField' && mac.place === 64) {
     throwTableError(
       '/mac/over',
-      'must be WholeMessage where the place is 64: it need not be the last field',
+      'must be WholeMessage if the place is 64, because field 64 is not always the last field',
     );
   }
   for (const macField of mac.place === 'Last' ? ([64, 128] as const) : [mac.place]) {

@@ -11,7 +11,7 @@ export class HostTableError extends Error {
    * @param problem what is wrong there
    */
   constructor(pointer: string, problem: string) {
-    super(`${pointer === '' ? '/' : pointer} ${problem}`);
+    super(`${pointer === '' ? 'the host table' : pointer} ${problem}`);
     this.pointer = pointer;
   }
 }

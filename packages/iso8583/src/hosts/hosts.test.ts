@@ -454,7 +454,7 @@ describe('a table in JSON', () => {
     [
       'a short amount',
       { ...host1987, messages: { fields: { '4': { max: 6 } } } },
-      /^\/messages\/fields\/4 does not allow the sample message "sale": the field has another length$/,
+      /^\/messages\/fields\/4 does not allow the sample message "sale": the field has a different fixed length$/,
     ],
     [
       'original data without all digits of the trace number',
@@ -484,7 +484,7 @@ describe('a table in JSON', () => {
     [
       'no function codes',
       { ...host1993, functionCodes: null },
-      /^\/functionCodes is missing: a host of 1993 distinguishes messages by field 24/,
+      /^\/functionCodes is missing: a host with ISO 8583:1993 distinguishes messages by field 24/,
     ],
     [
       'no function code of a partial reversal',
@@ -498,7 +498,7 @@ describe('a table in JSON', () => {
           '0420': '400',
         },
       },
-      /^\/functionCodes\/0420 partial is missing: a host of 1993/,
+      /^\/functionCodes\/0420 partial is missing: a host with ISO 8583:1993/,
     ],
   ];
   for (const [content, document, message] of wrongTables) {
@@ -531,7 +531,7 @@ describe('a table in JSON', () => {
     const faults: [object, RegExp][] = [
       [
         { responseCodes: { financial: { '961': '68' } } },
-        /^\/responseCodes\/financial\/961 has the value 961, which does not fit field 39: the field has another length$/,
+        /^\/responseCodes\/financial\/961 has the value 961, which does not fit field 39: the field has a different fixed length$/,
       ],
       [
         { responseCodes: { financial: { '96': 'Unknown' } } },

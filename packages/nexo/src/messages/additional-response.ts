@@ -19,7 +19,7 @@ export const refusalReasons = {
   already_refunded: 'All of the original was refunded or cancelled before.',
   amount_invalid: 'The amount does not fit its currency.',
   amount_missing: 'The request has no amount above zero.',
-  answer_not_kept: 'The response is no longer kept.',
+  answer_not_kept: 'The response is no longer stored.',
   balance_insufficient: 'The balance of the account is too low.',
   batch_interrupted: 'The terminal restarted; the rest of the batch was not begun.',
   batch_too_large: 'A batch has at most 20 transactions.',

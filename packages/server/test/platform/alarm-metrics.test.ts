@@ -1,4 +1,4 @@
-// The metrics of an application without faults raise no alarm, and every alarm sees the first event.
+// Counters that raise an alarm start at 0, so that the alarm sees the first event.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { createApplication } from '../../src/application.ts';
 import { createLog, readSettings } from '../../src/platform/index.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 
-test('counters with an alarm have the value 0 from the start, and without an HSM its metrics are absent', async (t) => {
+test('these counters with an alarm have the value 0 from the start, and without an HSM its metrics are absent', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-metrics-'));
   t.after(() => rm(dataDir, { recursive: true, force: true }));
   const settings = readSettings({

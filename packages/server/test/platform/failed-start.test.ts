@@ -81,7 +81,7 @@ test('the platform key of another database ends the start with 78, before the mi
   assert.equal(ended.status, 78, ended.stderr);
   assertReason(
     ended,
-    /SWITCHYARD_PLATFORM_KEY is not the key of this database.*replace the database/,
+    /SWITCHYARD_PLATFORM_KEY is not the key of this database.*use an empty database/,
   );
   const [created] = await database.query("SELECT to_regclass('schema_migrations') AS name");
   assert.equal(created?.['name'], null, 'the migrations have not begun');

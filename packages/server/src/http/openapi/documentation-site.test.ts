@@ -23,10 +23,11 @@ const inlineScript = 'document.documentElement.classList.add("dark")';
 async function serve(t: TestContext, files: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-docs-'));
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(join(folder, path, '..'), { recursive: true });
-    writeFileSync(join(folder, path), text);
+    mkdirSync(join(folder, 'site', path, '..'), { recursive: true });
+    writeFileSync(join(folder, 'site', path), text);
   }
-  const sample = await createSample({ documentationFolder: folder });
+  writeFileSync(join(folder, 'outside.json'), '{}');
+  const sample = await createSample({ documentationFolder: join(folder, 'site') });
   t.after(async () => {
     await sample.close();
     rmSync(folder, { recursive: true, force: true });
@@ -42,6 +43,7 @@ const site = {
   'adr/index.html': '<html>decisions</html>',
   'assets/app.abc.js': 'app()',
   'reference/provider-spi.json': '{}',
+  '.hidden.json': '{}',
 };
 
 test('pages have clean URLs, and the inline scripts of the build are allowed by their hash', async (t) => {
@@ -70,6 +72,8 @@ test('files with a hash in their name are cached for ever, and other files for a
   const document = await get('/docs/reference/provider-spi.json');
   assert.equal(document.headers['content-type'], 'application/json');
   assert.equal(document.headers['cache-control'], 'public, max-age=3600');
+  const page = await get('/docs/how-to/operators/run-in-production.html');
+  assert.equal(page.headers['cache-control'], 'no-cache');
 });
 
 test('an unknown page and a path outside the folder are 404 with the page of the site', async (t) => {
@@ -77,8 +81,8 @@ test('an unknown page and a path outside the folder are 404 with the page of the
   for (const url of [
     '/docs/none',
     '/docs/assets/none.js',
-    '/docs/..%2f..%2fetc%2fpasswd',
-    '/docs/.built-from',
+    '/docs/..%2foutside.json',
+    '/docs/.hidden.json',
   ]) {
     const answer = await get(url);
     assert.equal(answer.statusCode, 404, url);

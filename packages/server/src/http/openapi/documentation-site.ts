@@ -31,7 +31,7 @@ function newAddress(path: string): string | undefined {
   return address === path ? undefined : address;
 }
 
-/** A page of the last build must not stay with the policy of the next one. */
+/** Browsers ask for a page again: a page of an old build does not match the script hashes of the new policy. */
 const cachePage = 'no-cache';
 const reloadSeconds = 5;
 
@@ -83,6 +83,11 @@ function createPolicy(): (index: Buffer) => string {
   };
 }
 
+function pageFile(path: string): string {
+  if (path.endsWith('.html')) return path;
+  return path === '' || path.endsWith('/') ? `${path}index.html` : `${path}.html`;
+}
+
 export function registerDocumentationSite(
   app: FastifyInstance,
   { built, isBuilding }: DocumentationSite,
@@ -103,11 +108,11 @@ export function registerDocumentationSite(
       );
     }
     reply.headers({ ...pageHeaders, 'content-security-policy': policyFor(index) });
-    const isFile = extname(path) !== '';
+    const isPage = ['', '.html'].includes(extname(path));
     const cacheControl = path.startsWith('assets/') ? cacheForever : cacheOneHour;
-    if (isFile && (await built.send(path, cacheControl, request, reply))) return reply;
-    const page = path === '' || path.endsWith('/') ? `${path}index.html` : `${path}.html`;
-    if (!isFile && (await built.send(page, cachePage, request, reply))) return reply;
+    if (!isPage && (await built.send(path, cacheControl, request, reply))) return reply;
+    const page = pageFile(path);
+    if (isPage && (await built.send(page, cachePage, request, reply))) return reply;
     reply.code(404);
     if (await built.send('404.html', 'no-store', request, reply)) return reply;
     return reply.header('cache-control', 'no-store').type('text/plain').send('Not found.\n');

@@ -142,6 +142,6 @@ function assertClosedObjects(schema: unknown): void {
   if (!('properties' in schema) || ('type' in schema && schema.type !== 'object')) return;
   if ('additionalProperties' in schema || 'unevaluatedProperties' in schema) return;
   throw new TypeError(
-    `a body schema must say additionalProperties: ${Object.keys(schema.properties ?? {})}`,
+    `the body schema with the members ${Object.keys(schema.properties ?? {}).join(', ')} must set additionalProperties`,
   );
 }

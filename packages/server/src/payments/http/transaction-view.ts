@@ -37,7 +37,7 @@ const responseTextByState: Readonly<Partial<Record<State, string>>> = {
   Expired: 'EXPIRED',
 };
 
-/** For states without a final outcome: the paper must not read as a payment. */
+/** For an unknown or failed outcome: the receipt must not look like a proof of payment. */
 const notCompletedText = 'NOT COMPLETED';
 
 const maskToLastFour = (masked: string) => masked.slice(-4).padStart(masked.length, '*');

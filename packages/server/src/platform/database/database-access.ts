@@ -7,7 +7,7 @@ import { sqlState } from './database-errors.ts';
 
 /** The user is refused, or has no right to connect. */
 const refusedStates = new Set(['28000', '42501']);
-/** Wrong password, as during its replacement, and no such database, as between dropdb and createdb. */
+/** Wrong password or missing database. Both can be temporary: a password is replaced, or a database is restored. */
 const temporaryStates = new Set(['28P01', '3D000']);
 
 /**
@@ -32,7 +32,7 @@ function explainDatabaseFault(error: unknown, databaseUrl: string): Error {
   const cause = isUnavailable ? error.cause : error;
   const reason = describeCause(cause);
   const hosts = parseDatabaseUrl(databaseUrl).hosts.map(describeHost).join(', ');
-  const refusal = `SWITCHYARD_DATABASE_URL is refused by PostgreSQL at ${hosts}: ${reason}`;
+  const refusal = `SWITCHYARD_DATABASE_URL is refused by PostgreSQL at ${hosts}: ${reason}. Check the user, the password and the name of the database`;
   const state = sqlState(cause);
   if (refusedStates.has(state)) return new SettingsError([refusal]);
   if (temporaryStates.has(state)) return new Error(refusal, { cause: error });

@@ -11,7 +11,7 @@ const insertText = `INSERT INTO platform_key_check (singleton, key_check_value, 
 const computeCheckValue = (platformKey: Buffer) => keyCheckValue(platformKey, 'platform-key-check');
 
 /**
- * Writes nothing. A database without a check value accepts each key. With another key, no stored secret could be read.
+ * Writes nothing. A database without a check value accepts any key. With a wrong key the platform cannot decrypt stored secrets.
  *
  * @throws SettingsError if the key is not the key of this database
  */
@@ -22,7 +22,7 @@ export async function requirePlatformKey(database: Queries, platformKey: Buffer)
   const [row] = await database.query<{ value: string }>(selectText);
   if (row === undefined || row.value === actual) return;
   throw new SettingsError([
-    `SWITCHYARD_PLATFORM_KEY is not the key of this database: its check value is ${actual}, and the database has ${row.value}. Set the key with which this database was first started; if that key was a mistake and the database contains no data, replace the database by an empty one`,
+    `SWITCHYARD_PLATFORM_KEY is not the key of this database: its check value is ${actual}, and the database has ${row.value}. Set the key with which this database was first started; if that key was a mistake and the database contains no data, use an empty database`,
   ]);
 }
 

@@ -28,8 +28,8 @@ test('a slow provider with many services does not delay the queries of other pro
   );
   waiting = [...waiting, ...others];
   const released = Promise.withResolvers<undefined>();
-  const looked: string[] = [];
-  let atOnce = 0;
+  const queriedIds: string[] = [];
+  let parallelQueries = 0;
   const store = {
     async claim(_forMs: number, limit: number, busy: readonly string[]) {
       const isFree = (each: Due) =>
@@ -39,9 +39,9 @@ test('a slow provider with many services does not delay the queries of other pro
       return claimed;
     },
     find({ transactionId }: QrKey) {
-      looked.push(transactionId);
+      queriedIds.push(transactionId);
       if (!slow.has(transactionId)) return Promise.resolve(undefined);
-      atOnce += 1;
+      parallelQueries += 1;
       return released.promise;
     },
   };
@@ -49,10 +49,10 @@ test('a slow provider with many services does not delay the queries of other pro
   const poller = createPaymentPoller({ store, log, clock: systemClock } as unknown as QrDeps);
   poller.start();
   try {
-    await eventually('the payments of all others are looked at', () =>
-      others.every(({ transactionId }) => looked.includes(transactionId)),
+    await eventually('the payments of all others are queried', () =>
+      others.every(({ transactionId }) => queriedIds.includes(transactionId)),
     );
-    assert.ok(atOnce <= 16, `${atOnce} looks at once at one provider`);
+    assert.ok(parallelQueries <= 16, `${parallelQueries} parallel queries to one provider`);
   } finally {
     waiting = [];
     released.resolve(undefined);
@@ -69,14 +69,14 @@ test('the poller does not query a payment again while a query for it is in progr
   };
   const released = Promise.withResolvers<undefined>();
   let claims = 0;
-  let looked = 0;
+  let queryCount = 0;
   const store = {
     async claim() {
       claims += 1;
       return [key];
     },
     find() {
-      looked += 1;
+      queryCount += 1;
       return released.promise;
     },
   };
@@ -85,7 +85,7 @@ test('the poller does not query a payment again while a query for it is in progr
   poller.start();
   try {
     await eventually('it is claimed again', () => claims >= 3);
-    assert.equal(looked, 1);
+    assert.equal(queryCount, 1);
   } finally {
     released.resolve(undefined);
     await poller.stop();

@@ -1,4 +1,4 @@
-// A card that was read before anything is paid: whose payment it pays, and for how long.
+// Which payment may use a card that was read before it, and for how long.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AnyMessage, isMessage, requestOf } from '@switchyard/nexo';

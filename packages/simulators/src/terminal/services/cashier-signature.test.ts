@@ -12,11 +12,11 @@ import {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A till whose cashier says no to every signature, and what the terminal says to it. */
-async function strictTill(harness: ReturnType<typeof createTestTerminal>, meanwhile: () => void) {
+/** A till whose cashier declines every signature. */
+async function strictTill(harness: ReturnType<typeof createTestTerminal>, onRequest: () => void) {
   const till = await cashierTill(harness, (message, channel) => {
     if (!isMessage(message, 'Input', 'Request')) return;
-    meanwhile();
+    onRequest();
     const { Device, InfoQualify } = message.body.InputData;
     const Input = { InputCommand: 'GetConfirmation', ConfirmedFlag: false } as const;
     const body = { InputResult: { Device, InfoQualify, Response: { Result: 'Success' }, Input } };
@@ -27,7 +27,7 @@ async function strictTill(harness: ReturnType<typeof createTestTerminal>, meanwh
   return till;
 }
 
-test('a refused signature is a refusal though the platform is away, and the sale is given back', async () => {
+test('a declined signature gives Refusal while the platform is unreachable, and the sale is reversed later', async () => {
   const harness = createTestTerminal();
   const till = await strictTill(harness, () => harness.fake.setUp(false));
   await till.pay(paymentRequest(10));

@@ -104,6 +104,9 @@ type Finding = {
 };
 type Decision = { readonly row: StoredTimeline; readonly log?: () => void };
 
+/** The SQLSTATE of a server that accepts no connections yet: the database layer tries again. */
+const cannotConnectNow = '57P03';
+
 type Server = Omit<ServerPosition, 'position'>;
 const serverName = ({ systemIdentifier, timeline }: Server) => `${systemIdentifier}/${timeline}`;
 /** Connections are compared by server and timeline only, because the table does not exist before the migrations. */
@@ -208,21 +211,25 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       'the database server is on an older timeline than before and is not used; stop it, or see the guide on restored databases',
     );
     throw Object.assign(new Error(`the database server is on the older timeline ${timeline}`), {
-      code: '57P03',
+      code: cannotConnectNow,
     });
   }
 
   /** A restore that loads its tables one by one has created the table, and inserts the row later. */
-  async function requireStored(queries: Queries): Promise<StoredTimeline> {
+  async function requireStoredTimeline(queries: Queries): Promise<StoredTimeline> {
     const row = await readStoredTimeline(queries);
     if (row !== undefined) return row;
     const error = Object.assign(
       new Error(
-        `the table database_timeline has no row: a restore is running. If this is a new database, stop all processes and delete ${file}`,
+        `the table database_timeline has no row. If a restore is running, wait until it ends. If this is a new database, stop all processes and delete ${file}`,
       ),
-      { code: '57P03' },
+      { code: cannotConnectNow },
     );
-    if (!isRowMissing) log.error({ err: error }, 'payments are refused until the row is restored');
+    if (!isRowMissing)
+      log.error(
+        { err: error },
+        'new payments are refused until the table database_timeline has its row',
+      );
     isRowMissing = true;
     throw error;
   }
@@ -255,24 +262,25 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     if (before === undefined) {
       // A process that has run before would insert the row in the middle of a restore.
       if (lastServer === undefined) await insertStoredTimeline(queries, server);
-      return { row: await requireStored(queries) };
+      return { row: await requireStoredTimeline(queries) };
     }
     const isRecorded = isSameDatabase(before, server);
     // A process that was down during a recovery has evidence from before it.
     const isRecovered = finding.evidence.jumps < before.recoveredJumps;
     const isNewLoss = isLost && !isRecovered;
+    // After a change of the database an equal count is too low as well: both copies would use the same numbers.
     const hasChanged = lastServer !== undefined && !isSameDatabase(lastServer, server);
-    const hasLowerCount = hasChanged
+    const mustIncreaseJumps = hasChanged
       ? before.jumps <= jumps()
       : isNewLoss && before.jumps < jumps();
     const isDecided = isRecorded && (!isNewLoss || before.recoveryRequiredAt !== null);
-    if (isDecided && !hasLowerCount) return { row: before };
+    if (isDecided && !mustIncreaseJumps) return { row: before };
     await storePostgresTimeline(queries, server, {
       jumps: Math.max(before.jumps, jumps()) + 1,
       isRecoveryRequired: isNewLoss,
     });
     await skipStoredNumbers(queries);
-    const row = await requireStored(queries);
+    const row = await requireStoredTimeline(queries);
     return { row, log: () => logChange(before, row, { ...finding, isLost: isNewLoss }) };
   }
 
@@ -351,7 +359,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     if (finding === undefined) return;
     if (isUnchanged(finding)) {
       latestPosition = finding.server.position;
-      apply(await requireStored(from));
+      apply(await requireStoredTimeline(from));
     } else {
       // Behind a pooler, which changes the server without a new connection of this process.
       await from.session(recordExclusively);
@@ -403,7 +411,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       const finding = await compare(queries);
       if (finding === undefined) return undefined;
       if (database === undefined) return serverName(finding.server);
-      if (isUnchanged(finding)) apply(await requireStored(queries));
+      if (isUnchanged(finding)) apply(await requireStoredTimeline(queries));
       else await recordExclusively(queries);
       requireNewerTimeline(finding.server);
       return serverName(finding.server);
