@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createByteSearch } from './byte-search.ts';
 import { createPan } from './card-data-encodings.ts';
-import { findInFile } from './leak-scan.ts';
+import { filesBelow, findInFile } from './leak-scan.ts';
 
 const pan = createPan('4');
 const shortPan = createPan('37', 15);
@@ -89,6 +89,19 @@ test('card data is found in files of every length, also across two chunks', (t) 
   writeFileSync(path, pan, { flag: 'a' });
   assert.ok(findInFile(search, path));
   assert.equal(findInFile(search, join(folder, 'gone')), undefined);
+});
+
+test('every file of a database folder is searched, except maps without column values', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'scanned-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const searched = ['17152', '17152.1', '17152_init', 'vm', 'wal_fsm'];
+  for (const name of [...searched, '17152_vm', '17152_fsm', '17152_vm.1']) {
+    writeFileSync(join(folder, name), pan);
+  }
+  assert.deepEqual(
+    filesBelow(folder).sort(),
+    searched.map((name) => join(folder, name)),
+  );
 });
 
 // Spec: INV-10

@@ -12,6 +12,7 @@ const rowsAtOnce = 2000;
 const pieceBytes = 16 * 1024 * 1024;
 /** No sequence is longer than the overlap, so every sequence is complete in one chunk. */
 const overlapBytes = 64 * 1024;
+const databaseMapPattern = /^\d+_(vm|fsm)(\.\d+)?$/;
 
 let cachedSearch: { search: ByteSearch; secretCount: number } | undefined;
 
@@ -103,11 +104,15 @@ function openIfExists(path: string): number | undefined {
   }
 }
 
-/** Other processes may remove files during the scan. */
+/**
+ * Other processes may remove files during the scan. The visibility and free space maps of
+ * PostgreSQL are left out: they hold no column values, and two bits per page at 1 and 0 look like
+ * the packed digits of a test card (5555555555554444).
+ */
 export function filesBelow(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && !databaseMapPattern.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
