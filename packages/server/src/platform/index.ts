@@ -95,6 +95,7 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './events/outbox.ts';
+export { allBuckets, bucketOf, bucketSql } from './identifiers/bucket.ts';
 export { type Ids, systemIdGenerator, withJitter } from './identifiers/ids.ts';
 export {
   bytesToUuid,

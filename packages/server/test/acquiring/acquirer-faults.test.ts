@@ -485,14 +485,14 @@ describe('work of an ended process', { concurrency: 4 }, () => {
     const copy = randomUUID();
     // The same intent under another trace number, which the host has not received.
     await database.query(
-      `INSERT INTO transactions SELECT organization_id, $3::uuid, merchant_id, $3::uuid, store_id,
+      `INSERT INTO transactions SELECT bucket, organization_id, $3::uuid, merchant_id, $3::uuid, store_id,
           device_id, contract_id, 'Received', 'Received', amount, currency, over_capture_allowance, 0, 0, 0, 0,
           0, 0, 0, 1, 0, $4, created_at, updated_at
         FROM transactions WHERE organization_id = $1 AND transaction_id = $2`,
       [setup.organizationId, sold.transactionId, copy, longAgo()],
     );
     await database.query(
-      `INSERT INTO transaction_events SELECT organization_id, $3::uuid, 1, type, at,
+      `INSERT INTO transaction_events SELECT bucket, organization_id, $3::uuid, 1, type, at,
           jsonb_set(jsonb_set(data, '{context,reference,stan}', '"999999"'),
             '{context,reference,rrn}', '"000000999999"')
         FROM transaction_events WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,

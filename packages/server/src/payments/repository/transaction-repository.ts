@@ -1,5 +1,6 @@
 // Transaction repository. Each write is one statement with a version check, in a group commit.
 import {
+  bucketOf,
   type Clock,
   createGroupCommit,
   createMemoryReleasingMap,
@@ -23,12 +24,10 @@ export type TransactionKey = { organizationId: string; transactionId: string };
 type OperationKey = { transactionId: string; operationNumber: number };
 
 /** By the server's identifier, or by the client's and the merchant. */
-type TransactionLookup = {
-  organizationId: string;
-  transactionId?: string;
-  clientTransactionId?: string;
-  merchantId?: string;
-};
+type TransactionLookup = { organizationId: string } & (
+  | { transactionId: string; clientTransactionId?: undefined; merchantId?: undefined }
+  | { transactionId?: undefined; clientTransactionId: string; merchantId: string }
+);
 
 /** Another operation of the merchant has the same client identifier. */
 export class DuplicateOperationId extends Error {}
@@ -102,6 +101,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       type Row = TransactionResultRow & { i: number };
       const records: (TransactionRecord | undefined)[] = lookups.map(() => undefined);
       const rows = await database.hot<Row>(statements.findTransactions, [
+        lookups.map((each) => bucketOf(each.transactionId ?? each.merchantId)),
         lookups.map((each) => each.organizationId),
         lookups.map((each) => each.transactionId ?? null),
         lookups.map((each) => each.clientTransactionId ?? null),
@@ -160,8 +160,14 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     async claimWebOperationId(trx: Queries, change: TransactionChange): Promise<void> {
       const { organizationId, merchantId, transactionId } = change.after;
       const { clientOperationId, operationNumber } = change.operation ?? {};
-      const key = [organizationId, clientOperationId, merchantId, transactionId, operationNumber];
-      const rows = await trx.query(statements.claimWebOperationId, key);
+      const rows = await trx.query(statements.claimWebOperationId, [
+        bucketOf(transactionId),
+        organizationId,
+        clientOperationId,
+        merchantId,
+        transactionId,
+        operationNumber,
+      ]);
       if (rows.length === 0) throw new DuplicateOperationId();
     },
     /** False when another request changed the sale first or the sale is no longer in progress. */
@@ -181,6 +187,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
         event.type,
         JSON.stringify(event.data),
         ids.uuid(),
+        bucketOf(before.transactionId),
       ]);
       return updatedRows.length > 0;
     },
@@ -203,13 +210,10 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       const statement = statements.findTransactionsByClientId;
       return (await database.hot<TransactionResultRow>(statement, values)).map(toTransactionRecord);
     },
-    async findOperation(key: {
-      organizationId: string;
-      merchantId: string;
-      kind: string;
-      clientOperationId: string;
-    }): Promise<OperationKey | undefined> {
-      const values = [key.organizationId, key.clientOperationId, key.merchantId, key.kind];
+    async findOperation(
+      key: Parameters<typeof statements.findOperationValues>[0],
+    ): Promise<OperationKey | undefined> {
+      const values = statements.findOperationValues(key);
       return (await database.hot<OperationKey>(statements.findOperation, values))[0];
     },
     /** Acquirer links of any status with an unfinished sale or operation. */
