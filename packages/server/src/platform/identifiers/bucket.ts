@@ -1,6 +1,6 @@
 // The shard key of rows that grow with payments.
 
-/** Fixed for ever: an engine moves buckets between its servers, and a row never changes its bucket. */
+/** This number never changes: an engine moves buckets between its servers, and a row never changes its bucket. */
 export const bucketCount = 1024;
 
 const bucketHexDigits = 3;

@@ -30,8 +30,10 @@ describe('identifiers', () => {
   });
 
   test('identifiers without a bucket are spread over all buckets', () => {
-    const found = new Set(Array.from({ length: 20_000 }, () => bucketOf(systemIdGenerator.uuid())));
-    assert.equal(found.size, bucketCount);
+    const buckets = new Set(
+      Array.from({ length: 20_000 }, () => bucketOf(systemIdGenerator.uuid())),
+    );
+    assert.equal(buckets.size, bucketCount);
   });
 
   test('version 4 identifiers contain no time', () => {
