@@ -39,6 +39,7 @@ export { parseSafeInteger } from './database/column-parsers.ts';
 export {
   type Database,
   type DatabaseOptions,
+  type HotStatement,
   openDatabase,
   type PreparedStatement,
   type Queries,
