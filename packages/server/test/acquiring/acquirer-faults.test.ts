@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
+import { bucketOf, systemIdGenerator } from '../../src/platform/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import { assertProblem, countRows } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
@@ -482,7 +483,7 @@ describe('work of an ended process', { concurrency: 4 }, () => {
     const setup = await createTestOrganization();
     const { body: sold } = await sell(setup, {});
     const database = await testDatabase();
-    const copy = randomUUID();
+    const copy = systemIdGenerator.uuid(bucketOf(sold.transactionId));
     // The same intent under another trace number, which the host has not received.
     await database.query(
       `INSERT INTO transactions SELECT bucket, organization_id, $3::uuid, merchant_id, $3::uuid, store_id,
