@@ -36,8 +36,10 @@ const minimumCounts = {
   wholeRun: { files: 550, tests: 4500 },
 };
 const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 1800) * 1000;
-/** After it `--changed` begins no further test file, so that it ends within half a minute. */
+/** So long after its start `--changed` begins no further test file, so that it ends within half a minute. */
 const changedStartMs = 20_000;
+/** A first run takes that time to prepare, and still begins files for this time. */
+const changedTestsMs = 10_000;
 /** Each tool uses more than one core for part of its time. */
 const concurrentChecks = 2;
 
@@ -55,8 +57,8 @@ type Plan = {
   minimum: { files: number; tests: number };
   /** What stays out of this run, in words. */
   note?: string;
-  startLimitMs?: number;
-  isInOrder?: boolean;
+  /** Takes the first files only, for as long as `changedStartMs` allows. */
+  isChanged?: true;
 };
 
 function planRun({ patterns, isWhole, changed }: Choice): Plan {
@@ -81,8 +83,7 @@ function planChanged(all: readonly TestFile[], changed: readonly string[]): Plan
     files,
     minimum: { files: 1, tests: 1 },
     note,
-    startLimitMs: changedStartMs,
-    isInOrder: true,
+    isChanged: true,
   };
 }
 
@@ -149,8 +150,10 @@ async function runTests(plan: Plan, { isWhole, runnerOptions }: Choice): Promise
     const run = await runTestFiles(files, {
       runnerOptions,
       limitMs: runLimitMs,
-      startLimitMs: plan.startLimitMs ?? runLimitMs,
-      isInOrder: plan.isInOrder ?? false,
+      startLimitMs: plan.isChanged
+        ? Math.max(changedStartMs - performance.now(), changedTestsMs)
+        : runLimitMs,
+      isInOrder: plan.isChanged ?? false,
       env: { TEST_SECRETS_FILE: secretsFile, ...size, ...shared },
     });
     const minimumTests = runnerOptions.length === 0 ? plan.minimum.tests : 1;

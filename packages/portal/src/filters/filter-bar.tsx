@@ -119,6 +119,7 @@ function Field<Name extends string>({
           className="sy-filter"
           aria-label={field.label}
           placeholder={field.label}
+          style={{ '--sy-filter-label': `calc(${field.label.length}ch + 2rem)` }}
           data={[...field.options]}
           value={values[field.name] ?? null}
           clearable={field.isAlwaysSet !== true}

@@ -40,7 +40,7 @@ export function Sidebar() {
                     activeProps={{ 'aria-current': 'page' }}
                   >
                     <Icon name={item.icon} size={17} />
-                    <span className="sy-cut">{t(`items.${item.labelKey}`)}</span>
+                    {t(`items.${item.labelKey}`)}
                   </Link>
                 </li>
               ))}

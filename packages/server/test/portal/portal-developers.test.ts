@@ -146,6 +146,13 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     }
   });
 
+  test('only the tab of the open part of the API reference is the current one', async () => {
+    await visitScreen('/portal/console/errors?text=amount', async (page) => {
+      const current = page.getByRole('navigation', { name: 'API' }).locator('[aria-current]');
+      assert.deepEqual(await current.allInnerTexts(), ['Errors']);
+    });
+  });
+
   // Spec: ONB-19 RIGHT-11
   test('a registered application shows its secret once, rotates it, and gets tokens', async () => {
     const name = `${hostileName.slice(0, 44)} ${randomUUID().slice(0, 8)}`;

@@ -15,7 +15,7 @@ export default function ApiReference() {
   const t = useTranslate('api-console');
   return (
     <Page title={t('title')} lead={t('lead')}>
-      <ConsoleTabs at="operations" />
+      <ConsoleTabs />
       <Panel title={t('reference.title')}>
         <p className="sy-ref-prose">{t('reference.text')}</p>
         <div className="sy-ref-links">

@@ -9,14 +9,12 @@ const parts = [
   ['errors', '/console/errors'],
 ] as const;
 
-export type ConsoleTab = (typeof parts)[number][0];
-
-export function ConsoleTabs({ at }: { readonly at: ConsoleTab }) {
+export function ConsoleTabs() {
   const t = useTranslate('api-console');
   return (
     <nav className="sy-ref-tabs" aria-label={t('title')}>
       {parts.map(([part, to]) => (
-        <Link key={part} to={to} {...(part === at ? { 'aria-current': 'page' as const } : {})}>
+        <Link key={part} to={to} activeOptions={{ exact: true, includeSearch: false }}>
           {t(`parts.${part}`)}
         </Link>
       ))}

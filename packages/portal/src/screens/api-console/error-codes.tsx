@@ -38,7 +38,7 @@ export default function ErrorCodes() {
   const matching = items.filter((each) => matchesErrorFilters(each, values));
   return (
     <Page title={t('title')} lead={t('errorsLead')}>
-      <ConsoleTabs at="errors" />
+      <ConsoleTabs />
       <FilterBar
         fields={[
           { kind: 'search', name: 'text', label: t('searchErrors') },

@@ -23,7 +23,7 @@ export default function EventTypes() {
     words.every((word) => `${type} ${description}`.toLowerCase().includes(word));
   return (
     <Page title={t('title')} lead={t('eventsLead')}>
-      <ConsoleTabs at="events" />
+      <ConsoleTabs />
       <FilterBar
         fields={[{ kind: 'search', name: 'text', label: t('searchEvents') }]}
         values={values}
