@@ -42,6 +42,10 @@ const alarms: Readonly<Record<string, readonly [condition: string, action: strin
     'above 0',
     'Read the log of the link: the message needs a decision with the acquirer.',
   ],
+  switchyard_acquirer_unencodable_messages_total: [
+    'any increase',
+    'The log has the field. Correct its format in the table of the host. Until then these payments are refused with `not_sent`, and reversals wait.',
+  ],
   switchyard_acquirer_unknown_codes_total: [
     'any increase',
     'The log has the code. Add it to the table of the host.',

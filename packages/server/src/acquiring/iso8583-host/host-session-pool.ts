@@ -3,7 +3,7 @@ import type { CompiledHost, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/message-reference.ts';
-import { drain, type ExchangeResult } from '../spi/acquirer-spi.ts';
+import { drain, type ExchangeResult, unencodableReason } from '../spi/acquirer-spi.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
 import {
@@ -158,7 +158,7 @@ export function openHostLink(options: HostLinkOptions) {
 
   function reportEncodingFailure(error: unknown): ExchangeResult<Message> {
     log.error({ err: error }, 'message could not be encoded');
-    return notSent(error instanceof MacError ? 'MAC unavailable' : 'not encodable');
+    return notSent(error instanceof MacError ? 'MAC unavailable' : unencodableReason);
   }
 
   /** Synchronous up to the write if the message has no MAC. */
