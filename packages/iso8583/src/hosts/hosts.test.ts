@@ -205,6 +205,65 @@ describe('1993', () => {
   });
 });
 
+describe('a field with invalid characters', () => {
+  const table = readHostTable({
+    name: 'toy',
+    base: 'iso1987-binary',
+    replacement: { field: 120 },
+    messages: { fields: { '120': { content: 'an', size: 'fixed', max: 42 } } },
+  });
+  const lenient = Object.entries(table.messages.fields).map(([field, format]) => [
+    field,
+    format.content === 'an' ? { ...format, content: 'ans' } : format,
+  ]);
+  const sender = compileDialect({ ...table.messages, fields: Object.fromEntries(lenient) });
+  const answer = { 11: '000001', 39: '00', 41: 'TERM0001', 49: '978' };
+  /** The fields with a hyphen in one of them, where only letters and digits are valid. */
+  const decode = (members: object) => {
+    const ignored: (number | undefined)[] = [];
+    const bytes = sender.encode({ mti: '0210', fields: { ...answer, ...members } });
+    const { fields } = hostOf(table).decode(bytes, ({ field }) => ignored.push(field));
+    return { fields, ignored };
+  };
+
+  it('is left out if no decision depends on it, and the fields after it are read', () => {
+    assert.deepEqual(decode({ 91: '-', 102: 'A' }), {
+      fields: { ...answer, 102: 'A' },
+      ignored: [91],
+    });
+    const bytes = Buffer.from(
+      sender.encode({ mti: '0210', fields: { ...answer, 48: 'XXXXXXXX' } }),
+    );
+    bytes.set([0xdf, 0x01, 0x04, 0x41], bytes.indexOf('XXXXXXXX'));
+    assert.deepEqual(hostOf(table).decode(bytes, () => {}).fields, answer);
+    assert.throws(() => hostOf(table).decode(bytes), /content_invalid in DE48/);
+  });
+
+  it('refuses the message if a decision depends on the field', () => {
+    const wrong = { 38: '-'.repeat(6), 39: '-0', 49: '97-', 120: '-'.repeat(42) };
+    for (const [field, value] of Object.entries(wrong)) {
+      assert.throws(() => decode({ [field]: value }), new RegExp(`content_invalid in DE${field} `));
+    }
+  });
+
+  it('refuses a message whose authentication code covers the whole message', () => {
+    const mac = {
+      algorithm: 'AesCmac',
+      place: 128,
+      over: 'WholeMessage',
+      messages: 'All',
+    } as const;
+    const bytes = sender.encode({
+      mti: '0210',
+      fields: { ...answer, 91: '-', 128: '0'.repeat(16) },
+    });
+    const read = (over: 'WholeMessage' | 'BeforeField') =>
+      hostOf({ ...table, mac: { ...mac, over } }).decodeWithMac(bytes, () => {});
+    assert.throws(() => read('WholeMessage'), /content_invalid in DE91/);
+    assert.deepEqual(read('BeforeField').message.fields, answer);
+  });
+});
+
 describe('message authentication', () => {
   const mac = { algorithm: 'AesCmac', messages: 'Financial' } as const;
   const code = Buffer.from('A1A2A3A4A5A6A7A8FFFF', 'hex');
