@@ -63,22 +63,24 @@ function createOutcomeMetrics(
     labelNames: ['kind', 'outcome'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
   });
-  /** An increase of a series that does not exist yet raises no alarm. */
-  function startAtZero(this: { inc(labels: { link: string }, value: number): void }): void {
-    for (const { linkId } of listLinks()) this.inc({ link: linkId }, 0);
-  }
-  const unknownCodes = metrics.counter({
-    name: 'switchyard_acquirer_unknown_codes_total',
-    help: 'Responses with a response code that is not in the table',
-    labelNames: ['link'],
-    collect: startAtZero,
-  });
-  const unencodableMessages = metrics.counter({
-    name: 'switchyard_acquirer_unencodable_messages_total',
-    help: 'Messages that were not sent, because the table of the host cannot encode them',
-    labelNames: ['link'],
-    collect: startAtZero,
-  });
+  const createLinkCounter = (name: string, help: string) =>
+    metrics.counter({
+      name,
+      help,
+      labelNames: ['link'],
+      collect() {
+        // An increase of a series that does not exist yet raises no alarm.
+        for (const { linkId } of listLinks()) this.inc({ link: linkId }, 0);
+      },
+    });
+  const unknownCodes = createLinkCounter(
+    'switchyard_acquirer_unknown_codes_total',
+    'Responses with a response code that is not in the table',
+  );
+  const unencodableMessages = createLinkCounter(
+    'switchyard_acquirer_unencodable_messages_total',
+    'Messages that were not sent, because the table of the host cannot encode them',
+  );
   // Caches the labelled series: prom-client sorts and joins the labels at each call.
   const durationSeries = new Map<string, ReturnType<typeof durations.labels>>();
 
