@@ -67,7 +67,7 @@ const targets = {
     script: 'packages/server/src/main.ts',
     flags: ['--watch', '--watch-preserve-output', ...serverFlags],
     variables: serverVariables,
-    beside: [
+    background: [
       'node_modules/vite/bin/vite.js',
       'build',
       'packages/portal',

@@ -17,9 +17,11 @@ export type Defined<T extends object> = {
  * // { name: 'Ada', email: 'a@b.example' }
  */
 export function defined<T extends object>(values: T): Defined<T> {
+  const members = values as Readonly<Record<string, unknown>>;
   const result: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined) result[name] = value;
+  // Not Object.entries: a sale calls this a dozen times, and each pair would be an array.
+  for (const name of Object.keys(members)) {
+    if (members[name] !== undefined) result[name] = members[name];
   }
   return result as Defined<T>;
 }

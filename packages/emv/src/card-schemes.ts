@@ -214,8 +214,14 @@ const rangesOf: readonly (readonly SchemeRange[])[] = Array.from({ length: 10 },
  */
 export function schemeOfPan(pan: string): Scheme {
   const ranges = rangesOf[pan.charCodeAt(0) - 48] ?? [];
+  let prefixDigits = 0;
+  let prefix = 0;
+  // Sorted by their number of digits.
   for (const { digits, from, to, scheme, lengths } of ranges) {
-    const prefix = Number(pan.slice(0, digits));
+    if (digits !== prefixDigits) {
+      prefixDigits = digits;
+      prefix = Number(pan.slice(0, digits));
+    }
     if (prefix >= from && prefix <= to && lengths.has(pan.length)) return scheme;
   }
   return 'Unknown';

@@ -1,6 +1,8 @@
 -- The schema of the first release, module by module: what each row is, its columns and its indexes.
 
--- Rules for all tables: primary keys begin with organization_id, except in reference tables of the platform.
+-- Rules for all tables: primary keys begin with organization_id, except in reference tables of the platform, and in
+-- tables that grow with payments: theirs begin with bucket, a number from 0 to 1023 that follows from the merchant. It
+-- is in the last ten bits of the merchant's identifier, and of the identifiers of its transactions, jobs and events.
 -- Secrets are stored encrypted (…_sealed) or as a hash (…_hash). Rows that transactions refer to are never
 -- deleted: removed_at is set.
 
@@ -15,6 +17,7 @@
 -- A job to run at due_at. A process that claims a job sets due_at to the end of its lease.
 -- Jobs with the same queue_id run in the order of their creation.
 CREATE TABLE jobs (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   job_id uuid NOT NULL,
   kind text NOT NULL,
@@ -26,23 +29,26 @@ CREATE TABLE jobs (
   last_error text,
   queue_id uuid,
   created_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, job_id)
+  PRIMARY KEY (bucket, job_id)
 );
 
 -- A queue is blocked by a message that the acquirer did not answer.
 CREATE INDEX jobs_stopped ON jobs (organization_id, queue_id, job_id) WHERE last_error = 'Unanswered';
 -- Jobs are claimed per kind, so that a long queue of one kind does not slow down another.
 CREATE INDEX jobs_kind_due ON jobs (kind, due_at);
+-- For the health of an organisation.
+CREATE INDEX jobs_organization_due ON jobs (organization_id, due_at);
 
 -- A domain event that was written in the transaction of its cause and is not published yet.
 CREATE TABLE outbox (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   outbox_id uuid NOT NULL,
   kind text NOT NULL,
   subject_id uuid NOT NULL,
   sequence integer NOT NULL,
   created_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, outbox_id)
+  PRIMARY KEY (bucket, outbox_id)
 );
 
 -- Reference table of the platform: the server and timeline of this database, in one row. database_identifier has the
@@ -1124,6 +1130,7 @@ CREATE TABLE acquirer_link_keys (
 -- A card transaction with its amounts in minor units. over_capture_allowance may be captured above the authorised
 -- amount. authorization_expires_at is null for a sale that is captured at once.
 CREATE TABLE transactions (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   merchant_id uuid NOT NULL,
@@ -1149,7 +1156,7 @@ CREATE TABLE transactions (
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
   authorization_expires_at timestamptz,
-  PRIMARY KEY (organization_id, transaction_id),
+  PRIMARY KEY (bucket, transaction_id),
   CHECK (amount >= 0 AND authorized >= 0 AND captured >= 0 AND cancelled >= 0 AND refunded >= 0),
   CHECK (capture_reserved >= 0 AND cancel_reserved >= 0 AND refund_reserved >= 0),
   CHECK (refunded + refund_reserved <= captured),
@@ -1158,12 +1165,12 @@ CREATE TABLE transactions (
 );
 
 CREATE UNIQUE INDEX transactions_client_transaction_id ON transactions
-  (organization_id, client_transaction_id, merchant_id) WHERE client_transaction_id IS NOT NULL;
+  (bucket, client_transaction_id, merchant_id) WHERE client_transaction_id IS NOT NULL;
 CREATE INDEX transactions_without_outcome ON transactions (deadline) WHERE phase = 'Received';
-CREATE INDEX transactions_capturable ON transactions (organization_id, merchant_id, transaction_id)
+CREATE INDEX transactions_capturable ON transactions (bucket, merchant_id, transaction_id)
   WHERE state IN ('Authorized', 'PartiallyCaptured');
 -- The acquirer links that advices still have to be sent to.
-CREATE INDEX transactions_to_submit ON transactions (organization_id, transaction_id)
+CREATE INDEX transactions_to_submit ON transactions (bucket, transaction_id)
   WHERE phase IN ('Stored', 'Submitted');
 -- Open authorisations only: a sale that is captured at once is never in this index.
 CREATE INDEX transactions_authorization_expiry ON transactions (authorization_expires_at)
@@ -1171,17 +1178,19 @@ CREATE INDEX transactions_authorization_expiry ON transactions (authorization_ex
 
 -- An event in the history of a transaction.
 CREATE TABLE transaction_events (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   sequence integer NOT NULL,
   type text NOT NULL,
   at timestamptz NOT NULL,
   data jsonb NOT NULL,
-  PRIMARY KEY (organization_id, transaction_id, sequence)
+  PRIMARY KEY (bucket, transaction_id, sequence)
 );
 
 -- A capture, cancel, reversal or refund of a transaction. The reversal of a card verification has amount 0.
 CREATE TABLE operations (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   operation_number integer NOT NULL,
@@ -1195,27 +1204,29 @@ CREATE TABLE operations (
   deadline timestamptz NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, transaction_id, operation_number),
-  UNIQUE (organization_id, client_operation_id, merchant_id, kind),
+  PRIMARY KEY (bucket, transaction_id, operation_number),
+  UNIQUE (bucket, client_operation_id, merchant_id, kind),
   CHECK (amount >= 0)
 );
 
 CREATE INDEX operations_without_outcome ON operations (deadline) WHERE status = 'Sent';
-CREATE INDEX operations_pending ON operations (organization_id, transaction_id)
+CREATE INDEX operations_pending ON operations (bucket, transaction_id)
   WHERE status = 'Pending';
 
 -- The identifier of a refund or cancel by web, which is unique over both kinds of operation.
 CREATE TABLE refund_by_web_ids (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   client_operation_id text NOT NULL,
   merchant_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   operation_number integer NOT NULL,
-  PRIMARY KEY (organization_id, client_operation_id, merchant_id)
+  PRIMARY KEY (bucket, client_operation_id, merchant_id)
 );
 
 -- A batch that captures all authorised transactions of a merchant.
 CREATE TABLE capture_batches (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   batch_id uuid NOT NULL,
   merchant_id uuid NOT NULL,
@@ -1228,12 +1239,13 @@ CREATE TABLE capture_batches (
   filed integer NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, batch_id),
-  UNIQUE (organization_id, client_operation_id, merchant_id)
+  PRIMARY KEY (bucket, batch_id),
+  UNIQUE (bucket, client_operation_id, merchant_id)
 );
 
 -- A transaction of a capture batch. link_id is null until the batch is sorted by acquirer link.
 CREATE TABLE capture_batch_items (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   batch_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
@@ -1242,11 +1254,11 @@ CREATE TABLE capture_batch_items (
   status text NOT NULL,
   code text,
   updated_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, batch_id, transaction_id)
+  PRIMARY KEY (bucket, batch_id, transaction_id)
 );
 
 CREATE INDEX capture_batch_items_pending ON capture_batch_items
-  (organization_id, batch_id, link_id, transaction_id) WHERE status = 'Pending';
+  (bucket, batch_id, link_id, transaction_id) WHERE status = 'Pending';
 
 -- A clearing file. previous_sequence is the number before it at the link, so that the acquirer notices a missing file;
 -- a rejected file uses no number. Files of a lower numbering_jumps were made before the last jump of the numbers. amounts are minor units by numeric currency code. acknowledgement_digest is the hash of the acquirer's
@@ -1279,6 +1291,7 @@ CREATE INDEX clearing_files_unacknowledged ON clearing_files (organization_id, l
 
 -- A capture in a clearing file, with a masked card number. file_id is null until a file contains it.
 CREATE TABLE clearing_lines (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   operation_number integer NOT NULL,
@@ -1292,7 +1305,7 @@ CREATE TABLE clearing_lines (
   line integer,
   status text NOT NULL,
   code text,
-  PRIMARY KEY (organization_id, transaction_id, operation_number)
+  PRIMARY KEY (bucket, transaction_id, operation_number)
 );
 
 CREATE INDEX clearing_lines_waiting ON clearing_lines (due_at, organization_id, link_id)
@@ -1357,11 +1370,12 @@ CREATE INDEX card_data_ksn_uses_used_at ON card_data_ksn_uses (used_at);
 
 -- The step-up of a declined sale: claimed_by is the sale that repeats it with a PIN or by contact chip.
 CREATE TABLE step_ups (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   declined_transaction_id uuid NOT NULL,
   claimed_by text NOT NULL,
   created_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, declined_transaction_id)
+  PRIMARY KEY (bucket, declined_transaction_id)
 );
 
 -- A logical device, or a contract, that uploads offline sales. An upload locks the row to count the sales of a day.
@@ -1402,11 +1416,12 @@ CREATE INDEX offline_uploads_sequence
 
 -- Further client identifiers under which an offline sale was uploaded. No other sale may use them.
 CREATE TABLE offline_sale_identifiers (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   client_transaction_id text NOT NULL,
   merchant_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
-  PRIMARY KEY (organization_id, client_transaction_id, merchant_id)
+  PRIMARY KEY (bucket, client_transaction_id, merchant_id)
 );
 
 -- A range of offline sequence numbers that were not uploaded. Ranges of a scope do not touch each other.
@@ -1436,6 +1451,7 @@ CREATE INDEX missing_offline_sequences_scope
 -- that claims it sets due_at to the end of its lease. looks counts queries in a row without a result. settled was
 -- paid after the end of the payment and settled outside the platform.
 CREATE TABLE qr_transactions (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   merchant_id uuid NOT NULL,
@@ -1465,7 +1481,7 @@ CREATE TABLE qr_transactions (
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
   settled bigint NOT NULL DEFAULT 0,
-  PRIMARY KEY (organization_id, transaction_id),
+  PRIMARY KEY (bucket, transaction_id),
   CHECK (amount > 0 AND paid >= 0 AND refunded >= 0 AND refund_reserved >= 0),
   CHECK (refunded + refund_reserved <= paid),
   CONSTRAINT qr_transactions_settled_check
@@ -1473,11 +1489,12 @@ CREATE TABLE qr_transactions (
 );
 
 CREATE UNIQUE INDEX qr_transactions_client ON qr_transactions
-  (organization_id, client_transaction_id, merchant_id) WHERE client_transaction_id IS NOT NULL;
+  (bucket, client_transaction_id, merchant_id) WHERE client_transaction_id IS NOT NULL;
 CREATE INDEX qr_transactions_merchant ON qr_transactions
-  (organization_id, merchant_id, transaction_id) WHERE amount > 0;
+  (bucket, merchant_id, transaction_id) WHERE amount > 0;
+CREATE INDEX qr_transactions_organization ON qr_transactions (organization_id, transaction_id) WHERE settled >= 0;
 -- A provider belongs to another organisation and names only the payment.
-CREATE INDEX qr_transactions_provider ON qr_transactions (provider_id, transaction_id);
+CREATE INDEX qr_transactions_provider ON qr_transactions (provider_id, transaction_id) WHERE amount > 0;
 CREATE INDEX qr_transactions_due ON qr_transactions (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX qr_transactions_held ON qr_transactions (organization_id, transaction_id)
   WHERE hold IS NOT NULL;
@@ -1485,6 +1502,7 @@ CREATE INDEX qr_transactions_held ON qr_transactions (organization_id, transacti
 -- An event in the history of a QR payment. provider_event_id is set for an event that the provider sent, so that
 -- a repeated event is stored once.
 CREATE TABLE qr_events (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   sequence integer NOT NULL,
@@ -1492,14 +1510,15 @@ CREATE TABLE qr_events (
   at timestamptz NOT NULL,
   data jsonb NOT NULL,
   provider_event_id uuid,
-  PRIMARY KEY (organization_id, transaction_id, sequence)
+  PRIMARY KEY (bucket, transaction_id, sequence)
 );
 
 CREATE UNIQUE INDEX qr_events_provider ON qr_events
-  (organization_id, transaction_id, provider_event_id) WHERE provider_event_id IS NOT NULL;
+  (bucket, transaction_id, provider_event_id) WHERE provider_event_id IS NOT NULL;
 
 -- A refund or cancel of a QR payment.
 CREATE TABLE qr_operations (
+  bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
   number integer NOT NULL,
@@ -1512,8 +1531,8 @@ CREATE TABLE qr_operations (
   details jsonb NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
-  PRIMARY KEY (organization_id, transaction_id, number),
-  UNIQUE (organization_id, client_operation_id, merchant_id, kind),
+  PRIMARY KEY (bucket, transaction_id, number),
+  UNIQUE (bucket, client_operation_id, merchant_id, kind),
   CHECK (amount >= 0)
 );
 

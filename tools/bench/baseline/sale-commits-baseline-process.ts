@@ -10,6 +10,7 @@ import type {
   TransactionRow,
 } from '../../../packages/server/src/payments/transaction/transaction.ts';
 import {
+  bucketOf,
   createLog,
   isoTime,
   migrate,
@@ -91,7 +92,7 @@ function intent(number: number): { row: TransactionRow; event: StoredEvent } {
   const reserved = { captureReserved: 0, cancelReserved: 0, refundReserved: 0 };
   const row: TransactionRow = {
     organizationId,
-    transactionId: systemIdGenerator.uuid(),
+    transactionId: systemIdGenerator.uuid(bucketOf(merchantId)),
     merchantId,
     clientTransactionId: randomUUID(),
     storeId,

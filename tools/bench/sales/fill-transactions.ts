@@ -12,9 +12,11 @@ const memoryForIndexes = '512MB';
 
 /**
  * Identifiers in the order of time, as the platform makes them (UUID version 7), a millisecond apart;
- * the same number gives the same one, so that events and operations find their transaction.
+ * the same number gives the same one, so that events and operations find their transaction. The last digits are the
+ * bucket of the model's merchant.
  */
-const transactionId = `(lpad(to_hex($3::bigint + i), 12, '0') || '70008' || substr(md5(i::text), 1, 15))::uuid`;
+const transactionId = `(lpad(to_hex($3::bigint + i), 12, '0') || '70008' || substr(md5(i::text), 1, 12)
+  || lpad(to_hex(m.bucket), 3, '0'))::uuid`;
 const madeAt = `to_timestamp(($3::bigint + i) / 1000.0)`;
 
 /** What differs from the model, by column; every other column is the model's. */

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
 import { platformAuthor } from '../../../packages/server/src/audit/index.ts';
 import {
+  bucketSql,
   createDueClock,
   createJobs,
   createMetrics,
@@ -84,8 +85,8 @@ type WebhookLoad = {
 function insert(database: Database, organizationId: string, models: readonly Model[]) {
   const at = new Date(systemClock.now()).toISOString();
   return database.query(
-    `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-     SELECT $1, r.id, r.kind, r.subject, r.sequence, $6
+    `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+     SELECT ${bucketSql('r.subject')}, $1, r.id, r.kind, r.subject, r.sequence, $6
      FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::int[]) AS r(id, kind, subject, sequence)`,
     [
       organizationId,

@@ -17,6 +17,8 @@ const mainTables = [
 ] as const;
 
 const tenant = 'organization_id';
+/** The columns that come before the identifier in a key. */
+const firstColumns: ReadonlySet<string> = new Set([tenant, 'bucket']);
 
 type Table = {
   readonly name: string;
@@ -46,7 +48,7 @@ function readTable(schema: string, name: string): Table {
 /** The column by which other tables name a row. */
 function identifierOf({ name, key }: Table): string | undefined {
   if (name === 'organizations') return tenant;
-  const columns = key.filter((column) => column !== tenant);
+  const columns = key.filter((column) => !firstColumns.has(column));
   return columns.length === 1 ? columns[0] : undefined;
 }
 
@@ -74,7 +76,7 @@ function relationsOf(table: Table, tables: readonly Table[]): string[] {
 function entityOf({ name, types, key, foreignKeys }: Table): string {
   const lines = [...types]
     .filter(([column]) => key.includes(column) || foreignKeys.has(column))
-    .filter(([column]) => column !== tenant || key.length === 1)
+    .filter(([column]) => !firstColumns.has(column) || key.length === 1)
     .map(([column, type]) => `    ${type} ${column} ${key.includes(column) ? 'PK' : 'FK'}`);
   return `  ${name} {\n${lines.join('\n')}\n  }`;
 }

@@ -7,6 +7,7 @@ import {
   defined,
 } from '@switchyard/contract';
 import {
+  bucketSql,
   type Database,
   isoTime,
   publicSigningKey,
@@ -60,8 +61,8 @@ const appendText = `WITH added AS (
       action text, entity jsonb, before jsonb, after jsonb, "requestId" text,
       "previousHash" text, hash text)
   ), published AS (
-    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT $1, o.outbox_id, o.kind, $1, o.sequence, $5
+    INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT ${bucketSql('$1::uuid')}, $1, o.outbox_id, o.kind, $1, o.sequence, $5
     FROM unnest($6::uuid[], $7::text[], $8::integer[]) AS o(outbox_id, kind, sequence)
   )
   UPDATE audit_heads SET sequence = $3, hash = $4, at = $5, skipped = 0 WHERE organization_id = $1`;

@@ -1,7 +1,13 @@
 // Queries of the reporting module. They also run in processes without vault keys.
 import type { ClearingFile } from '@switchyard/contract';
 import { referenceClearingFormat } from '../acquiring/index.ts';
-import { encodeSimpleArray, isUuid, type Queries } from '../platform/index.ts';
+import {
+  allBuckets,
+  bucketSql,
+  encodeSimpleArray,
+  isUuid,
+  type Queries,
+} from '../platform/index.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import {
   type TransactionResultRow,
@@ -14,8 +20,8 @@ export { viewWithEvents as viewTransactionWithEvents } from './http/transaction-
 
 /** One index look-up for each transaction, so the cost does not depend on the size of the tables. */
 export const selectTransactionsText = `SELECT ${transactionSelectList} FROM unnest($2::uuid[]) AS r(transaction_id)
-  CROSS JOIN LATERAL (SELECT * FROM transactions WHERE organization_id = $1
-    AND transaction_id = r.transaction_id LIMIT 1) t`;
+  CROSS JOIN LATERAL (SELECT * FROM transactions WHERE bucket = ${bucketSql('r.transaction_id')}
+    AND transaction_id = r.transaction_id AND organization_id = $1 LIMIT 1) t`;
 
 /** In no order. Unknown identifiers are left out. */
 export async function readTransactions(
@@ -30,27 +36,35 @@ export async function readTransactions(
   );
 }
 
-/** Identifiers greater than `after`, in the order of time. */
 const createIdList =
-  (table: string, column: string) =>
+  (text: string) =>
   async (queries: Queries, organizationId: string, after: string, limit: number) => {
-    const text = `SELECT ${column} AS id FROM ${table}
-      WHERE organization_id = $1 AND ${column} > $2 ORDER BY ${column} LIMIT $3`;
     const rows = await queries.query<{ id: string }>(text, [organizationId, after, limit]);
     return rows.map(({ id }) => id);
   };
 
-export const listTransactionIds = createIdList('transactions', 'transaction_id');
-export const listClearingFileIds = createIdList('clearing_files', 'file_id');
+/** The identifiers behind `after`, bucket by bucket, each in the order of time. */
+export const listTransactionIds = createIdList(
+  `SELECT transaction_id AS id FROM transactions
+    WHERE (bucket, transaction_id) > (${bucketSql('$2::uuid')}, $2::uuid) AND organization_id = $1
+    ORDER BY bucket, transaction_id LIMIT $3`,
+);
+
+/** Identifiers greater than `after`, in the order of time. */
+export const listClearingFileIds = createIdList(
+  `SELECT file_id AS id FROM clearing_files
+    WHERE organization_id = $1 AND file_id > $2 ORDER BY file_id LIMIT $3`,
+);
 
 const maxMatches = 20;
 
 /** By the client's or the server's identifier. $3 is null if the text cannot be one of the server. */
 const findByIdentifierText = `(SELECT transaction_id AS "paymentId", created_at AS "createdAt" FROM transactions
-    WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT ${maxMatches})
+    WHERE bucket = ANY ('${allBuckets}'::smallint[]) AND client_transaction_id = $2 AND organization_id = $1
+    LIMIT ${maxMatches})
   UNION ALL
   (SELECT transaction_id, created_at FROM transactions
-    WHERE organization_id = $1 AND transaction_id = $3)`;
+    WHERE bucket = ${bucketSql('$3::uuid')} AND transaction_id = $3 AND organization_id = $1)`;
 
 /** A client's identifier may exist once for each merchant. */
 export async function findTransactionsByIdentifier(
@@ -75,8 +89,7 @@ type ClearingTotal = {
 
 const clearingTotalsText = `SELECT l.link_id AS "linkId", l.settlement_date::text AS "settlementDate",
     t.merchant_id AS "merchantId", l.currency, count(*)::int AS lines, sum(l.amount)::text AS amount
-  FROM clearing_lines l JOIN transactions t ON t.organization_id = l.organization_id
-    AND t.transaction_id = l.transaction_id
+  FROM clearing_lines l JOIN transactions t ON t.bucket = l.bucket AND t.transaction_id = l.transaction_id
   WHERE l.organization_id = $1 AND l.file_id = $2
   GROUP BY l.link_id, l.settlement_date, t.merchant_id, l.currency`;
 

@@ -1,6 +1,8 @@
 // Webhook payloads of transactions, batches and clearing files: identifiers, amounts and response, never card data.
 import { defined } from '@switchyard/contract';
 import {
+  bucketOf,
+  bucketSql,
   encodeSimpleArray,
   type OutboxEventData,
   type OutboxEventMapper,
@@ -17,12 +19,11 @@ import type { EventData, TransactionRow } from './transaction/transaction.ts';
 const selectEventDataText = `SELECT r.i - 1 AS i, e.data, json_strip_nulls(json_build_object(
     'merchantId', t.merchant_id, 'storeId', t.store_id, 'deviceId', t.device_id, 'amount', t.amount,
     'currency', t.currency, 'clientTransactionId', t.client_transaction_id)) AS sale
-  FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY
-    AS r(organization_id, transaction_id, sequence, i)
+  FROM unnest($1::smallint[], $2::uuid[], $3::int[]) WITH ORDINALITY
+    AS r(bucket, transaction_id, sequence, i)
   CROSS JOIN LATERAL (SELECT merchant_id, client_transaction_id, store_id, device_id, amount, currency
-    FROM transactions WHERE organization_id = r.organization_id
-      AND transaction_id = r.transaction_id LIMIT 1) t
-  CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE organization_id = r.organization_id
+    FROM transactions WHERE bucket = r.bucket AND transaction_id = r.transaction_id LIMIT 1) t
+  CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE bucket = r.bucket
     AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`;
 
 type SaleMembers = Pick<
@@ -80,7 +81,7 @@ const createEventReader =
     if (missing.length === 0) return facts;
     type EventDataRow = { i: number; data: EventData; sale: SaleMembers };
     const eventRows = await trx.query<EventDataRow>(selectEventDataText, [
-      encodeSimpleArray(missing.map((row) => row.organizationId)),
+      encodeSimpleArray(missing.map((row) => bucketOf(row.subjectId))),
       encodeSimpleArray(missing.map((row) => row.subjectId)),
       encodeSimpleArray(missing.map((row) => row.sequence)),
     ]);
@@ -94,12 +95,12 @@ const createEventReader =
 /**
  * Events whose payload is read from one row.
  *
- * @param source table with the columns organization_id and `idColumn`
+ * @param source table with the column organization_id; `key` is the condition of its key for the row `r`
  * @param members arguments of json_build_object; a member that is NULL is left out
  */
 const createRowEvents = (
   prefix: string,
-  source: { table: string; idColumn: string; merchantId: string; members: string },
+  source: { table: string; key: string; merchantId: string; members: string },
 ): OutboxEventMapper => ({
   prefix,
   async read(rows, trx) {
@@ -107,7 +108,7 @@ const createRowEvents = (
       FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, outbox_id, id)
       CROSS JOIN LATERAL (SELECT ${source.merchantId} AS merchant_id,
           json_strip_nulls(json_build_object(${source.members})) AS data FROM ${source.table}
-        WHERE organization_id = r.organization_id AND ${source.idColumn} = r.id LIMIT 1) t`;
+        WHERE organization_id = r.organization_id AND ${source.key} LIMIT 1) t`;
     const eventRows = await trx.query<OutboxEventData & { outboxId: string }>(text, [
       encodeSimpleArray(rows.map((row) => row.organizationId)),
       encodeSimpleArray(rows.map((row) => row.outboxId)),
@@ -120,7 +121,7 @@ const createRowEvents = (
 /** A batch without an identifier of the client stores its own there. */
 const batchEvents = createRowEvents('batch.', {
   table: 'capture_batches',
-  idColumn: 'batch_id',
+  key: `bucket = ${bucketSql('r.id')} AND batch_id = r.id`,
   merchantId: 'merchant_id',
   members: `'batchId', batch_id, 'total', total, 'succeeded', succeeded, 'failed', failed, 'filed', filed,
     'clientOperationId', nullif(client_operation_id, batch_id::text)`,
@@ -128,7 +129,7 @@ const batchEvents = createRowEvents('batch.', {
 
 const clearingEvents = createRowEvents('clearing.', {
   table: 'clearing_files',
-  idColumn: 'file_id',
+  key: 'file_id = r.id',
   merchantId: 'NULL',
   members: `'fileId', file_id, 'acquirerLinkId', link_id, 'number', sequence, 'lineCount', line_count,
     'amounts', amounts, 'accepted', accepted, 'rejected', rejected, 'reason', reason`,

@@ -39,6 +39,7 @@ export { parseSafeInteger } from './database/column-parsers.ts';
 export {
   type Database,
   type DatabaseOptions,
+  type HotStatement,
   openDatabase,
   type PreparedStatement,
   type Queries,
@@ -95,6 +96,7 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './events/outbox.ts';
+export { allBuckets, bucketOf, bucketSql } from './identifiers/bucket.ts';
 export { type Ids, systemIdGenerator, withJitter } from './identifiers/ids.ts';
 export {
   bytesToUuid,

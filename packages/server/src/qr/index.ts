@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../http/index.ts';
 import {
+  bucketOf,
   type ChangeNotifier,
   type Clock,
   type Database,
@@ -56,18 +57,15 @@ export type QrModuleDeps = {
 
 /** Caches the encoded query parameters, because the server polls the same lists many times. */
 function createVersionQueries() {
-  const keysByArray = new WeakMap<
-    readonly string[],
-    Pick<VersionQuery, 'organizations' | 'payments'>
-  >();
+  const keysByArray = new WeakMap<readonly string[], Pick<VersionQuery, 'buckets' | 'payments'>>();
   const versionsByArray = new WeakMap<readonly number[], string>();
   return (keys: readonly string[], knownVersions: readonly number[]): VersionQuery => {
     let encodedKeys = keysByArray.get(keys);
     if (encodedKeys === undefined) {
-      const parts = keys.map((key) => key.split('/'));
+      const transactionIds = keys.map((key) => key.split('/')[1] ?? '');
       encodedKeys = {
-        organizations: encodeSimpleArray(parts.map(([organizationId = '']) => organizationId)),
-        payments: encodeSimpleArray(parts.map(([, transactionId = '']) => transactionId)),
+        buckets: encodeSimpleArray(transactionIds.map(bucketOf)),
+        payments: encodeSimpleArray(transactionIds),
       };
       keysByArray.set(keys, encodedKeys);
     }

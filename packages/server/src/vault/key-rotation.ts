@@ -1,6 +1,7 @@
 // Orders key rotations and lists the keys, without a running vault and without clear keys.
 import { defined } from '@switchyard/contract';
 import {
+  bucketOf,
   type Clock,
   type Database,
   isoTime,
@@ -76,9 +77,8 @@ async function replaceKey(
     await jobs.enqueue({ organizationId, jobId, kind: reEncryptionJobKind, payload: {} }, trx);
     // A waiting round starts now.
     await trx.query(
-      `UPDATE jobs SET due_at = $3 WHERE organization_id = $1 AND job_id = $2
-        AND lease_token IS NULL`,
-      [organizationId, jobId, isoTime(clock.now())],
+      'UPDATE jobs SET due_at = $3 WHERE bucket = $1 AND job_id = $2 AND lease_token IS NULL',
+      [bucketOf(jobId), jobId, isoTime(clock.now())],
     );
     await recordAudit(trx, {
       organizationId,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
+import { bucketOf, systemIdGenerator } from '../../src/platform/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import { assertProblem, countRows } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
@@ -482,17 +483,17 @@ describe('work of an ended process', { concurrency: 4 }, () => {
     const setup = await createTestOrganization();
     const { body: sold } = await sell(setup, {});
     const database = await testDatabase();
-    const copy = randomUUID();
+    const copy = systemIdGenerator.uuid(bucketOf(sold.transactionId));
     // The same intent under another trace number, which the host has not received.
     await database.query(
-      `INSERT INTO transactions SELECT organization_id, $3::uuid, merchant_id, $3::uuid, store_id,
+      `INSERT INTO transactions SELECT bucket, organization_id, $3::uuid, merchant_id, $3::uuid, store_id,
           device_id, contract_id, 'Received', 'Received', amount, currency, over_capture_allowance, 0, 0, 0, 0,
           0, 0, 0, 1, 0, $4, created_at, updated_at
         FROM transactions WHERE organization_id = $1 AND transaction_id = $2`,
       [setup.organizationId, sold.transactionId, copy, longAgo()],
     );
     await database.query(
-      `INSERT INTO transaction_events SELECT organization_id, $3::uuid, 1, type, at,
+      `INSERT INTO transaction_events SELECT bucket, organization_id, $3::uuid, 1, type, at,
           jsonb_set(jsonb_set(data, '{context,reference,stan}', '"999999"'),
             '{context,reference,rrn}', '"000000999999"')
         FROM transaction_events WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,

@@ -16,6 +16,7 @@ import {
   openHostLink,
 } from '../../src/acquiring/iso8583-host/host-session-pool.ts';
 import {
+  bucketSql,
   createAddressGuard,
   createLog,
   ensureListenerCertificate,
@@ -294,8 +295,8 @@ describe('acquirer links', { concurrency: 4 }, () => {
     const database = await testDatabase();
     const stuck = [setup.organizationId, randomUUID(), setup.linkId];
     await database.query(
-      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
-       VALUES ($1, $2, 'test.stuck', '{}', now(), 6, now(), $3)`,
+      `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
+       VALUES (${bucketSql('$2::uuid')}, $1, $2, 'test.stuck', '{}', now(), 6, now(), $3)`,
       stuck,
     );
     const alarmed = (await states()).body.items[0];

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { bucketSql } from '../../src/platform/index.ts';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
@@ -154,8 +155,8 @@ describe('onboarding', () => {
       [signUpId],
     );
     await database.query(
-      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
-       VALUES ($1, $2, 'onboarding.approve', '{}', now(), now())`,
+      `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, created_at)
+       VALUES (${bucketSql('$2::uuid')}, $1, $2, 'onboarding.approve', '{}', now(), now())`,
       [signUpId, randomUUID()],
     );
     await until(isApproved, 'the same approval');

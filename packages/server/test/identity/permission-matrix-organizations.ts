@@ -1,7 +1,7 @@
 // Two organisations with one object of every kind for the permission matrix, which tests by owner.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { systemIdGenerator } from '../../src/platform/index.ts';
+import { bucketSql, systemIdGenerator } from '../../src/platform/index.ts';
 import { encodeSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/identity/test-users.ts';
@@ -107,11 +107,11 @@ async function qrPaymentOf(
   const { organizationId } = setup;
   const database = await testDatabase();
   await database.query(
-    `INSERT INTO qr_transactions (organization_id, transaction_id, merchant_id, store_id, device_id,
+    `INSERT INTO qr_transactions (bucket, organization_id, transaction_id, merchant_id, store_id, device_id,
        client_transaction_id, service_id, provider_id, status, phase, amount, currency, paid,
        refunded, refund_reserved, provider_sequence, provider_events, version, operation_count,
        looks, expires_at, facts, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $1, 'Pending', 'Pending', 100, 'EUR', 0, 0, 0, 0, 0, 1, 0,
+     VALUES (${bucketSql('$2::uuid')}, $1, $2, $3, $4, $5, $6, $7, $1, 'Pending', 'Pending', 100, 'EUR', 0, 0, 0, 0, 0, 1, 0,
        0, now() + interval '1 day', $8, now(), now())`,
     [
       organizationId,

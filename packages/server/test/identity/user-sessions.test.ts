@@ -107,8 +107,8 @@ describe('sessions and status for administrators', () => {
     const database = await testDatabase();
     const stale = async (organizationId: string) =>
       database.query(
-        `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
-         VALUES ($1, gen_random_uuid(), 'nobody.does', '{}', $2, $2)`,
+        `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, created_at)
+         VALUES (0, $1, gen_random_uuid(), 'nobody.does', '{}', $2, $2)`,
         [organizationId, new Date(portal.clock.now() - 90_000).toISOString()],
       );
     await stale((await portal.newRealm()).organizationId);

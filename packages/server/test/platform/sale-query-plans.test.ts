@@ -35,14 +35,11 @@ const growing = new Set([
 /** The statements that rightly use only a part of the index key, with this part. */
 const shorter: Readonly<Record<string, readonly string[]>> = {
   // All events and all operations of one transaction.
-  transaction_events: ['organization_id', 'transaction_id'],
-  operations: ['organization_id', 'transaction_id'],
+  transaction_events: ['bucket', 'transaction_id'],
+  operations: ['bucket', 'transaction_id'],
   // A client identifier may occur once for each merchant.
-  'payments-find-by-client-id transactions': ['organization_id', 'client_transaction_id'],
-  'payments-find-by-client-id offline_sale_identifiers': [
-    'organization_id',
-    'client_transaction_id',
-  ],
+  'payments-find-by-client-id transactions': ['bucket', 'client_transaction_id'],
+  'payments-find-by-client-id offline_sale_identifiers': ['bucket', 'client_transaction_id'],
   // Overdue rows, oldest first, in an index that contains only unanswered rows.
   'payments-sales-without-outcome transactions': ['deadline'],
   'payments-operations-without-outcome operations': ['deadline'],
@@ -197,13 +194,13 @@ const idOf = (kind: string) => `md5('${kind}' || n)::uuid`;
 
 /** Five organisations; the number of a sale gives the keys of its rows. */
 const fill = [
-  `INSERT INTO transactions SELECT ${organizations}, ${idOf('t')}, md5('m' || n % 50)::uuid, 'c' || n,
+  `INSERT INTO transactions SELECT n % 50, ${organizations}, ${idOf('t')}, md5('m' || n % 50)::uuid, 'c' || n,
       NULL, NULL, md5('k' || n % 50)::uuid, 'Captured', 'Approved', 1000, 'EUR', 0, 1000, 1000, 0, 0,
       0, 0, 0, 2, n % 2, now(), now(), now()
     FROM generate_series($1::int, $2::int) AS n`,
-  `INSERT INTO transaction_events SELECT ${organizations}, ${idOf('t')}, 1 + n % 2,
+  `INSERT INTO transaction_events SELECT n % 50, ${organizations}, ${idOf('t')}, 1 + n % 2,
       'transaction.captured', now(), '{}' FROM generate_series($1::int, $2::int) AS n`,
-  `INSERT INTO operations SELECT ${organizations}, ${idOf('t')}, 1, ${idOf('o')},
+  `INSERT INTO operations SELECT n % 50, ${organizations}, ${idOf('t')}, 1, ${idOf('o')},
       md5('m' || n % 50)::uuid, 'Refund', 'Succeeded', 10, 'o' || n, '{}', now(), now(), now()
     FROM generate_series($1::int, $2::int, 2) AS n`,
   `INSERT INTO vault_cards SELECT ${organizations}, ${idOf('v')}, decode(md5('f' || n), 'hex'),

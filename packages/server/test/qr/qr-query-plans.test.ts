@@ -13,10 +13,11 @@ const accessForm = /Scan(?: Backward)?(?: using (\w+))? on (\w+)/;
 const others: Readonly<Record<string, readonly string[]>> = {
   'qr-find': ['qr_transactions_pkey', 'qr_transactions_client', 'qr_operations_pkey'],
   'qr-find-by-client-id': ['qr_transactions_client', 'qr_operations_pkey'],
-  'qr-find-for-provider': ['qr_transactions_provider', 'qr_operations_pkey', 'qr_events_provider'],
-  'qr-find-operation': ['qr_operations_organization_id_client_operation_id_merchant__key'],
+  'qr-find-for-provider': ['qr_transactions_pkey', 'qr_operations_pkey', 'qr_events_provider'],
+  'qr-find-operation': ['qr_operations_bucket_client_operation_id_merchant_id_kind_key'],
   'qr-claim': ['qr_transactions_due', 'qr_transactions_pkey'],
   'qr-list-held': ['qr_transactions_held', 'qr_operations_pkey'],
+  'qr-list-any': ['qr_transactions_organization', 'qr_operations_pkey'],
   'qr-list-any-merchant': ['qr_transactions_merchant', 'qr_operations_pkey'],
 };
 const plain = new Set(tables.map((table) => `${table}_pkey`));
@@ -58,14 +59,14 @@ describe('the plans of QR payments', () => {
 
   test('name whole keys in full tables', async () => {
     await scratch.query(
-      `INSERT INTO qr_transactions SELECT '0198c0de-0000-7000-8000-000000000001',
+      `INSERT INTO qr_transactions SELECT n % 1024, '0198c0de-0000-7000-8000-000000000001',
          gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), n::text,
          gen_random_uuid(), gen_random_uuid(), NULL, 'Completed', 'Completed', 100, 'EUR', 100, 0,
          0, NULL, NULL, 0, 0, 1, 0, 0, now(), NULL, '{}', now(), now()
        FROM generate_series(1, 20000) n`,
     );
     await scratch.query(
-      `INSERT INTO qr_events SELECT organization_id, transaction_id, n, 'qr.noted', now(), '{}', NULL
+      `INSERT INTO qr_events SELECT bucket, organization_id, transaction_id, n, 'qr.noted', now(), '{}', NULL
        FROM qr_transactions, generate_series(1, 3) n`,
     );
     await scratch.query('ANALYZE qr_transactions, qr_events');

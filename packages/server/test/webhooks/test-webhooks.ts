@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type CreatedWebhookEndpoint, defined } from '@switchyard/contract';
 import { createAudit, platformAuthor } from '../../src/audit/index.ts';
 import {
+  bucketSql,
   type Clock,
   createDueClock,
   createJobs,
@@ -162,8 +163,8 @@ export async function startTestWebhooks(
     async happen(count: number, organization = organizationId): Promise<void> {
       const identifiers = Array.from({ length: count }, () => systemIdGenerator.uuid());
       await database.query(
-        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-         SELECT $1, i, 'transaction.captured', i, n, now()
+        `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT ${bucketSql('i')}, $1, i, 'transaction.captured', i, n, now()
          FROM unnest($2::uuid[]) WITH ORDINALITY AS r(i, n)`,
         [organization, identifiers],
       );

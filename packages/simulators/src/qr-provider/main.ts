@@ -2,7 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
+import {
+  EXIT_FAILED,
+  EXIT_WRONG_USAGE,
+  endWithReader,
+  parseWholeNumber,
+  UsageError,
+} from '../usage-error.ts';
 import { faultModes, isFaultMode } from './fault-modes.ts';
 import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
@@ -157,6 +163,7 @@ async function run(args: string[]): Promise<void> {
   await runOn(command, values, values.data);
 }
 
+endWithReader();
 try {
   await run(process.argv.slice(2));
 } catch (error) {

@@ -1,6 +1,7 @@
 // Publishes events for devices that have connected or disconnected for a minimum time.
 import { defined, formatTsn } from '@switchyard/contract';
 import {
+  bucketSql,
   type Clock,
   createPoller,
   type Database,
@@ -44,8 +45,8 @@ const publishText = `WITH came AS (
       AND p.physical_device_id = due.physical_device_id
     RETURNING p.organization_id, p.physical_device_id, p.reported_online, p.changes
   )
-  INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-  SELECT organization_id, gen_random_uuid(),
+  INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  SELECT ${bucketSql('physical_device_id')}, organization_id, gen_random_uuid(),
     CASE WHEN reported_online THEN 'device.online' ELSE 'device.offline' END,
     physical_device_id, changes, $1
   FROM changed RETURNING subject_id`;

@@ -2,6 +2,7 @@
 import { defined, type ErrorCode, type RetailMessage } from '@switchyard/contract';
 import { serviceIdRetentionMs } from '@switchyard/nexo';
 import {
+  bucketSql,
   type Clock,
   type Database,
   decryptBytes,
@@ -63,8 +64,8 @@ const createText = `INSERT INTO retail_messages AS m (organization_id, physical_
   RETURNING m.message_id`;
 
 const publishText = `INSERT INTO outbox
-    (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-  SELECT s.organization_id, gen_random_uuid(), 'retail.response', s.message_id, 1, $1
+    (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  SELECT ${bucketSql('s.message_id')}, s.organization_id, gen_random_uuid(), 'retail.response', s.message_id, 1, $1
   FROM settled AS s WHERE s.is_published`;
 
 const completeText = `WITH settled AS (

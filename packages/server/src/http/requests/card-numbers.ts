@@ -108,13 +108,14 @@ function findText(value: unknown, at: FreeText, pointer: string): string | undef
     }
     return undefined;
   }
-  for (const [name, each] of Object.entries(value)) {
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(members)) {
     const member = at.members.get(name);
     const next = member ?? at.others;
     if (next === undefined) continue;
     // The pointer must not repeat the number.
     if (member === undefined && holdsCardNumber(name)) return pointer;
-    const freeText = findText(each, next, `${pointer}/${escapePointerStep(name)}`);
+    const freeText = findText(members[name], next, `${pointer}/${escapePointerStep(name)}`);
     if (freeText !== undefined) return freeText;
   }
   return undefined;

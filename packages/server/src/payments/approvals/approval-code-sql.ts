@@ -1,6 +1,6 @@
 // SQL of approval codes and of failed attempts.
 import type { Database, Queries } from '../../platform/index.ts';
-import { findOperation } from '../repository/transaction-sql.ts';
+import { findOperation, findOperationValues } from '../repository/transaction-sql.ts';
 import type { StoredOperation, TransactionRow } from '../transaction/transaction.ts';
 
 export type CodeRow = {
@@ -116,10 +116,10 @@ async function lockFailures(
 
 async function isOperationStored(
   trx: Queries,
-  { organizationId, clientOperationId, merchantId, kind }: CodeCheckRequest,
+  { clientOperationId, ...request }: CodeCheckRequest,
 ): Promise<boolean> {
   if (clientOperationId === undefined) return false;
-  const values = [organizationId, clientOperationId, merchantId, kind];
+  const values = findOperationValues({ ...request, clientOperationId });
   return (await trx.query(findOperation.text, values)).length > 0;
 }
 

@@ -8,7 +8,7 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import { type Clock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import { bucketOf, type Clock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
 import { throwIdentifierReused } from '../validation/compare-repeated-request.ts';
@@ -69,7 +69,8 @@ export async function captureAll(
   const { batches, clock, ids, jobs } = ports;
   const { organizationId } = caller;
   const selection = selectionFor(caller, request);
-  const batchId = ids.uuid();
+  const bucket = bucketOf(selection.merchantId);
+  const batchId = ids.uuid(bucket);
   const { clientOperationId = batchId, ...members } = request;
   // The store of the token belongs to the request, whether or not the client sends it.
   const storedRequest = { ...members, ...defined({ storeId: selection.storeId }) };
@@ -86,7 +87,7 @@ export async function captureAll(
       selection,
       items: await findRequestedItems(batches, request, selection),
       at: isoTime(clock.now()),
-      job: { jobId: ids.uuid(), kind: batchCaptureJob },
+      job: { jobId: ids.uuid(bucket), kind: batchCaptureJob },
     });
     if (isCreated) jobs.wake();
     row = await findExisting();

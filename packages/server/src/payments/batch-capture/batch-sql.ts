@@ -1,6 +1,6 @@
 // SQL of capture batches: one statement creates a batch with its items, others process it in pages.
 import type { Batch } from '@switchyard/contract';
-import { type Database, type Ids, isUuid } from '../../platform/index.ts';
+import { bucketSql, type Database, type Ids, isUuid } from '../../platform/index.ts';
 import { insertOutboxRow } from '../repository/sql-statements.ts';
 
 export type BatchSelection = {
@@ -59,7 +59,7 @@ const remainingAmountSql =
  * @param first number of the first of three parameters: store, currency and time
  */
 const capturableSql = (first: number) => `FROM transactions t
-  WHERE t.organization_id = $1 AND t.merchant_id = $2
+  WHERE t.bucket = ${bucketSql('$2::uuid')} AND t.organization_id = $1 AND t.merchant_id = $2
     AND t.phase = 'Approved' AND ${remainingAmountSql} > 0
     AND t.state IN ('Authorized', 'PartiallyCaptured')
     AND ($${first}::uuid IS NULL OR t.store_id = $${first})
@@ -73,7 +73,7 @@ const countCapturableSql = `SELECT count(*)::int AS total ${capturableSql(3)}`;
 
 const requestedSaleColumns = `t.transaction_id AS "transactionId", t.currency,
     ${remainingAmountSql} AS "remainingAmount", t.created_at AS "createdAt" FROM transactions t
-  WHERE t.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)`;
+  WHERE t.bucket = ${bucketSql('$3::uuid')} AND t.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)`;
 
 // One index look-up for each identifier and kind of identifier, however long the list is.
 const findRequestedSalesSql = `SELECT n.i, f.*
@@ -89,7 +89,7 @@ const findRequestedSalesSql = `SELECT n.i, f.*
 const insertCompletedEvent = (condition: string, outboxId: string, at: string) =>
   insertOutboxRow({
     kind: 'batch.completed',
-    subjectQuery: `SELECT batch_id AS id FROM batch WHERE ${condition}`,
+    subjectQuery: `SELECT bucket, batch_id AS id FROM batch WHERE ${condition}`,
     sequence: 1,
     outboxId,
     at,
@@ -97,22 +97,22 @@ const insertCompletedEvent = (condition: string, outboxId: string, at: string) =
 
 /** @param items query of `transaction_id` and `amount` */
 const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
-    INSERT INTO capture_batches (organization_id, batch_id, merchant_id, client_operation_id,
+    INSERT INTO capture_batches (bucket, organization_id, batch_id, merchant_id, client_operation_id,
       state, request, total, succeeded, failed, created_at, updated_at)
-    SELECT $1, $3, $2, $4, CASE WHEN count(*) = 0 THEN 'Completed' ELSE 'Running' END, $5,
+    SELECT ${bucketSql('$2::uuid')}, $1, $3, $2, $4, CASE WHEN count(*) = 0 THEN 'Completed' ELSE 'Running' END, $5,
       count(*), 0, 0, $6, $6 FROM picked
-    ON CONFLICT (organization_id, client_operation_id, merchant_id) DO NOTHING
-    RETURNING batch_id, state
+    ON CONFLICT (bucket, client_operation_id, merchant_id) DO NOTHING
+    RETURNING bucket, batch_id, state
   ), outbox_insert AS (
     ${insertCompletedEvent("state = 'Completed'", '$9', '$6')}
   ), item_insert AS (
-    INSERT INTO capture_batch_items (organization_id, batch_id, transaction_id, amount, status,
+    INSERT INTO capture_batch_items (bucket, organization_id, batch_id, transaction_id, amount, status,
       updated_at)
-    SELECT $1, batch.batch_id, picked.transaction_id, picked.amount, 'Pending', $6
+    SELECT batch.bucket, $1, batch.batch_id, picked.transaction_id, picked.amount, 'Pending', $6
     FROM picked, batch
   ), job_insert AS (
-    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-    SELECT $1, $7, $8, jsonb_build_object('batchId', batch_id), $6, 0, $6 FROM batch
+    INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at)
+    SELECT bucket, $1, $7, $8, jsonb_build_object('batchId', batch_id), $6, 0, $6 FROM batch
   )
   SELECT batch_id FROM batch`;
 
@@ -125,7 +125,9 @@ const createFromItemsSql = createBatchSql(
     FROM jsonb_to_recordset($10::jsonb) AS r("transactionId" uuid, amount bigint)`,
 );
 
-const batchKeySql = 'organization_id = $1 AND batch_id = $2';
+/** A batch is in the bucket of its merchant, as its sales are. */
+const batchBucketSql = bucketSql('$2::uuid');
+const batchKeySql = `bucket = ${batchBucketSql} AND organization_id = $1 AND batch_id = $2`;
 
 const batchColumns = `batch_id AS "batchId", merchant_id AS "merchantId", state, request, total,
   succeeded, failed, filed, created_at AS "createdAt", updated_at AS "updatedAt"`;
@@ -133,7 +135,8 @@ const batchColumns = `batch_id AS "batchId", merchant_id AS "merchantId", state,
 const findBatchSql = `SELECT ${batchColumns} FROM capture_batches WHERE ${batchKeySql}`;
 
 const findByClientIdSql = `SELECT ${batchColumns} FROM capture_batches
-  WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3`;
+  WHERE bucket = ${bucketSql('$3::uuid')} AND organization_id = $1 AND client_operation_id = $2
+    AND merchant_id = $3`;
 
 const listItemsSql = `SELECT transaction_id AS "transactionId", amount, status, code
   FROM capture_batch_items
@@ -160,10 +163,10 @@ const assignLinksSql = `WITH assigned AS (
       SELECT CASE WHEN e.data->'context'->>'captureTransport' = 'File' THEN '${clearingFileLinkId}'
         ELSE e.data->'context'->>'linkId' END
       FROM transaction_events e
-      WHERE e.organization_id = $1 AND e.transaction_id = i.transaction_id
+      WHERE e.bucket = i.bucket AND e.transaction_id = i.transaction_id
         AND e.data->'context' IS NOT NULL
       ORDER BY e.sequence DESC LIMIT 1)::uuid, '${missingLinkId}')
-    WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
+    WHERE i.bucket = ${batchBucketSql} AND i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
       SELECT transaction_id FROM capture_batch_items
       WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NULL
         AND ($3::uuid IS NULL OR transaction_id > $3)
@@ -176,7 +179,7 @@ const assignLinksSql = `WITH assigned AS (
 const recordResultsSql = `WITH result AS (
     UPDATE capture_batch_items i SET status = $5::jsonb->i.transaction_id::text->>'status',
       code = $5::jsonb->i.transaction_id::text->>'code', updated_at = $4
-    WHERE i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY($3::uuid[])
+    WHERE i.bucket = ${batchBucketSql} AND i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY($3::uuid[])
       AND i.status = 'Pending'
     RETURNING i.status
   ), counted AS (
@@ -190,8 +193,8 @@ const recordResultsSql = `WITH result AS (
       failed = b.failed + counted.failed, filed = b.filed + counted.filed, updated_at = $4,
       state = CASE WHEN b.succeeded + b.failed + b.filed + counted.total >= b.total
         THEN 'Completed' ELSE 'Running' END
-    FROM counted, previous WHERE b.organization_id = $1 AND b.batch_id = $2
-    RETURNING b.batch_id, b.state, previous.state AS previous_state
+    FROM counted, previous WHERE b.bucket = ${batchBucketSql} AND b.organization_id = $1 AND b.batch_id = $2
+    RETURNING b.bucket, b.batch_id, b.state, previous.state AS previous_state
   )
   ${insertCompletedEvent("state = 'Completed' AND previous_state = 'Running'", '$6', '$4')}`;
 

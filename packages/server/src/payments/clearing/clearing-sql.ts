@@ -5,7 +5,7 @@ import {
   type ClearingLine,
   duplicateSequenceReason,
 } from '../../acquiring/index.ts';
-import type { Database, Ids } from '../../platform/index.ts';
+import { bucketSql, type Database, type Ids } from '../../platform/index.ts';
 import { insertOutboxRow } from '../repository/sql-statements.ts';
 
 export type ClearingFileRow = {
@@ -51,7 +51,7 @@ const eventSequences = { made: 1, acknowledged: 2, rejected: 2, settled: 3 } as 
 const insertFileEvent = (eventName: keyof typeof eventSequences, outboxId: string, at: string) =>
   insertOutboxRow({
     kind: `clearing.file_${eventName}`,
-    subjectQuery: 'SELECT file_id AS id FROM file',
+    subjectQuery: `SELECT ${bucketSql('file_id')} AS bucket, file_id AS id FROM file`,
     sequence: eventSequences[eventName],
     outboxId,
     at,
@@ -81,12 +81,12 @@ const nextFileSequence = `SELECT coalesce((
 // While a file is rejected, two processes may find different free numbers. Locked lines keep them from filing
 // the same lines.
 const createFileSql = `WITH due AS (
-    SELECT transaction_id, operation_number, amount, currency, due_at FROM clearing_lines
+    SELECT bucket, transaction_id, operation_number, amount, currency, due_at FROM clearing_lines
     WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
       AND ($4::timestamptz IS NULL OR due_at <= $4)
     ORDER BY due_at, transaction_id, operation_number LIMIT $5 FOR UPDATE
   ), picked AS (
-    SELECT transaction_id, operation_number,
+    SELECT bucket, transaction_id, operation_number,
       (row_number() OVER (ORDER BY due_at, transaction_id, operation_number))::int AS line FROM due
   ), sums AS (
     SELECT currency, sum(amount)::text AS amount FROM due GROUP BY currency
@@ -103,7 +103,7 @@ const createFileSql = `WITH due AS (
     RETURNING file_id
   ), filed AS (
     UPDATE clearing_lines l SET file_id = file.file_id, line = picked.line, status = 'Filed'
-    FROM picked, file WHERE l.organization_id = $1 AND l.transaction_id = picked.transaction_id
+    FROM picked, file WHERE l.bucket = picked.bucket AND l.transaction_id = picked.transaction_id
       AND l.operation_number = picked.operation_number
   ), outbox_insert AS (${insertFileEvent('made', '$8', '$7')})
   SELECT file_id FROM file`;
@@ -152,8 +152,8 @@ const acknowledgeFileSql = `WITH file AS (
     UPDATE clearing_lines l SET code = $8::jsonb->>l.line::text FROM file
     WHERE l.organization_id = $1 AND l.file_id = file.file_id AND $8::jsonb ? l.line::text
   ), job_insert AS (
-    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-    SELECT $1, $9, $10, jsonb_build_object('fileId', file_id), $4, 0, $4 FROM file
+    INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at)
+    SELECT ${bucketSql('$9::uuid')}, $1, $9, $10, jsonb_build_object('fileId', file_id), $4, 0, $4 FROM file
   ), outbox_insert AS (${insertFileEvent('acknowledged', '$5', '$4')})
   SELECT file_id FROM file`;
 

@@ -1,5 +1,6 @@
 // SQL of offline sales. One terminal sequence number is one sale; gaps are stored in the same transaction.
 import {
+  bucketSql,
   type Database,
   isoTime,
   type Jobs,
@@ -64,16 +65,16 @@ const findUploadText = `SELECT transaction_id AS "transactionId" FROM offline_up
   WHERE organization_id = $1 AND terminal_owner_id = $2 AND sequence_scope = $3 AND terminal_sequence = $4`;
 
 const findSameSaleText = `SELECT u.transaction_id AS "transactionId" FROM offline_uploads u
-  JOIN transactions t ON t.organization_id = u.organization_id AND t.transaction_id = u.transaction_id
+  JOIN transactions t ON t.bucket = ${bucketSql('$4::uuid')} AND t.transaction_id = u.transaction_id
   WHERE u.organization_id = $1 AND u.terminal_sequence = $2 AND u.authorized_at = $3
     AND t.merchant_id = $4 LIMIT $5`;
 
 const takeIdentifierText = `INSERT INTO offline_sale_identifiers AS a
-    (organization_id, client_transaction_id, merchant_id, transaction_id)
-  SELECT $1::uuid, $2::text, $3::uuid, $4::uuid
-  WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.organization_id = $1::uuid
+    (bucket, organization_id, client_transaction_id, merchant_id, transaction_id)
+  SELECT ${bucketSql('$3::uuid')}, $1::uuid, $2::text, $3::uuid, $4::uuid
+  WHERE NOT EXISTS (SELECT FROM transactions t WHERE t.bucket = ${bucketSql('$3::uuid')}
     AND t.client_transaction_id = $2::text AND t.merchant_id = $3::uuid)
-  ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+  ON CONFLICT (bucket, client_transaction_id, merchant_id)
     DO UPDATE SET transaction_id = a.transaction_id
   RETURNING transaction_id`;
 
@@ -239,8 +240,8 @@ async function storeInTransaction(
   if (ksnUse !== undefined && !(await takeKsnInTransaction(trx, ksnUse)))
     throw new UploadNotStored('SerialReused');
   await trx.query(
-    `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6)`,
+    `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    VALUES (${bucketSql('$4::uuid')}, $1, $2, $3, $4, $5, $6)`,
     [organizationId, upload.outboxId, event.type, transactionId, event.sequence, event.at],
   );
   await jobs.enqueue(upload.job, trx);

@@ -1,6 +1,6 @@
 // Stores an offline sale once for each terminal sequence number (ADR 0038).
 import { throwProblem } from '@switchyard/contract';
-import type { Ids, Jobs } from '../../platform/index.ts';
+import { bucketOf, type Ids, type Jobs } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
 import { createKsnUse, throwReusedKsn } from '../card-input/ksn-sql.ts';
@@ -193,6 +193,7 @@ async function createUpload(
   const { organizationId, transactionId, merchantId } = row;
   const payload = { transactionId };
   const now = ports.clock.now();
+  const bucket = bucketOf(transactionId);
   const chipData = card.chipData === undefined ? undefined : Buffer.from(card.chipData);
   return {
     ...sequence,
@@ -206,12 +207,19 @@ async function createUpload(
     outboxId: ports.ids.uuid(),
     job: {
       organizationId,
+      jobId: ports.ids.uuid(bucket),
       kind: submitOfflineSaleJob,
       payload,
       dueAt: now,
       queueId: context.linkId,
     },
     gapId: ports.ids.uuid(),
-    gapJob: { organizationId, kind: gapReportJob, payload, dueAt: now + gapReportDelayMs },
+    gapJob: {
+      organizationId,
+      jobId: ports.ids.uuid(bucket),
+      kind: gapReportJob,
+      payload,
+      dueAt: now + gapReportDelayMs,
+    },
   };
 }

@@ -2,7 +2,7 @@
 
 type OutboxInsert = {
   kind: string;
-  /** Query with one column `id`. No row is inserted when it is empty. */
+  /** Query with the columns `bucket` and `id`. No row is inserted when it is empty. */
   subjectQuery: string;
   sequence: number;
   /** SQL parameters, as `at`. The organisation is `$1`. */
@@ -11,5 +11,5 @@ type OutboxInsert = {
 };
 
 export const insertOutboxRow = ({ kind, subjectQuery, sequence, outboxId, at }: OutboxInsert) =>
-  `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT $1, ${outboxId}::uuid, '${kind}', subject.id, ${sequence}, ${at}::timestamptz FROM (${subjectQuery}) subject`;
+  `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT subject.bucket, $1, ${outboxId}::uuid, '${kind}', subject.id, ${sequence}, ${at}::timestamptz FROM (${subjectQuery}) subject`;

@@ -1,13 +1,14 @@
 // Transaction repository. Each write is one statement with a version check, in a group commit.
 import {
+  bucketOf,
   type Clock,
   createGroupCommit,
   createMemoryReleasingMap,
   type Database,
+  type HotStatement,
   type Ids,
   isoTime,
   type Numbering,
-  type PreparedStatement,
   type Queries,
 } from '../../platform/index.ts';
 import type {
@@ -23,12 +24,15 @@ export type TransactionKey = { organizationId: string; transactionId: string };
 type OperationKey = { transactionId: string; operationNumber: number };
 
 /** By the server's identifier, or by the client's and the merchant. */
-type TransactionLookup = {
-  organizationId: string;
-  transactionId?: string;
-  clientTransactionId?: string;
-  merchantId?: string;
-};
+type TransactionLookup = { organizationId: string } & (
+  | { transactionId: string; clientTransactionId?: undefined; merchantId?: undefined }
+  | { transactionId?: undefined; clientTransactionId: string; merchantId: string }
+);
+
+/** The intent of a sale, or its outcome without an operation. */
+type SaleWrite =
+  | { intent: { row: TransactionRow; event: StoredEvent } }
+  | { outcome: TransactionChange };
 
 /** Another operation of the merchant has the same client identifier. */
 export class DuplicateOperationId extends Error {}
@@ -48,7 +52,7 @@ type Ports = { database: Database; ids: Ids; clock: Clock; numbering: Numbering 
 
 /** @example const transactions = createTransactionRepository({ database, ids, clock, numbering }); */
 export function createTransactionRepository({ database, ids, clock, numbering }: Ports) {
-  /** One row of a statement represents all: they are committed together. */
+  /** One row represents all that were committed together. */
   function acknowledge(
     onCommitted: ReturnType<Numbering['beginWrite']>,
     row: TransactionRow | undefined,
@@ -58,40 +62,62 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     onCommitted({ table: 'transactions', organizationId, transactionId, version });
   }
 
-  const inserts = createGroupCommit<{ row: TransactionRow; event: StoredEvent }, boolean>({
-    name: 'payments-insert',
+  const toUpdateRow = (change: TransactionChange, index: number) =>
+    statements.toUpdateRow(change, index, ids.uuid());
+
+  async function commitSaleWrites(writes: readonly SaleWrite[]): Promise<boolean[]> {
+    const intents = writes.flatMap((write) => ('intent' in write ? [write.intent] : []));
+    const changes = writes.flatMap((write) => ('outcome' in write ? [write.outcome] : []));
+    const commits: HotStatement[] = [];
+    if (intents.length > 0) {
+      const rows = intents.map(({ row, event }) => statements.toInsertRow(row, event));
+      commits.push([statements.insertTransaction, [JSON.stringify(rows)]]);
+    }
+    if (changes.length > 0)
+      commits.push([statements.updateWithEvent, [JSON.stringify(changes.map(toUpdateRow))]]);
+    const onCommitted = numbering.beginWrite();
+    const results = await database.hotCommit(commits);
+    const insertedIds = new Set(intents.length > 0 ? results[0]?.map(({ id }) => id) : []);
+    const updatedIndexes = new Set(changes.length > 0 ? results.at(-1)?.map(({ i }) => i) : []);
+    const updatedIds = new Set(
+      changes.filter((_, i) => updatedIndexes.has(i)).map(({ after }) => after.transactionId),
+    );
+    const isStored = (write: SaleWrite) =>
+      'intent' in write
+        ? insertedIds.has(write.intent.row.transactionId)
+        : updatedIds.has(write.outcome.after.transactionId);
+    const stored = writes.find(isStored);
+    if (stored !== undefined)
+      acknowledge(onCommitted, 'intent' in stored ? stored.intent.row : stored.outcome.after);
+    return writes.map(isStored);
+  }
+
+  /** Intents and outcomes of sales are committed together: a commit costs more than its rows. */
+  const saleWrites = createGroupCommit<SaleWrite, boolean>({
+    name: 'payments-sale',
     queueLimit: maxQueuedWrites,
     // Two batches with the same unique key would block each other.
-    key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
-    run: async (rows) => {
-      const batch = rows.map(({ row, event }) => statements.toInsertRow(row, event));
-      const values = [JSON.stringify(batch)];
-      const onCommitted = numbering.beginWrite();
-      const insertedRows = await database.hot<{ id: string }>(statements.insertTransaction, values);
-      const insertedIds = new Set(insertedRows.map(({ id }) => id));
-      acknowledge(onCommitted, rows.find(({ row }) => insertedIds.has(row.transactionId))?.row);
-      return rows.map(({ row }) => insertedIds.has(row.transactionId));
-    },
+    key: (write) =>
+      'intent' in write
+        ? `${write.intent.row.clientTransactionId}${write.intent.row.merchantId}`
+        : write.outcome.after.transactionId,
+    run: commitSaleWrites,
   });
 
-  const createUpdateQueue = (name: string, statement: PreparedStatement) =>
-    createGroupCommit<TransactionChange, boolean>({
-      name,
-      queueLimit: maxQueuedWrites,
-      key: ({ after }) => after.organizationId + after.transactionId,
-      run: async (changes) => {
-        const batch = changes.map((change, i) => statements.toUpdateRow(change, i, ids.uuid()));
-        const onCommitted = numbering.beginWrite();
-        const updatedRows = await database.hot<{ i: number }>(statement, [JSON.stringify(batch)]);
-        const updatedIndexes = new Set(updatedRows.map(({ i }) => i));
-        acknowledge(onCommitted, changes.find((_, i) => updatedIndexes.has(i))?.after);
-        return changes.map((_, i) => updatedIndexes.has(i));
-      },
-    });
-
-  // Sale outcomes have their own queue, so that they do not wait behind batch captures.
-  const outcomeUpdates = createUpdateQueue('payments-outcome', statements.updateWithEvent);
-  const operationUpdates = createUpdateQueue('payments-operation', statements.updateWithOperation);
+  // Operations have their own queue, so that sales do not wait behind batch captures.
+  const operationUpdates = createGroupCommit<TransactionChange, boolean>({
+    name: 'payments-operation',
+    queueLimit: maxQueuedWrites,
+    key: ({ after }) => after.transactionId,
+    run: async (changes) => {
+      const onCommitted = numbering.beginWrite();
+      const values = [JSON.stringify(changes.map(toUpdateRow))];
+      const updatedRows = await database.hot<{ i: number }>(statements.updateWithOperation, values);
+      const updatedIndexes = new Set(updatedRows.map(({ i }) => i));
+      acknowledge(onCommitted, changes.find((_, i) => updatedIndexes.has(i))?.after);
+      return changes.map((_, i) => updatedIndexes.has(i));
+    },
+  });
 
   const transactionReads = createGroupCommit<TransactionLookup, TransactionRecord | undefined>({
     name: 'payments-read',
@@ -102,6 +128,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       type Row = TransactionResultRow & { i: number };
       const records: (TransactionRecord | undefined)[] = lookups.map(() => undefined);
       const rows = await database.hot<Row>(statements.findTransactions, [
+        lookups.map((each) => bucketOf(each.transactionId ?? each.merchantId)),
         lookups.map((each) => each.organizationId),
         lookups.map((each) => each.transactionId ?? null),
         lookups.map((each) => each.clientTransactionId ?? null),
@@ -130,12 +157,12 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     },
     /** False if the client's identifier is taken. */
     insert: (row: TransactionRow, event: StoredEvent): Promise<boolean> =>
-      measureWrite(inserts.submit({ row, event })),
+      measureWrite(saleWrites.submit({ intent: { row, event } })),
     /** False if another request changed the transaction first. */
     update(change: TransactionChange): Promise<boolean> {
       const isOutcome = change.operation === undefined && change.job === undefined;
       const write = isOutcome
-        ? measureWrite(outcomeUpdates.submit(change))
+        ? measureWrite(saleWrites.submit({ outcome: change }))
         : operationUpdates.submit(change);
       return write.catch(throwDuplicateId);
     },
@@ -146,7 +173,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     ): Promise<boolean> {
       const onCommitted = numbering.beginWrite();
       const write = database.transaction(async (trx) => {
-        const values = [JSON.stringify([statements.toUpdateRow(change, 0, ids.uuid())])];
+        const values = [JSON.stringify([toUpdateRow(change, 0)])];
         const updatedRows = await trx.query(statements.updateWithOperation.text, values);
         if (updatedRows.length === 0) return false;
         await writeAlso(trx);
@@ -160,8 +187,14 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     async claimWebOperationId(trx: Queries, change: TransactionChange): Promise<void> {
       const { organizationId, merchantId, transactionId } = change.after;
       const { clientOperationId, operationNumber } = change.operation ?? {};
-      const key = [organizationId, clientOperationId, merchantId, transactionId, operationNumber];
-      const rows = await trx.query(statements.claimWebOperationId, key);
+      const rows = await trx.query(statements.claimWebOperationId, [
+        bucketOf(transactionId),
+        organizationId,
+        clientOperationId,
+        merchantId,
+        transactionId,
+        operationNumber,
+      ]);
       if (rows.length === 0) throw new DuplicateOperationId();
     },
     /** False when another request changed the sale first or the sale is no longer in progress. */
@@ -181,6 +214,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
         event.type,
         JSON.stringify(event.data),
         ids.uuid(),
+        bucketOf(before.transactionId),
       ]);
       return updatedRows.length > 0;
     },
@@ -203,13 +237,10 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       const statement = statements.findTransactionsByClientId;
       return (await database.hot<TransactionResultRow>(statement, values)).map(toTransactionRecord);
     },
-    async findOperation(key: {
-      organizationId: string;
-      merchantId: string;
-      kind: string;
-      clientOperationId: string;
-    }): Promise<OperationKey | undefined> {
-      const values = [key.organizationId, key.clientOperationId, key.merchantId, key.kind];
+    async findOperation(
+      key: Parameters<typeof statements.findOperationValues>[0],
+    ): Promise<OperationKey | undefined> {
+      const values = statements.findOperationValues(key);
       return (await database.hot<OperationKey>(statements.findOperation, values))[0];
     },
     /** Acquirer links of any status with an unfinished sale or operation. */
@@ -234,10 +265,9 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     },
     /** Share of the write queue that is in use, 0 to 1. */
     queueUtilization: (): number =>
-      Math.max(...[inserts, outcomeUpdates, operationUpdates].map((queue) => queue.waiting())) /
-      maxQueuedWrites,
+      Math.max(saleWrites.waiting(), operationUpdates.waiting()) / maxQueuedWrites,
     async flush(): Promise<void> {
-      const queues = [inserts, outcomeUpdates, operationUpdates, transactionReads];
+      const queues = [saleWrites, operationUpdates, transactionReads];
       await Promise.all(queues.map((queue) => queue.drain()));
     },
   };

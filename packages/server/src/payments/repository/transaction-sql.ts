@@ -1,6 +1,6 @@
 // SQL of transactions, and how their rows become records.
 import { defined } from '@switchyard/contract';
-import { isoTime, parseSafeInteger } from '../../platform/index.ts';
+import { allBuckets, bucketOf, isoTime, parseSafeInteger } from '../../platform/index.ts';
 import { authorizationExpiresAt } from '../transaction/settlement-and-expiry.ts';
 import type { Phase, State } from '../transaction/state-machine.ts';
 import type {
@@ -24,7 +24,7 @@ const transactionColumns = `t.organization_id, t.transaction_id, t.merchant_id,
 /** For {@link toTransactionRecord}. One text in place of 24 columns: the driver parses each column separately. */
 export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transactionColumns}) AS fields,
     (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
-      FROM transaction_events e WHERE e.organization_id = t.organization_id
+      FROM transaction_events e WHERE e.bucket = t.bucket
         AND e.transaction_id = t.transaction_id) AS events,
     CASE WHEN t.operation_count > 0 THEN
       (SELECT json_agg(json_build_object('operationNumber', o.operation_number, 'operationId', o.operation_id,
@@ -32,7 +32,7 @@ export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transacti
           'clientOperationId', o.client_operation_id, 'details', o.details,
           'deadline', o.deadline, 'createdAt', o.created_at, 'updatedAt', o.updated_at)
           ORDER BY o.operation_number)
-        FROM operations o WHERE o.organization_id = t.organization_id
+        FROM operations o WHERE o.bucket = t.bucket
           AND o.transaction_id = t.transaction_id)
     END AS operations`;
 
@@ -117,36 +117,45 @@ export const toTransactionRecord = (result: TransactionResultRow): TransactionRe
 export const insertTransaction = {
   name: 'payments-insert-transaction',
   text: `WITH r AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
       merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
       contract_id uuid, phase text, amount bigint, currency text, over_capture_allowance bigint,
       allowed_ms integer, authorization_expires_at timestamptz, at timestamptz, type text, data jsonb)
   ), tx AS (
-    INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
+    INSERT INTO transactions (bucket, organization_id, transaction_id, merchant_id, client_transaction_id,
       store_id, device_id, contract_id, state, phase, amount, currency, over_capture_allowance, authorized,
       captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
       operation_count, deadline, authorization_expires_at, created_at, updated_at)
-    SELECT organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
+    SELECT bucket, organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
       device_id, contract_id, phase, phase, amount, currency, over_capture_allowance, 0, 0, 0, 0,
       0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', authorization_expires_at, at, at
     FROM r WHERE (SELECT a.transaction_id FROM offline_sale_identifiers a
-        WHERE a.organization_id = r.organization_id AND a.merchant_id = r.merchant_id
+        WHERE a.bucket = r.bucket AND a.merchant_id = r.merchant_id
           AND a.client_transaction_id = r.client_transaction_id) IS NULL
-    ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+    ON CONFLICT (bucket, client_transaction_id, merchant_id)
       WHERE client_transaction_id IS NOT NULL DO NOTHING
     RETURNING transaction_id
   ), ev AS (
-    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
-    SELECT r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
+    INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
+    SELECT r.bucket, r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
     FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
   )
   SELECT transaction_id AS id FROM tx`,
 };
 
+/** A look-up by the merchant and one by the transaction must find the same row. */
+function merchantBucket({ transactionId, merchantId }: TransactionRow): number {
+  const bucket = bucketOf(transactionId);
+  if (bucket !== bucketOf(merchantId))
+    throw new Error('the transaction is in another bucket than its merchant');
+  return bucket;
+}
+
 export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
   const { context } = event.data;
   const expiresAt = context && authorizationExpiresAt(row.createdAt, context);
   return {
+    bucket: merchantBucket(row),
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
     merchant_id: row.merchantId,
@@ -166,7 +175,7 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
   };
 }
 
-const changeRecordDefinition = `organization_id uuid, transaction_id uuid, expected integer, i integer,
+const changeRecordDefinition = `bucket smallint, organization_id uuid, transaction_id uuid, expected integer, i integer,
       state text, phase text, authorized bigint, captured bigint, cancelled bigint, refunded bigint,
       "captureReserved" bigint, "cancelReserved" bigint, "refundReserved" bigint,
       operation_count integer, at timestamptz, type text, data jsonb, outbox_id uuid`;
@@ -178,15 +187,15 @@ const updateTransactionCte = `tx AS (
       capture_reserved = r."captureReserved", cancel_reserved = r."cancelReserved",
       refund_reserved = r."refundReserved", version = r.expected + 1,
       operation_count = r.operation_count, updated_at = r.at
-    FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
-      AND t.version = r.expected
+    FROM r WHERE t.bucket = r.bucket AND t.transaction_id = r.transaction_id
+      AND t.organization_id = r.organization_id AND t.version = r.expected
     RETURNING r.*
   ), ev AS (
-    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
-    SELECT organization_id, transaction_id, expected + 1, type, at, data FROM tx
+    INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
+    SELECT bucket, organization_id, transaction_id, expected + 1, type, at, data FROM tx
   ), ob AS (
-    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT organization_id, outbox_id, type, transaction_id, expected + 1, at FROM tx
+    INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT bucket, organization_id, outbox_id, type, transaction_id, expected + 1, at FROM tx
   )`;
 
 export const updateWithEvent = {
@@ -206,21 +215,21 @@ export const updateWithOperation = {
       job_id uuid, job_kind text, payload jsonb, due_at timestamptz, queue_id uuid, clearing_link uuid,
       settlement_date date, settlement_end timestamptz, currency text, line jsonb)
   ), ${updateTransactionCte}, op AS (
-    INSERT INTO operations (organization_id, transaction_id, operation_number, operation_id, merchant_id,
-      kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
-    SELECT organization_id, transaction_id, "operationNumber", "operationId", merchant_id, kind, status, amount,
+    INSERT INTO operations (bucket, organization_id, transaction_id, operation_number, operation_id,
+      merchant_id, kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
+    SELECT bucket, organization_id, transaction_id, "operationNumber", "operationId", merchant_id, kind, status, amount,
       "clientOperationId", details, now() + allowed_ms * interval '1 millisecond', "createdAt", at
     FROM tx WHERE "operationNumber" IS NOT NULL
-    ON CONFLICT (organization_id, transaction_id, operation_number) DO UPDATE
+    ON CONFLICT (bucket, transaction_id, operation_number) DO UPDATE
       SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
   ), jb AS (
-    INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
-    SELECT organization_id, job_id, job_kind, payload, due_at, 0, at, queue_id
+    INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
+    SELECT bucket, organization_id, job_id, job_kind, payload, due_at, 0, at, queue_id
     FROM tx WHERE job_id IS NOT NULL
   ), cl AS (
-    INSERT INTO clearing_lines (organization_id, transaction_id, operation_number, link_id, settlement_date,
-      due_at, amount, currency, content, status)
-    SELECT organization_id, transaction_id, "operationNumber", clearing_link, settlement_date, settlement_end,
+    INSERT INTO clearing_lines (bucket, organization_id, transaction_id, operation_number, link_id,
+      settlement_date, due_at, amount, currency, content, status)
+    SELECT bucket, organization_id, transaction_id, "operationNumber", clearing_link, settlement_date, settlement_end,
       amount, currency, line, 'Waiting'
     FROM tx WHERE clearing_link IS NOT NULL
   )
@@ -234,6 +243,7 @@ export function toUpdateRow(
 ): Record<string, unknown> {
   const { before, after, event, operation, job, clearing } = change;
   return {
+    bucket: bucketOf(after.transactionId),
     organization_id: after.organizationId,
     transaction_id: after.transactionId,
     expected: before.version,
@@ -267,42 +277,59 @@ export function toUpdateRow(
 export const findTransactions = {
   name: 'payments-find-transactions',
   text: `SELECT r.i, ${transactionSelectList}
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
-      AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
-    JOIN transactions t ON t.organization_id = r.organization_id
+    FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY
+      AS r(bucket, organization_id, transaction_id, client_transaction_id, merchant_id, i)
+    JOIN transactions t ON t.bucket = r.bucket AND t.organization_id = r.organization_id
       AND t.transaction_id = coalesce(r.transaction_id, (
-        SELECT c.transaction_id FROM transactions c WHERE c.organization_id = r.organization_id
+        SELECT c.transaction_id FROM transactions c WHERE c.bucket = r.bucket
           AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id), (
         SELECT a.transaction_id FROM offline_sale_identifiers a
-        WHERE a.organization_id = r.organization_id AND a.merchant_id = r.merchant_id
+        WHERE a.bucket = r.bucket AND a.merchant_id = r.merchant_id
           AND a.client_transaction_id = r.client_transaction_id))`,
 };
 
-/** `OFFSET 0` makes the planner use the whole primary key, also on tables without statistics. */
+/**
+ * Without a merchant: looks into all buckets. `OFFSET 0` makes the planner use the whole primary key, also on tables
+ * without statistics.
+ */
 export const findTransactionsByClientId = {
   name: 'payments-find-by-client-id',
   text: `SELECT ${transactionSelectList} FROM (
-      SELECT organization_id, transaction_id FROM transactions
-      WHERE organization_id = $1 AND client_transaction_id = $2
-      UNION ALL SELECT organization_id, transaction_id FROM offline_sale_identifiers
-      WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT $3) AS r
-    CROSS JOIN LATERAL (SELECT * FROM transactions m WHERE m.organization_id = r.organization_id
+      SELECT bucket, transaction_id FROM transactions
+      WHERE bucket = ANY ('${allBuckets}'::smallint[]) AND client_transaction_id = $2 AND organization_id = $1
+      UNION ALL SELECT bucket, transaction_id FROM offline_sale_identifiers
+      WHERE bucket = ANY ('${allBuckets}'::smallint[]) AND client_transaction_id = $2 AND organization_id = $1
+      LIMIT $3) AS r
+    CROSS JOIN LATERAL (SELECT * FROM transactions m WHERE m.bucket = r.bucket
       AND m.transaction_id = r.transaction_id OFFSET 0) AS t`,
 };
 
 export const findOperation = {
   name: 'payments-find-operation',
   text: `SELECT transaction_id AS "transactionId", operation_number AS "operationNumber" FROM operations
-    WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
+    WHERE bucket = $1 AND organization_id = $2 AND client_operation_id = $3 AND merchant_id = $4 AND kind = $5`,
 };
+
+export const findOperationValues = (key: {
+  organizationId: string;
+  merchantId: string;
+  kind: string;
+  clientOperationId: string;
+}): unknown[] => [
+  bucketOf(key.merchantId),
+  key.organizationId,
+  key.clientOperationId,
+  key.merchantId,
+  key.kind,
+];
 
 /**
  * By web one identifier names a refund or a cancel, of any transaction. A concurrent insert waits for the row of
  * the first one, also in another process.
  */
 export const claimWebOperationId = `INSERT INTO refund_by_web_ids
-    (organization_id, client_operation_id, merchant_id, transaction_id, operation_number)
-  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING operation_number`;
+    (bucket, organization_id, client_operation_id, merchant_id, transaction_id, operation_number)
+  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING operation_number`;
 
 /** Time for a live process to store an outcome after its deadline. All processes share the database's clock. */
 const deadlineMargin = "interval '250 milliseconds'";
@@ -333,27 +360,27 @@ export const selectOperationsWithoutOutcome = {
 /** Stores an acquirer failover before the message is sent. */
 export const updateRoute = `WITH tx AS (
     UPDATE transactions SET contract_id = $4, over_capture_allowance = $5, version = $6, updated_at = $7
-    WHERE organization_id = $1 AND transaction_id = $2 AND version = $3 AND phase = 'Received'
-    RETURNING organization_id, transaction_id
+    WHERE bucket = $11 AND transaction_id = $2 AND organization_id = $1 AND version = $3 AND phase = 'Received'
+    RETURNING bucket, organization_id, transaction_id
   ), ev AS (
-    INSERT INTO transaction_events (organization_id, transaction_id, sequence, type, at, data)
-    SELECT organization_id, transaction_id, $6, $8, $7, $9::jsonb FROM tx
+    INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
+    SELECT bucket, organization_id, transaction_id, $6, $8, $7, $9::jsonb FROM tx
   ), ob AS (
-    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT organization_id, $10, $8, transaction_id, $6, $7 FROM tx
+    INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT bucket, organization_id, $10, $8, transaction_id, $6, $7 FROM tx
   )
   SELECT transaction_id FROM tx`;
 
 // Each condition has a partial index. The events with a context name the links of the sale.
 export const selectLinksInUse = `SELECT DISTINCT e.data->'context'->>'linkId' AS "linkId"
   FROM (
-    SELECT organization_id, transaction_id FROM transactions WHERE phase = 'Received'
+    SELECT bucket, transaction_id FROM transactions WHERE phase = 'Received'
     UNION
-    SELECT organization_id, transaction_id FROM transactions WHERE phase IN ('Stored', 'Submitted')
+    SELECT bucket, transaction_id FROM transactions WHERE phase IN ('Stored', 'Submitted')
     UNION
-    SELECT organization_id, transaction_id FROM operations WHERE status = 'Sent'
+    SELECT bucket, transaction_id FROM operations WHERE status = 'Sent'
     UNION
-    SELECT organization_id, transaction_id FROM operations WHERE status = 'Pending'
+    SELECT bucket, transaction_id FROM operations WHERE status = 'Pending'
   ) unfinished
-  JOIN transaction_events e USING (organization_id, transaction_id)
+  JOIN transaction_events e USING (bucket, transaction_id)
   WHERE e.data->'context' IS NOT NULL`;

@@ -1,7 +1,14 @@
 // Creates reversals. A sale with unknown outcome is not approved and is reversed.
 import { defined } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
-import { type Clock, type DueClock, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
+import {
+  bucketOf,
+  type Clock,
+  type DueClock,
+  type Ids,
+  isoTime,
+  type Jobs,
+} from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import {
   commitTransition,
@@ -63,7 +70,7 @@ export function createRetryJob(
   const { transactionId } = transaction.row;
   const payload: RetryPayload = { transactionId, operationNumber, isPossiblySent };
   return {
-    jobId: ids.uuid(),
+    jobId: ids.uuid(bucketOf(transactionId)),
     kind: retryOperationJob,
     payload,
     dueAt: isoTime(dueClock.toDue(dueAt)),

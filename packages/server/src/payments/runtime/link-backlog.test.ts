@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
-import { createMetrics, type Job, systemClock, systemIdGenerator } from '../../platform/index.ts';
+import {
+  bucketSql,
+  createMetrics,
+  type Job,
+  systemClock,
+  systemIdGenerator,
+} from '../../platform/index.ts';
 import { alertAfterAttempts } from '../transaction/time-limits.ts';
 import { createLinkQueue, noResponseNote, registerBacklogGauges } from './link-backlog.ts';
 
@@ -19,8 +25,8 @@ async function setUp() {
     const jobId = systemIdGenerator.uuid();
     const now = systemClock.now();
     await database.query(
-      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at,
-         queue_id, last_error) VALUES ($1, $2, 'test.queue', '{}', $3, $4, $3, $5, $6)`,
+      `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at,
+         queue_id, last_error) VALUES (${bucketSql('$2::uuid')}, $1, $2, 'test.queue', '{}', $3, $4, $3, $5, $6)`,
       [organizationId, jobId, new Date(now).toISOString(), attempts, jobQueueId, lastError],
     );
     const rest = { kind: 'test.queue', payload: {}, attempts, dueAt: now };

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { ProblemError, type ProcessRequest, throwProblem } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
-import type { Ids } from '../../platform/index.ts';
+import { bucketOf, type Ids } from '../../platform/index.ts';
 import type { AcquirerContract, SaleEntities } from '../../provisioning/index.ts';
 import { checkContractTerms, chooseCaptureMode } from '../validation/check-sale-terms.ts';
 
@@ -29,7 +29,7 @@ export function chooseAcquirer(
   resolved: SaleEntities,
   { request, scheme }: { request: ProcessRequest; scheme: string },
 ): RoutedSale {
-  const transactionId = ids.uuid();
+  const transactionId = ids.uuid(bucketOf(resolved.merchant.merchantId));
   const { contracts, contract } = resolved;
   if (contracts.length === 1 && contract.routing.length === 0) {
     return { transactionId, resolved, failoverContracts: [] };

@@ -1,6 +1,6 @@
 // Step-up: a sale that repeats a declined contactless sale with PIN or chip. A declined sale has one.
 import { throwFieldProblem } from '@switchyard/contract';
-import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import { bucketOf, type Clock, type Database, isoTime } from '../../platform/index.ts';
 import { type FindPorts, findTransaction } from '../runtime/find-transaction.ts';
 import { terminalActionFor } from '../transaction/terminal-action.ts';
 import { commitGraceMs } from '../transaction/time-limits.ts';
@@ -23,28 +23,35 @@ type Claim = {
 
 const claimStatement = {
   name: 'payments-claim-step-up',
-  text: `INSERT INTO step_ups AS s (organization_id, declined_transaction_id, claimed_by, created_at)
-    VALUES ($1, $2, $3, $4)
-    ON CONFLICT (organization_id, declined_transaction_id)
+  text: `INSERT INTO step_ups AS s (bucket, organization_id, declined_transaction_id, claimed_by, created_at)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (bucket, declined_transaction_id)
       DO UPDATE SET claimed_by = excluded.claimed_by, created_at = excluded.created_at
-      WHERE s.claimed_by = ANY ($5::text[])
+      WHERE s.claimed_by = ANY ($6::text[])
     RETURNING declined_transaction_id`,
 };
 
 const findClaimText = `SELECT claimed_by AS "claimedBy", created_at AS "claimedAt" FROM step_ups
-  WHERE organization_id = $1 AND declined_transaction_id = $2`;
+  WHERE bucket = $1 AND organization_id = $2 AND declined_transaction_id = $3`;
 
 export function createStepUpStore({ database, clock }: { database: Database; clock: Clock }) {
   return {
     /** Claims a declined sale for its one step-up. False if another sale than `takesOver` has claimed it. */
     async claim(claim: Claim): Promise<boolean> {
       const { organizationId, declinedTransactionId, claimedBy, takesOver = claimedBy } = claim;
-      const values = [organizationId, declinedTransactionId, claimedBy, isoTime(clock.now())];
-      return (await database.hot(claimStatement, [...values, [claimedBy, takesOver]])).length > 0;
+      const values = [
+        bucketOf(declinedTransactionId),
+        organizationId,
+        declinedTransactionId,
+        claimedBy,
+        isoTime(clock.now()),
+        [claimedBy, takesOver],
+      ];
+      return (await database.hot(claimStatement, values)).length > 0;
     },
     async findClaim({ organizationId, declinedTransactionId }: Claim) {
       type Row = { claimedBy: string; claimedAt: Date };
-      const values = [organizationId, declinedTransactionId];
+      const values = [bucketOf(declinedTransactionId), organizationId, declinedTransactionId];
       return (await database.query<Row>(findClaimText, values))[0];
     },
   };

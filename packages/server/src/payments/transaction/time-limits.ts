@@ -1,5 +1,5 @@
 // Time limits of payments: grace periods, retry delays and the confirm deadline (ADR 0005).
-import { type DueClock, type Ids, isoTime } from '../../platform/index.ts';
+import { bucketOf, type DueClock, type Ids, isoTime } from '../../platform/index.ts';
 import {
   type AuthorizationContext,
   type JobRequest,
@@ -45,7 +45,12 @@ export function createConfirmDeadline(
   const deadline = at + confirmWithinSeconds * 1000;
   const payload = { transactionId };
   const dueAt = isoTime(dueClock.toDue(deadline));
-  const job = { jobId: ids.uuid(), kind: confirmDeadlineJob, payload, dueAt };
+  const job = {
+    jobId: ids.uuid(bucketOf(transactionId)),
+    kind: confirmDeadlineJob,
+    payload,
+    dueAt,
+  };
   return { confirmBy: isoTime(deadline), job };
 }
 

@@ -62,8 +62,8 @@ const pinMembers = ['ksn', 'pinblock', 'pinblockFormat'] as const;
 
 /** @throws ProblemError pin_data_incomplete, pin_format_unsupported, entry_mode_invalid */
 export function validatePinMembers(request: ProcessRequest): void {
+  if (pinMembers.every((name) => request[name] === undefined)) return;
   const missing = pinMembers.filter((name) => request[name] === undefined);
-  if (missing.length === pinMembers.length) return;
   if (missing.length > 0) {
     const code = 'pin_data_incomplete';
     const detail = 'Is required if one of the other two fields is sent.';

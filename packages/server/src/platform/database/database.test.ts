@@ -52,10 +52,8 @@ describe('database', () => {
     const text = "SELECT current_setting('enable_seqscan') AS seqscan";
     assert.deepEqual(await database.hot({ name: 'test-seqscan', text }, []), [{ seqscan: 'off' }]);
     assert.deepEqual(await database.query(text), [{ seqscan: 'on' }]);
-    const plan = await database.explain(
-      'SELECT * FROM jobs WHERE organization_id = $1 AND job_id = $2',
-    );
-    assert.match(plan.join('\n'), /Index Cond: \(\(organization_id = \$1\) AND \(job_id = \$2\)\)/);
+    const plan = await database.explain('SELECT * FROM jobs WHERE bucket = $1 AND job_id = $2');
+    assert.match(plan.join('\n'), /Index Cond: \(\(bucket = \$1\) AND \(job_id = \$2\)\)/);
   });
 
   test('a prepared statement is stored by its name and has the usual plan', async () => {
@@ -152,8 +150,8 @@ describe('database', () => {
     const database = await testDatabase();
     const [left, right] = [randomUUID(), randomUUID()];
     await database.query(
-      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
-       SELECT $1, id, 'test-deadlock', '{}', 'infinity', now() FROM unnest($2::uuid[]) AS id`,
+      `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, created_at)
+       SELECT 0, $1, id, 'test-deadlock', '{}', 'infinity', now() FROM unnest($2::uuid[]) AS id`,
       [randomUUID(), [left, right]],
     );
     let runs = 0;
@@ -185,8 +183,8 @@ describe('database', () => {
     const organizationId = randomUUID();
     const insert = (trx: Queries) =>
       trx.query(
-        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-       VALUES ($1, $1, 'test-rollback', $1, 1, now())`,
+        `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+       VALUES (0, $1, $1, 'test-rollback', $1, 1, now())`,
         [organizationId],
       );
     await assert.rejects(

@@ -12,7 +12,7 @@ import {
   toDatabaseProblem,
 } from './database-errors.ts';
 import { createHotPool, type HotPool } from './hot-path/connection-pool.ts';
-import type { PreparedStatement } from './hot-path/prepared-query.ts';
+import type { HotStatement, PreparedStatement } from './hot-path/prepared-query.ts';
 import { createClientClass } from './writable-host.ts';
 
 const defaultConnectTimeoutMs = 5_000;
@@ -43,7 +43,7 @@ const hotPlannerSettings = {
 };
 
 export type Row = Record<string, unknown>;
-export type { PreparedStatement } from './hot-path/prepared-query.ts';
+export type { HotStatement, PreparedStatement } from './hot-path/prepared-query.ts';
 
 /**
  * Runs statements: on the general pool of a database, in a transaction or on one connection. The
@@ -67,6 +67,12 @@ export type Database = Queries & {
     statement: PreparedStatement,
     values: readonly unknown[],
   ): Promise<Of[]>;
+  /**
+   * Runs prepared statements in one commit on the pool of the sale, sent together: an error of one undoes all.
+   *
+   * @returns the rows of each statement
+   */
+  hotCommit(statements: readonly HotStatement[]): Promise<Row[][]>;
   /** Repeats `fn` on SQLSTATE 40001 and 40P01, so `fn` must have no effects outside `trx`, and no network calls. */
   transaction<T>(fn: (trx: Queries) => Promise<T>): Promise<T>;
   /** A separate connection without time limits, for migrations and maintenance. It is closed afterwards. */
@@ -119,19 +125,23 @@ export function openDatabase(options: DatabaseOptions): Database {
       withRetries(log, () =>
         runQuery(general, toQueryConfig(statement, values, preparedStatements)),
       ),
-    async hot<Of extends object>({ name, text }: PreparedStatement, values: readonly unknown[]) {
-      requireValidName(name);
-      const pool = hotPool.opened() ?? (await hotPool.open());
-      const rows = await withRetries(log, () =>
-        preparedStatements ? pool.run({ name, text }, values) : pool.plain(text, values),
-      );
+    async hot<Of extends object>(statement: PreparedStatement, values: readonly unknown[]) {
+      const [rows = []] = await database.hotCommit([[statement, values]]);
       return rows as Of[];
+    },
+    async hotCommit(statements) {
+      for (const [{ name }] of statements) requireValidName(name);
+      const pool = hotPool.opened() ?? (await hotPool.open());
+      return withRetries(log, () =>
+        preparedStatements ? pool.run(statements) : pool.plain(statements),
+      );
     },
     transaction: (fn) => withRetries(log, () => runTransaction(general, preparedStatements, fn)),
     session: (fn) => runInSession(setup, fn),
     async explain(text) {
       const pool = await hotPool.open();
-      const rows = await pool.plain(`EXPLAIN (GENERIC_PLAN) ${text}`);
+      const explainStatement = { name: '', text: `EXPLAIN (GENERIC_PLAN) ${text}` };
+      const [rows = []] = await pool.plain([[explainStatement, []]]);
       return rows.map((row) => String(row['QUERY PLAN']));
     },
     async healthy() {

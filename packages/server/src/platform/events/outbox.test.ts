@@ -8,6 +8,7 @@ import {
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';
+import { bucketSql } from '../identifiers/bucket.ts';
 import { systemIdGenerator } from '../identifiers/ids.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
@@ -37,8 +38,8 @@ async function setUp(t: TestContext) {
         sequence: index + 1,
       }));
       await database.query(
-        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-         SELECT $1, r.outbox_id, 'test.made', $1, r.sequence, now()
+        `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT ${bucketSql('$1::uuid')}, $1, r.outbox_id, 'test.made', $1, r.sequence, now()
          FROM jsonb_to_recordset($2::jsonb) AS r(outbox_id uuid, sequence int)`,
         [organizationId, JSON.stringify(rows)],
       );

@@ -13,16 +13,16 @@ const batchRows = 500;
 const narrowingFactor = 25;
 
 /**
- * In key order, from the end of the last batch and then from the beginning: every tenant gets its
+ * In key order, from the end of the last batch and then from the beginning: every bucket gets its
  * turn, and deleted index entries are not scanned again.
  */
 const claimText = `DELETE FROM outbox AS o USING (
-    SELECT organization_id, outbox_id FROM outbox
-    WHERE (organization_id, outbox_id) > ($1::uuid, $2::uuid)
-    ORDER BY organization_id, outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED
+    SELECT bucket, outbox_id FROM outbox
+    WHERE (bucket, outbox_id) > ($1::smallint, $2::uuid)
+    ORDER BY bucket, outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS c
-  WHERE o.organization_id = c.organization_id AND o.outbox_id = c.outbox_id
-  RETURNING o.organization_id AS "organizationId", o.outbox_id AS "outboxId", o.kind,
+  WHERE o.bucket = c.bucket AND o.outbox_id = c.outbox_id
+  RETURNING o.bucket, o.organization_id AS "organizationId", o.outbox_id AS "outboxId", o.kind,
     o.subject_id AS "subjectId", o.sequence, o.created_at AS "createdAt"`;
 
 export type OutboxRow = {
@@ -66,9 +66,11 @@ export type OutboxDeps = {
   pollMs?: number;
 };
 
-type OutboxPosition = { organizationId: string; outboxId: string };
+/** In the order of the key: the bucket of the subject, then the identifier. */
+type OutboxPosition = { bucket: number; outboxId: string };
+type ClaimedRow = OutboxRow & OutboxPosition;
 
-const startPosition: OutboxPosition = { organizationId: nilUuid, outboxId: nilUuid };
+const startPosition: OutboxPosition = { bucket: 0, outboxId: nilUuid };
 
 /** @example const outbox = createOutbox({ database, log, metrics }); outbox.start(); */
 export function createOutbox(deps: OutboxDeps): Outbox {
@@ -88,16 +90,17 @@ export function createOutbox(deps: OutboxDeps): Outbox {
 
   async function processBatch(): Promise<boolean> {
     const limit = batchSize;
-    let rows: OutboxRow[] = [];
+    let rows: ClaimedRow[] = [];
     let hints: (AfterCommitHint | undefined)[] = [];
     try {
       await database.transaction(async (trx) => {
         hints = [];
-        const values = [position.organizationId, position.outboxId, limit];
-        const claimed = await trx.query<OutboxRow>(claimText, values);
+        const values = [position.bucket, position.outboxId, limit];
+        const claimed = await trx.query<ClaimedRow>(claimText, values);
         rows = claimed.toSorted(comparePositions);
+        const rowsByTenant = rows.toSorted(compareTenants);
         for (const subscriber of rows.length > 0 ? subscribers : []) {
-          hints.push(await subscriber(rows, trx));
+          hints.push(await subscriber(rowsByTenant, trx));
         }
       });
     } catch (error) {
@@ -121,7 +124,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   }
 
   /** Without rows no subscriber ran: the database itself failed. */
-  function narrow(rows: readonly OutboxRow[], limit: number): void {
+  function narrow(rows: readonly OutboxPosition[], limit: number): void {
     const last = rows.at(-1);
     if (last === undefined) return;
     narrowUntil = last;
@@ -166,13 +169,15 @@ function measurements(metrics: Metrics) {
   };
 }
 
-function comparePositions(first: OutboxPosition, second: OutboxPosition): number {
-  if (first.organizationId !== second.organizationId) {
-    return first.organizationId < second.organizationId ? -1 : 1;
-  }
-  if (first.outboxId === second.outboxId) return 0;
-  return first.outboxId < second.outboxId ? -1 : 1;
-}
+const compareTexts = (first: string, second: string): number =>
+  first < second ? -1 : Number(first > second);
+
+const comparePositions = (first: OutboxPosition, second: OutboxPosition): number =>
+  first.bucket - second.bucket || compareTexts(first.outboxId, second.outboxId);
+
+const compareTenants = (first: OutboxRow, second: OutboxRow): number =>
+  compareTexts(first.organizationId, second.organizationId) ||
+  compareTexts(first.outboxId, second.outboxId);
 
 export type OutboxEventData = {
   /** The merchant of the event; null if it belongs to the organisation itself. */

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { validate, version } from 'uuid';
 import { isoTime, pause, systemClock } from '../time/clock.ts';
+import { bucketCount, bucketOf } from './bucket.ts';
 import { createUuidV7, systemIdGenerator, withJitter } from './ids.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-([47])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -15,6 +16,24 @@ describe('identifiers', () => {
     assert.deepEqual(many, many.toSorted());
     assert.equal(new Set(many).size, many.length);
     assert.equal(uuidPattern.exec(many[0] ?? '')?.[1], '7');
+  });
+
+  test('an identifier is in the bucket that it is made in, and still increases', () => {
+    const buckets = Array.from(
+      { length: 3 * bucketCount },
+      (_, index) => (index * 7) % bucketCount,
+    );
+    const many = buckets.map((bucket) => systemIdGenerator.uuid(bucket));
+    assert.deepEqual(many.map(bucketOf), buckets);
+    assert.deepEqual(many, many.toSorted());
+    assert.ok(many.every((uuid) => uuidPattern.test(uuid)));
+  });
+
+  test('identifiers without a bucket are spread over all buckets', () => {
+    const buckets = new Set(
+      Array.from({ length: 20_000 }, () => bucketOf(systemIdGenerator.uuid())),
+    );
+    assert.equal(buckets.size, bucketCount);
   });
 
   test('version 4 identifiers contain no time', () => {

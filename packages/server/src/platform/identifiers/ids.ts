@@ -8,8 +8,12 @@ const secretBytes = 32;
 const jitterSteps = 1024;
 
 export type Ids = {
-  /** UUID version 7. Each is greater than the previous one of this process, also if the clock goes back. */
-  uuid(): string;
+  /**
+   * UUID version 7. Each is greater than the previous one of this process, also if the clock goes back.
+   *
+   * @param bucket of the merchant whose row it identifies, see `bucketOf`; default: a random one
+   */
+  uuid(bucket?: number): string;
   /** UUID version 4, which does not reveal its creation time (a user's `sub`). */
   uuidV4(): string;
   /** Random bytes in base64url, at least 16. */
@@ -41,7 +45,7 @@ const systemSource: UuidSource = {
  *
  * @example const uuid = createUuidV7(); uuid();
  */
-export function createUuidV7(source: UuidSource = systemSource): () => string {
+export function createUuidV7(source: UuidSource = systemSource): Ids['uuid'] {
   const pool = Buffer.alloc(randomBytesEach * drawsPerPool);
   let poolOffset = pool.length;
   // Reused for every identifier: the time bytes stay between two calls.
@@ -76,7 +80,7 @@ export function createUuidV7(source: UuidSource = systemSource): () => string {
     write(11, time & 0xff);
   }
 
-  return () => {
+  return (bucket) => {
     const now = source.now();
     counter += 1;
     if (now > time) startMillisecond(now);
@@ -90,6 +94,10 @@ export function createUuidV7(source: UuidSource = systemSource): () => string {
     write(24, ((counter << 2) & 0xff) | ((pool[random] as number) & 0x03));
     for (let next = 1; next < randomBytesEach; next += 1) {
       write(24 + next * 2, pool[random + next] as number);
+    }
+    if (bucket !== undefined) {
+      write(32, ((pool[random + 4] as number) & 0xfc) | (bucket >>> 8));
+      write(34, bucket & 0xff);
     }
     return text.toString('latin1');
   };

@@ -10,6 +10,7 @@ import {
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { migrate } from '../database/migrations/migrate.ts';
+import { bucketSql } from '../identifiers/bucket.ts';
 import { systemIdGenerator } from '../identifiers/ids.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
@@ -208,7 +209,7 @@ describe('jobs', () => {
     const database = await testDatabase();
     const { jobs, kind, organizationId, remainingJobs, metrics } = setUp(database);
     const work = async ({ jobId }: Job) => {
-      await database.query(deleteJobSql('$1', '$2'), [organizationId, jobId]);
+      await database.query(deleteJobSql('$1::uuid'), [jobId]);
     };
     jobs.handle(kind, work, { deletesItself: true });
     await jobs.enqueue({ organizationId, kind, payload: {} });
@@ -242,8 +243,8 @@ describe('jobs', () => {
     // Claims jobs and then neither runs nor renews them, like a stopped process.
     const [claimed] = await database
       .query(
-        `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
-         VALUES ($1, $2, $3, '{}', now() - interval '1 second', now()) RETURNING job_id`,
+        `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, created_at)
+         VALUES (${bucketSql('$2::uuid')}, $1, $2, $3, '{}', now() - interval '1 second', now()) RETURNING job_id`,
         [organizationId, randomUUID(), kind],
       )
       .then(() =>
@@ -404,9 +405,9 @@ describe('jobs', () => {
     });
     // All older than the following jobs.
     await database.query(
-      `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
-       SELECT $1, gen_random_uuid(), $2, '{}', now() - interval '1 minute', now()
-       FROM generate_series(1, 1000)`,
+      `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, created_at)
+       SELECT ${bucketSql('id')}, $1, id, $2, '{}', now() - interval '1 minute', now()
+       FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 1000)) AS r`,
       [organizationId, kind],
     );
     jobs.start();
@@ -538,9 +539,9 @@ describe('jobs', () => {
       await database.query('VACUUM ANALYZE jobs');
       for (const text of texts) await planOf(text);
       await database.query(
-        `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
-         SELECT gen_random_uuid(), gen_random_uuid(), 'a', '{}', now(), now()
-         FROM generate_series(1, 20000)`,
+        `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, created_at)
+         SELECT n % 1024, gen_random_uuid(), gen_random_uuid(), 'a', '{}', now(), now()
+         FROM generate_series(1, 20000) AS n`,
       );
       const claimPlan = await planOf(claimText);
       assert.match(claimPlan, /Index Cond: \(\(kind = k\.kind\) AND \(due_at <= \$1\)\)/);
@@ -551,7 +552,7 @@ describe('jobs', () => {
         const plan = await planOf(text);
         assert.match(
           plan,
-          /Index Cond: \(\(organization_id = (r|due)\.organization_id\) AND \(job_id = \1\.job_id\)\)/,
+          /Index Cond: \(\(bucket = (r|due)\.bucket\) AND \(job_id = \1\.job_id\)\)/,
         );
         assert.doesNotMatch(plan, /Seq Scan/);
       }

@@ -2,6 +2,7 @@
 import { createPoller } from '../concurrency/poller.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroupCommit } from '../database/hot-path/group-commit.ts';
+import { bucketOf } from '../identifiers/bucket.ts';
 import { type Ids, withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -130,7 +131,7 @@ type KindState = {
 const isWorthClaiming = ({ hasMore, running, maxConcurrent }: KindState): boolean =>
   hasMore && running <= maxConcurrent / 2;
 
-type JobLease = { organization_id: string; job_id: string; lease_token: string };
+type JobLease = { bucket: number; job_id: string; lease_token: string };
 type PostponedJob = JobLease & { due_at: string; last_error: string | null; uncounted: 0 | 1 };
 type AttemptResult = { retryAt?: number; countAttempt?: false; note?: string; failure?: string };
 
@@ -175,17 +176,17 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   function begin(row: ClaimedRow, token: string): void {
-    const runningLease = handledJobs.get(keyOf(row));
+    const runningLease = handledJobs.get(row.job_id);
     if (runningLease !== undefined) {
       // The lease expired and this process claimed the job again: do not run it twice, continue under the new lease.
       runningLease.lease_token = token;
       return;
     }
-    const lease = { organization_id: row.organization_id, job_id: row.job_id, lease_token: token };
+    const lease = { bucket: bucketOf(row.job_id), job_id: row.job_id, lease_token: token };
     const state = kinds.get(row.kind);
     if (state === undefined) throw new Error('a claimed job has a kind without a handler');
     state.running += 1;
-    handledJobs.set(keyOf(lease), lease);
+    handledJobs.set(lease.job_id, lease);
     const work = perform(row, state, lease).catch((error: unknown) => {
       // The lease expires and the job runs again, since handlers are idempotent.
       log.warn(
@@ -206,7 +207,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   async function perform(row: ClaimedRow, state: KindState, lease: JobLease): Promise<void> {
     const { retryAt, countAttempt, note, failure } = await attempt(row, state.handler);
     // From here on the job may be claimed again before this process learns that its end is recorded.
-    handledJobs.delete(keyOf(lease));
+    handledJobs.delete(lease.job_id);
     const isRecorded =
       retryAt === undefined
         ? state.deletesItself || (await finishedJobs.submit(lease))
@@ -260,6 +261,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     async enqueue({ organizationId, jobId = ids.uuid(), kind, payload, queueId, dueAt }, trx) {
       const now = clock.now();
       const values = [
+        bucketOf(jobId),
         organizationId,
         jobId,
         kind,
@@ -321,14 +323,11 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
   };
 }
 
-const keyOf = (row: Pick<JobLease, 'organization_id' | 'job_id'>): string =>
-  row.organization_id + row.job_id;
-
 /** Updates the ended jobs in one statement. False for a job that another process has claimed since. */
 function createLeaseUpdate<Row extends JobLease>(name: string, database: Database, text: string) {
   return createGroupCommit<Row, boolean>({
     name,
-    key: keyOf,
+    key: (row) => row.job_id,
     async run(rows) {
       const updated = await database.query<{ job_id: string }>(text, [JSON.stringify(rows)]);
       const updatedIds = new Set(updated.map((row) => row.job_id));

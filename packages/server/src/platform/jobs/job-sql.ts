@@ -1,13 +1,15 @@
 // SQL of the jobs table. These statements are not prepared: a plan made for an empty queue (scan
 // the whole index) must not be reused for a long one.
 
-const batchRow = 'organization_id uuid, job_id uuid, lease_token uuid';
+import { bucketSql } from '../identifiers/bucket.ts';
+
+const batchRow = 'bucket smallint, job_id uuid, lease_token uuid';
 const leaseMatches =
-  'j.organization_id = r.organization_id AND j.job_id = r.job_id AND j.lease_token = r.lease_token';
+  'j.bucket = r.bucket AND j.job_id = r.job_id AND j.lease_token = r.lease_token';
 
 export const enqueueText = `INSERT INTO jobs
-  (organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
-  VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (organization_id, job_id) DO NOTHING`;
+  (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
+  VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8) ON CONFLICT (bucket, job_id) DO NOTHING`;
 
 /** Leases end by the clock of the database, so that the clocks of processes need not agree. */
 const leaseEnd = (milliseconds: string) =>
@@ -20,10 +22,10 @@ const leaseEnd = (milliseconds: string) =>
  * not change the result: with it the planner does not sort a long queue for a few jobs.
  */
 export const claimText = `WITH due AS (
-      SELECT d.organization_id, d.job_id, d.due_at
+      SELECT d.bucket, d.job_id, d.due_at
       FROM jsonb_to_recordset($5::jsonb) AS k(kind text, free integer) CROSS JOIN LATERAL (
-        SELECT w.organization_id, w.job_id, w.due_at FROM (
-          SELECT organization_id, job_id, due_at FROM jobs
+        SELECT w.bucket, w.job_id, w.due_at FROM (
+          SELECT bucket, job_id, due_at FROM jobs
           WHERE jobs.kind = k.kind AND due_at <= $1
             AND (lease_until IS NULL OR lease_until <= statement_timestamp())
           ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -33,7 +35,7 @@ export const claimText = `WITH due AS (
     )
     UPDATE jobs AS j SET lease_token = $3, lease_until = ${leaseEnd('$4')}, due_at = ${leaseEnd('$4')},
       attempts = j.attempts + 1
-    FROM due WHERE j.organization_id = due.organization_id AND j.job_id = due.job_id
+    FROM due WHERE j.bucket = due.bucket AND j.job_id = due.job_id
     RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.queue_id, j.attempts, due.due_at`;
 
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
@@ -43,8 +45,8 @@ export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::js
  * For the statement of another module: deletes the job in the same commit as its result,
  * independent of the lease.
  */
-export const deleteJobSql = (organizationId: string, jobId: string): string =>
-  `DELETE FROM jobs WHERE organization_id = ${organizationId} AND job_id = ${jobId} RETURNING job_id`;
+export const deleteJobSql = (jobId: string): string =>
+  `DELETE FROM jobs WHERE bucket = ${bucketSql(jobId)} AND job_id = ${jobId} RETURNING job_id`;
 
 // An attempt that does not count keeps the error of the previous one.
 export const postponeText = `UPDATE jobs AS j SET due_at = r.due_at,

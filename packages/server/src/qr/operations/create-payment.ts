@@ -1,7 +1,7 @@
 // Creates a QR payment: stores the intent, calls the provider and stores its answer.
 import { defined, ProblemError, type QrRequest, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import { isoTime, isUuidV7, withUnknownOutcome } from '../../platform/index.ts';
+import { bucketOf, isoTime, isUuidV7, withUnknownOutcome } from '../../platform/index.ts';
 import { paymentReportOf } from '../provider-queries/query-provider.ts';
 import type { MerchantDetails, SelectedService } from '../providers/index.ts';
 import { commitPaymentReport, commitWithRetry } from '../runtime/commit-steps.ts';
@@ -183,7 +183,7 @@ function createIntent(
   const { amount, currency } = request.paymentAmount;
   return {
     organizationId: terminal.organizationId,
-    transactionId: deps.ids.uuid(),
+    transactionId: deps.ids.uuid(bucketOf(merchant.merchantId)),
     merchantId: merchant.merchantId,
     storeId: merchant.storeId,
     deviceId: terminal.deviceId,

@@ -1,6 +1,6 @@
 // Selects the QR payment events for publication and reads their facts.
 import { defined, type QrEventType } from '@switchyard/contract';
-import type { OutboxEventData, OutboxEventMapper } from '../../platform/index.ts';
+import { bucketOf, type OutboxEventData, type OutboxEventMapper } from '../../platform/index.ts';
 import type { QrEventData, QrFacts } from '../transaction/records.ts';
 
 /** These types appear only in the event list of the payment and are not published. */
@@ -31,11 +31,10 @@ type Row = {
 const readEventDataText = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.merchant_id, t.store_id,
     t.device_id, t.service_id, t.provider_transaction_id, t.amount, t.currency, t.facts,
     e.data - 'display' AS data
-  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[])
-    AS r(organization_id, transaction_id, outbox_id, sequence)
-  JOIN qr_transactions t ON t.organization_id = r.organization_id
-    AND t.transaction_id = r.transaction_id
-  JOIN qr_events e ON e.organization_id = r.organization_id
+  FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::integer[])
+    AS r(bucket, transaction_id, outbox_id, sequence)
+  JOIN qr_transactions t ON t.bucket = r.bucket AND t.transaction_id = r.transaction_id
+  JOIN qr_events e ON e.bucket = r.bucket
     AND e.transaction_id = r.transaction_id AND e.sequence = r.sequence`;
 
 /** The amount that the consumer paid; a refund event has `refundAmount` in its place. */
@@ -74,7 +73,7 @@ export const qrEvents: OutboxEventMapper = {
   prefix: 'qr.',
   async read(rows, trx) {
     const values = [
-      rows.map((row) => row.organizationId),
+      rows.map((row) => bucketOf(row.subjectId)),
       rows.map((row) => row.subjectId),
       rows.map((row) => row.outboxId),
       rows.map((row) => row.sequence),

@@ -1,5 +1,6 @@
 // Stores QR payments: each write is one guarded statement in a batch.
 import {
+  bucketOf,
   createGroupCommit,
   type Database,
   type DueClock,
@@ -68,8 +69,8 @@ export type QrStore = {
   drain(): Promise<void>;
 };
 
-/** Encoded PostgreSQL arrays of the same length: the keys of payments and their known versions. */
-export type VersionQuery = { organizations: string; payments: string; newerVersions: string };
+/** Encoded PostgreSQL arrays of the same length: buckets and identifiers of payments and their known versions. */
+export type VersionQuery = { buckets: string; payments: string; newerVersions: string };
 
 export type ListQuery = {
   organizationId: string;
@@ -81,12 +82,10 @@ export type ListQuery = {
 /** Another operation or event already has the identifier. */
 export class OperationIdTakenError extends Error {}
 
-type ReadKey = {
-  organizationId: string;
-  transactionId: string | null;
-  clientTransactionId: string | null;
-  merchantId: string | null;
-};
+type ReadKey = { organizationId: string } & (
+  | { transactionId: string; clientTransactionId: null; merchantId: null }
+  | { transactionId: null; clientTransactionId: string; merchantId: string }
+);
 
 const uniqueViolation = '23505';
 const matchesMax = 20;
@@ -174,6 +173,7 @@ export function createQrStore({
     run: async (all) => {
       const payments: (LoadedPayment | undefined)[] = all.map(() => undefined);
       const rows = await database.hot<PaymentRow & { i: number }>(statements.findPayment, [
+        all.map((each) => bucketOf(each.transactionId ?? each.merchantId)),
         all.map((each) => each.organizationId),
         all.map((each) => each.transactionId),
         all.map((each) => each.clientTransactionId),
@@ -218,13 +218,14 @@ export function createQrStore({
       return (await database.hot<PaymentRow>(statements.findByClientId, values)).map(loadRow);
     },
     async findForProvider(providerId, transactionId, eventId) {
-      const values = [providerId, transactionId, eventId];
+      const values = [providerId, transactionId, eventId, bucketOf(transactionId)];
       type FoundRow = PaymentRow & { is_known: boolean };
       const [row] = await database.hot<FoundRow>(statements.findForProvider, values);
       return row === undefined ? undefined : { ...loadRow(row), isKnown: row.is_known };
     },
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
       const rows = await database.hot(statements.findOperation, [
+        bucketOf(merchantId),
         organizationId,
         clientOperationId,
         merchantId,
@@ -233,11 +234,11 @@ export function createQrStore({
       return toRecords<{ transactionId: string; number: number }>(rows)[0];
     },
     async eventsAfter({ organizationId, transactionId }, after, limit) {
-      const values = [organizationId, transactionId, after, limit];
+      const values = [bucketOf(transactionId), organizationId, transactionId, after, limit];
       return (await database.hot<EventRow>(statements.eventsAfter, values)).map(toEvent);
     },
     async eventsForView({ organizationId, transactionId }) {
-      const values = [organizationId, transactionId];
+      const values = [bucketOf(transactionId), organizationId, transactionId];
       return (await database.hot<EventRow>(statements.eventsForView, values)).map(toEvent);
     },
     async list({ organizationId, merchantId, storeId, held }, { limit, after }) {
@@ -249,7 +250,8 @@ export function createQrStore({
     },
     async eventsForViews(organizationId, transactionIds) {
       type FoundRow = EventRow & { transaction_id: string };
-      const values = [organizationId, transactionIds];
+      const buckets = [...new Set(transactionIds.map(bucketOf))];
+      const values = [buckets, organizationId, transactionIds];
       const rows = await database.hot<FoundRow>(statements.eventsForViews, values);
       const payments = new Map<string, StoredEvent[]>();
       for (const row of rows) {
@@ -258,8 +260,8 @@ export function createQrStore({
       }
       return payments;
     },
-    async newerVersions({ organizations, payments, newerVersions: versions }) {
-      const values = [organizations, payments, versions];
+    async newerVersions({ buckets, payments, newerVersions: versions }) {
+      const values = [buckets, payments, versions];
       return toRecords(await database.hot(statements.newerVersions, values));
     },
     async claim(forMs, limit, busy) {
@@ -267,9 +269,9 @@ export function createQrStore({
       const values = [isoTime(now), isoTime(now + forMs), limit, busy];
       return toRecords(await database.hot(statements.claimDuePayments, values));
     },
-    async postpone({ organizationId, transactionId, version }, dueAt, pollAttempts) {
+    async postpone({ transactionId, version }, dueAt, pollAttempts) {
       const values = [
-        organizationId,
+        bucketOf(transactionId),
         transactionId,
         version,
         isoTime(dueClock.toDue(dueAt)),

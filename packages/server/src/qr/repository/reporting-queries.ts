@@ -1,6 +1,13 @@
 // Reads whole QR payments for reports, also in processes that accept no payments.
 import type { QrTransactionWithEvents } from '@switchyard/contract';
-import { encodeSimpleArray, isoTime, isUuid, type Queries } from '../../platform/index.ts';
+import {
+  allBuckets,
+  bucketSql,
+  encodeSimpleArray,
+  isoTime,
+  isUuid,
+  type Queries,
+} from '../../platform/index.ts';
 import { viewWithEvents } from '../transaction/payment-views.ts';
 import type { LoadedPayment, StoredEvent } from '../transaction/records.ts';
 import { loadedColumns, type PaymentRow, toLoadedPayment } from './qr-rows.ts';
@@ -22,11 +29,11 @@ const textOf = (data: string) => `SELECT ${loadedColumns},
       WHERE m.organization_id = t.organization_id AND m.merchant_id = t.merchant_id) AS time_zone,
     (SELECT json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at,
         'data', ${data}) ORDER BY e.sequence)
-      FROM (SELECT * FROM qr_events WHERE organization_id = t.organization_id
+      FROM (SELECT * FROM qr_events WHERE bucket = t.bucket
         AND transaction_id = t.transaction_id ORDER BY sequence LIMIT ${eventsMax}) e) AS events
   FROM unnest($2::uuid[]) AS r(transaction_id)
-  CROSS JOIN LATERAL (SELECT * FROM qr_transactions WHERE organization_id = $1
-    AND transaction_id = r.transaction_id LIMIT 1) t`;
+  CROSS JOIN LATERAL (SELECT * FROM qr_transactions WHERE bucket = ${bucketSql('r.transaction_id')}
+    AND transaction_id = r.transaction_id AND organization_id = $1 LIMIT 1) t`;
 
 export const readQrPaymentsText = textOf("e.data - 'display'");
 const readWholeText = textOf('e.data');
@@ -55,7 +62,7 @@ export async function readQrPayments(
 }
 
 export const listQrPaymentIdsText = `SELECT transaction_id FROM qr_transactions
-  WHERE organization_id = $1 AND transaction_id > $2 ORDER BY transaction_id LIMIT $3`;
+  WHERE organization_id = $1 AND transaction_id > $2 AND settled >= 0 ORDER BY transaction_id LIMIT $3`;
 
 /** Returns identifiers after a given one, in order of time. */
 export async function listQrPaymentIds(
@@ -76,10 +83,11 @@ const matchesMax = 20;
 
 /** Finds by the client's identifier or the server's; $3 is null if it cannot be the server's. */
 export const findQrPaymentsText = `(SELECT transaction_id, created_at FROM qr_transactions
-    WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT ${matchesMax})
+    WHERE bucket = ANY ('${allBuckets}'::smallint[]) AND client_transaction_id = $2 AND organization_id = $1
+    LIMIT ${matchesMax})
   UNION ALL
   (SELECT transaction_id, created_at FROM qr_transactions
-    WHERE organization_id = $1 AND transaction_id = $3)`;
+    WHERE bucket = ${bucketSql('$3::uuid')} AND transaction_id = $3 AND organization_id = $1)`;
 
 /**
  * The payments that an identifier can mean: one per merchant by the client's, one by the server's.

@@ -1,5 +1,5 @@
 // Defines the SQL of the frequent QR payment statements, and their JSON input rows.
-import { isoTime } from '../../platform/index.ts';
+import { allBuckets, bucketOf, bucketSql, isoTime } from '../../platform/index.ts';
 import type { PaymentChange, QrRow, StoredEvent } from '../transaction/records.ts';
 import { loadedColumns } from './qr-rows.ts';
 
@@ -7,24 +7,24 @@ import { loadedColumns } from './qr-rows.ts';
 export const insertPayment = {
   name: 'qr-begin',
   text: `WITH r AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
       merchant_id uuid, store_id uuid, device_id uuid, client_transaction_id text,
       service_id uuid, provider_id uuid, amount bigint, currency text, expires_at timestamptz,
       due_at timestamptz, facts jsonb, at timestamptz, type text, data jsonb)
   ), tx AS (
-    INSERT INTO qr_transactions (organization_id, transaction_id, merchant_id, store_id, device_id,
+    INSERT INTO qr_transactions (bucket, organization_id, transaction_id, merchant_id, store_id, device_id,
       client_transaction_id, service_id, provider_id, status, phase, amount, currency, paid,
       refunded, refund_reserved, provider_sequence, provider_events, version, operation_count,
       looks, expires_at, due_at, facts, created_at, updated_at)
-    SELECT organization_id, transaction_id, merchant_id, store_id, device_id,
+    SELECT bucket, organization_id, transaction_id, merchant_id, store_id, device_id,
       client_transaction_id, service_id, provider_id, 'Created', 'Created', amount, currency, 0,
       0, 0, 0, 0, 1, 0, 0, expires_at, due_at, facts, at, at
-    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+    FROM r ON CONFLICT (bucket, client_transaction_id, merchant_id)
       WHERE client_transaction_id IS NOT NULL DO NOTHING
     RETURNING transaction_id
   ), ev AS (
-    INSERT INTO qr_events (organization_id, transaction_id, sequence, type, at, data)
-    SELECT r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
+    INSERT INTO qr_events (bucket, organization_id, transaction_id, sequence, type, at, data)
+    SELECT r.bucket, r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
     FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
   )
   SELECT transaction_id AS id FROM tx`,
@@ -36,6 +36,7 @@ export function paymentInsertRow(
   dueAt: string | null,
 ): Record<string, unknown> {
   return {
+    bucket: bucketOf(row.transactionId),
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
     merchant_id: row.merchantId,
@@ -62,7 +63,7 @@ export function paymentInsertRow(
 export const commitChange = {
   name: 'qr-commit',
   text: `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
       expected integer, i integer, status text, phase text, paid bigint, refunded bigint,
       refund_reserved bigint, settled bigint, ending text, hold text, provider_sequence integer,
       provider_events integer, provider_transaction_id text, operation_count integer, looks integer,
@@ -76,26 +77,26 @@ export const commitChange = {
       provider_transaction_id = r.provider_transaction_id, version = r.expected + 1,
       operation_count = r.operation_count, looks = r.looks, expires_at = r.expires_at,
       due_at = r.due_at, updated_at = r.at
-    FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
-      AND t.version = r.expected
+    FROM r WHERE t.bucket = r.bucket AND t.transaction_id = r.transaction_id
+      AND t.organization_id = r.organization_id AND t.version = r.expected
     RETURNING r.*
   ), ev AS (
-    INSERT INTO qr_events (organization_id, transaction_id, sequence, type, at, data,
+    INSERT INTO qr_events (bucket, organization_id, transaction_id, sequence, type, at, data,
       provider_event_id)
-    SELECT organization_id, transaction_id, expected + 1, type, at, data, provider_event_id FROM tx
+    SELECT bucket, organization_id, transaction_id, expected + 1, type, at, data, provider_event_id FROM tx
   ), ob AS (
-    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT organization_id, outbox_id, type, transaction_id, expected + 1, at
+    INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT bucket, organization_id, outbox_id, type, transaction_id, expected + 1, at
     FROM tx WHERE outbox_id IS NOT NULL
   ), op AS (
-    INSERT INTO qr_operations (organization_id, transaction_id, number, operation_id, merchant_id,
+    INSERT INTO qr_operations (bucket, organization_id, transaction_id, number, operation_id, merchant_id,
       kind, status, amount, client_operation_id, details, created_at, updated_at)
-    SELECT tx.organization_id, tx.transaction_id, o.number, o.operation_id, tx.merchant_id, o.kind,
+    SELECT tx.bucket, tx.organization_id, tx.transaction_id, o.number, o.operation_id, tx.merchant_id, o.kind,
       o.status, o.amount, o.client_operation_id, o.details, o.created_at, o.updated_at
     FROM tx, jsonb_to_recordset(tx.operations) AS o(number integer, operation_id uuid, kind text,
       status text, amount bigint, client_operation_id text, details jsonb, created_at timestamptz,
       updated_at timestamptz)
-    ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
+    ON CONFLICT (bucket, transaction_id, number) DO UPDATE
       SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at
   )
   SELECT i FROM tx`,
@@ -108,6 +109,7 @@ export function toStatementChange(
 ): Record<string, unknown> {
   const { position } = after;
   return {
+    bucket: bucketOf(after.transactionId),
     organization_id: after.organizationId,
     transaction_id: after.transactionId,
     expected: before.version,
@@ -151,47 +153,49 @@ export function toStatementChange(
 export const findPayment = {
   name: 'qr-find',
   text: `SELECT r.i, ${loadedColumns}
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
-      AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
-    JOIN qr_transactions t ON t.organization_id = r.organization_id
+    FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY
+      AS r(bucket, organization_id, transaction_id, client_transaction_id, merchant_id, i)
+    JOIN qr_transactions t ON t.bucket = r.bucket AND t.organization_id = r.organization_id
       AND t.transaction_id = coalesce(r.transaction_id, (
-        SELECT c.transaction_id FROM qr_transactions c WHERE c.organization_id = r.organization_id
+        SELECT c.transaction_id FROM qr_transactions c WHERE c.bucket = r.bucket
           AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
 };
 
+/** Without a merchant: looks into all buckets. */
 export const findByClientId = {
   name: 'qr-find-by-client-id',
   text: `SELECT ${loadedColumns} FROM qr_transactions t
-    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
+    WHERE t.bucket = ANY ('${allBuckets}'::smallint[]) AND t.client_transaction_id = $2
+      AND t.organization_id = $1 LIMIT $3`,
 };
 
 /** Finds a payment by its provider, with whether the event is already stored. */
 export const findForProvider = {
   name: 'qr-find-for-provider',
   text: `SELECT ${loadedColumns}, EXISTS (SELECT 1 FROM qr_events e
-      WHERE e.organization_id = t.organization_id AND e.transaction_id = t.transaction_id
+      WHERE e.bucket = t.bucket AND e.transaction_id = t.transaction_id
         AND e.provider_event_id = $3) AS is_known
-    FROM qr_transactions t WHERE t.provider_id = $1 AND t.transaction_id = $2`,
+    FROM qr_transactions t WHERE t.bucket = $4 AND t.transaction_id = $2 AND t.provider_id = $1`,
 };
 
 export const findOperation = {
   name: 'qr-find-operation',
   text: `SELECT transaction_id, number FROM qr_operations
-    WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
+    WHERE bucket = $1 AND organization_id = $2 AND client_operation_id = $3 AND merchant_id = $4 AND kind = $5`,
 };
 
 export const eventsAfter = {
   name: 'qr-events-after',
   text: `SELECT sequence, type, at, data FROM qr_events
-    WHERE organization_id = $1 AND transaction_id = $2 AND sequence > $3
-    ORDER BY sequence LIMIT $4`,
+    WHERE bucket = $1 AND organization_id = $2 AND transaction_id = $3 AND sequence > $4
+    ORDER BY sequence LIMIT $5`,
 };
 
 /** Events with a display, the first answer, a failure, a payer or a hold. */
 export const eventsForView = {
   name: 'qr-shown-events',
   text: `SELECT sequence, type, at, data FROM qr_events
-    WHERE organization_id = $1 AND transaction_id = $2
+    WHERE bucket = $1 AND organization_id = $2 AND transaction_id = $3
       AND (data ? 'display' OR data ? 'answered' OR data ? 'failure' OR data ? 'payer'
         OR type = 'qr.held')
     ORDER BY sequence`,
@@ -205,11 +209,11 @@ export const claimDuePayments = {
   name: 'qr-claim',
   text: `UPDATE qr_transactions t SET due_at = $2
     FROM (
-      SELECT organization_id, transaction_id FROM qr_transactions
+      SELECT bucket, transaction_id FROM qr_transactions
       WHERE due_at <= $1 AND provider_id <> ALL ($4::uuid[])
       ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS c
-    WHERE t.organization_id = c.organization_id AND t.transaction_id = c.transaction_id
+    WHERE t.bucket = c.bucket AND t.transaction_id = c.transaction_id
     RETURNING t.organization_id, t.transaction_id, t.provider_id`,
 };
 
@@ -217,7 +221,7 @@ export const claimDuePayments = {
 export const postpone = {
   name: 'qr-postpone',
   text: `UPDATE qr_transactions SET due_at = $4, looks = $5
-    WHERE organization_id = $1 AND transaction_id = $2 AND version = $3`,
+    WHERE bucket = $1 AND transaction_id = $2 AND version = $3`,
 };
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -226,18 +230,23 @@ const reviewFilters = {
   held: 'AND t.hold IS NOT NULL',
   free: 'AND t.hold IS NULL',
 } as const;
+/** True for every row: the conditions of the two indexes. */
+const usesIndexOfMerchant = 'AND t.amount > 0';
+const usesIndexOfOrganization = 'AND t.settled >= 0';
 
 /**
  * Newest first, after the cursor $2, with one statement per index. $4 is the store, $5 the
  * merchant.
  */
 export function listPayments(review: keyof typeof reviewFilters, ofMerchant: boolean) {
-  const merchant = ofMerchant ? 't.merchant_id = $5 AND t.amount > 0' : '$5::uuid IS NULL';
+  const scope = ofMerchant
+    ? `t.bucket = ${bucketSql('$5::uuid')} AND t.merchant_id = $5 ${usesIndexOfMerchant}`
+    : `$5::uuid IS NULL ${review === 'held' ? '' : usesIndexOfOrganization}`;
   return {
     name: `qr-list-${review}${ofMerchant ? '-merchant' : ''}`,
     text: `SELECT ${loadedColumns} FROM qr_transactions t
     WHERE t.organization_id = $1 AND t.transaction_id < coalesce($2::uuid, '${lastId}')
-      AND ${merchant} AND ($4::uuid IS NULL OR t.store_id = $4) ${reviewFilters[review]}
+      AND ${scope} AND ($4::uuid IS NULL OR t.store_id = $4) ${reviewFilters[review]}
     ORDER BY t.transaction_id DESC LIMIT $3`,
   };
 }
@@ -246,7 +255,7 @@ export function listPayments(review: keyof typeof reviewFilters, ofMerchant: boo
 export const eventsForViews = {
   name: 'qr-shown-events-of',
   text: `SELECT transaction_id, sequence, type, at, data - 'display' AS data FROM qr_events
-    WHERE organization_id = $1 AND transaction_id = ANY ($2::uuid[])
+    WHERE bucket = ANY ($1::smallint[]) AND organization_id = $2 AND transaction_id = ANY ($3::uuid[])
       AND (data ? 'answered' OR data ? 'failure' OR data ? 'payer' OR type = 'qr.held')
     ORDER BY sequence`,
 };
@@ -255,8 +264,8 @@ export const eventsForViews = {
 export const newerVersions = {
   name: 'qr-versions',
   text: `SELECT t.organization_id, t.transaction_id, t.version
-    FROM unnest($1::uuid[], $2::uuid[], $3::integer[])
-      AS r(organization_id, transaction_id, version)
-    JOIN qr_transactions t ON t.organization_id = r.organization_id
+    FROM unnest($1::smallint[], $2::uuid[], $3::integer[])
+      AS r(bucket, transaction_id, version)
+    JOIN qr_transactions t ON t.bucket = r.bucket
       AND t.transaction_id = r.transaction_id AND t.version > r.version`,
 };

@@ -1,6 +1,7 @@
 // Disables a failing endpoint and publishes an event about it in one transaction.
 import { type AuditRecorder, platformAuthor } from '../../audit/index.ts';
 import {
+  bucketSql,
   type Clock,
   type Database,
   type Ids,
@@ -16,8 +17,8 @@ import type { EndpointKey } from './send-deliveries-sql.ts';
 const endpointDisabledKind = 'endpoint.disabled';
 
 const insertOutboxText = `INSERT INTO outbox
-  (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-  VALUES ($1, $2, '${endpointDisabledKind}', $3, $4, $5)`;
+  (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  VALUES (${bucketSql('$3::uuid')}, $1, $2, '${endpointDisabledKind}', $3, $4, $5)`;
 
 export type DisableDeps = {
   readonly database: Database;

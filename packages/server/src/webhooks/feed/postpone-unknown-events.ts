@@ -1,5 +1,6 @@
 // Stores events of unknown kinds as jobs, which return them to the outbox in a newer version.
 import {
+  bucketSql,
   deleteJobSql,
   isoTime,
   type JobHandler,
@@ -16,14 +17,14 @@ const postponedEventsJobKind = 'feed.set-aside';
  * the same statement. Otherwise a repeated job would find an empty outbox and publish the events
  * twice.
  */
-const returnToOutboxText = `WITH ended AS (${deleteJobSql('$1', '$4')})
+const returnToOutboxText = `WITH ended AS (${deleteJobSql('$4::uuid')})
   INSERT INTO outbox
-    (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-  SELECT $1, r."outboxId", $2, r."subjectId", r.sequence, r."createdAt"
+    (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  SELECT ${bucketSql('r."subjectId"')}, $1, r."outboxId", $2, r."subjectId", r.sequence, r."createdAt"
   FROM jsonb_to_recordset($3::jsonb)
     AS r("outboxId" uuid, "subjectId" uuid, sequence integer, "createdAt" timestamptz)
   WHERE EXISTS (SELECT FROM ended)
-  ON CONFLICT (organization_id, outbox_id) DO NOTHING`;
+  ON CONFLICT (bucket, outbox_id) DO NOTHING`;
 
 export type PostponeDeps = {
   readonly database: Queries;

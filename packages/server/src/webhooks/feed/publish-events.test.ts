@@ -80,8 +80,8 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
     notifiedOrganizations,
     insert: (organizationId: string, count: number, kind = 'thing.made') =>
       database.query(
-        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-         SELECT $1, gen_random_uuid(), $3, $1, i, now() FROM generate_series(1, $2) AS i`,
+        `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT i % 1024, $1, gen_random_uuid(), $3, $1, i, now() FROM generate_series(1, $2) AS i`,
         [organizationId, count, kind],
       ),
     async left() {

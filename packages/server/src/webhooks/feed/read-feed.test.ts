@@ -62,8 +62,8 @@ async function setUp(t: TestContext) {
     },
     happen: (count: number, from: number) =>
       database.query(
-        `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-         SELECT $1, gen_random_uuid(), 'transaction.captured', $1, i, now()
+        `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+         SELECT 0, $1, gen_random_uuid(), 'transaction.captured', $1, i, now()
          FROM generate_series($2::int, $3::int) AS i`,
         [organizationId, from, from + count - 1],
       ),

@@ -168,9 +168,9 @@ test('a sum above 2^53 is exact in the file, in its view and in its event', asyn
   const greatest = 999_999_999_999;
   const count = 9009;
   await database.query(
-    `INSERT INTO clearing_lines (organization_id, transaction_id, operation_number, link_id, settlement_date,
+    `INSERT INTO clearing_lines (bucket, organization_id, transaction_id, operation_number, link_id, settlement_date,
         due_at, amount, currency, content, status)
-      SELECT $1, gen_random_uuid(), 1, $2, '2099-03-01', '2099-03-02', $3, line.currency,
+      SELECT 0, $1, gen_random_uuid(), 1, $2, '2099-03-01', '2099-03-02', $3, line.currency,
         jsonb_build_object('settlementDate', '2099-03-01', 'merchantNumber', $4::text,
           'amount', $3::bigint, 'currency', line.currency, 'final', true,
           'reference', line.reference, 'original', line.reference, 'authorizationCode', 'A00001',

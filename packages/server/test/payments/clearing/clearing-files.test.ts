@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { bucketSql } from '../../../src/platform/index.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
@@ -273,8 +274,8 @@ test('an interrupted settlement of a file continues, and settles nothing twice',
     key,
   );
   await database.query(
-    `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-      VALUES ($1, $3, 'payments.apply-acknowledgement', jsonb_build_object('fileId', $2::uuid), now(), 0, now())`,
+    `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at)
+      VALUES (${bucketSql('$3::uuid')}, $1, $3, 'payments.apply-acknowledgement', jsonb_build_object('fileId', $2::uuid), now(), 0, now())`,
     [...key, randomUUID()],
   );
   await waitUntilSettled(setup, made.clearingFileId);

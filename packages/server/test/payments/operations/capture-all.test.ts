@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
+import { bucketSql } from '../../../src/platform/index.ts';
 import { startAcquirerRelay } from '../../support/acquirers/acquirer-relay.ts';
 import { assertProblem, countRows } from '../../support/assert-problem-response.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
@@ -304,8 +305,8 @@ describe('a capture of all', { concurrency: 4 }, () => {
     // Two jobs run at once, as after a lease that expired too early.
     for (let run = 0; run < 2; run += 1) {
       await database.query(
-        `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at)
-          VALUES ($1, $3, 'payments.batch-capture', jsonb_build_object('batchId', $2::uuid), now(), 0,
+        `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at)
+          VALUES (${bucketSql('$3::uuid')}, $1, $3, 'payments.batch-capture', jsonb_build_object('batchId', $2::uuid), now(), 0,
             now())`,
         [...key, randomUUID()],
       );

@@ -14,6 +14,7 @@ import type {
 } from '../../../src/payments/transaction/transaction.ts';
 import { applyTransition, type Transition } from '../../../src/payments/transaction/transition.ts';
 import {
+  bucketOf,
   createLog,
   type Database,
   migrate,
@@ -31,7 +32,7 @@ const merchantId = randomUUID();
 
 const newRow = (clientTransactionId: string = randomUUID()): TransactionRow => ({
   organizationId,
-  transactionId: randomUUID(),
+  transactionId: systemIdGenerator.uuid(bucketOf(merchantId)),
   merchantId,
   clientTransactionId,
   storeId: undefined,

@@ -2,6 +2,7 @@
 // From a contactless tap that needs more to PIN or chip, including a final decline by the chip.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { bucketSql } from '../../../src/platform/index.ts';
 import {
   approvalResponse,
   encodeMessageFrame,
@@ -230,9 +231,9 @@ describe('unsent step-ups', () => {
     const database = await testDatabase();
     const begun = (ago: string) =>
       database.query(
-        `INSERT INTO step_ups (organization_id, declined_transaction_id, claimed_by, created_at)
-          VALUES ($1, $2, $3, now() - $4::interval)
-          ON CONFLICT (organization_id, declined_transaction_id) DO UPDATE SET created_at = excluded.created_at`,
+        `INSERT INTO step_ups (bucket, organization_id, declined_transaction_id, claimed_by, created_at)
+          VALUES (${bucketSql('$2::uuid')}, $1, $2, $3, now() - $4::interval)
+          ON CONFLICT (bucket, declined_transaction_id) DO UPDATE SET created_at = excluded.created_at`,
         [setup.organizationId, stepUpOf, `${merchant.merchantId}|never-stored`, ago],
       );
     await begun('1 second');

@@ -6,17 +6,18 @@ import { isConnectionLost, toDatabaseProblem } from '../database-errors.ts';
 import {
   createPreparedQuery,
   type HotRow,
+  type HotStatement,
   type PreparedQuery,
-  type PreparedStatement,
 } from './prepared-query.ts';
 
 /** How much later than its limit a missing response may be noticed. */
 const silenceCheckShare = 0.1;
 
 export type HotPool = {
-  run(statement: PreparedStatement, values: readonly unknown[]): Promise<HotRow[]>;
-  /** Runs a statement without a name, with the driver's own query. */
-  plain(text: string, values?: readonly unknown[]): Promise<HotRow[]>;
+  /** Runs the statements in one commit. Returns the rows of each. */
+  run(statements: readonly HotStatement[]): Promise<HotRow[][]>;
+  /** The same with statements without a name, and with the driver's own queries. */
+  plain(statements: readonly HotStatement[]): Promise<HotRow[][]>;
   end(): Promise<void>;
 };
 
@@ -133,14 +134,14 @@ export function createHotPool(options: HotPoolOptions): HotPool {
     waiters.shift()?.(undefined);
   }
 
-  async function withLease(work: (lease: Lease) => Promise<HotRow[]>): Promise<HotRow[]> {
+  async function withLease(work: (lease: Lease) => Promise<HotRow[][]>): Promise<HotRow[][]> {
     const lease = idle.length > 0 ? (idle.pop() as Lease) : await acquire();
     lease.client.ref();
     lease.busySinceMs = performance.now();
     try {
-      const rows = await work(lease);
+      const results = await work(lease);
       release(lease);
-      return rows;
+      return results;
     } catch (error) {
       if (isConnectionLost(error)) discard(lease);
       else release(lease);
@@ -148,13 +149,27 @@ export function createHotPool(options: HotPoolOptions): HotPool {
     }
   }
 
+  async function runPlain(client: Client, statements: readonly HotStatement[]) {
+    const query = async (text: string, values: readonly unknown[] = []) => {
+      const config = { text, values: [...values], query_timeout: silenceLimitMs };
+      return (await client.query<HotRow>(config)).rows;
+    };
+    const isTransaction = statements.length > 1;
+    const results: HotRow[][] = [];
+    try {
+      if (isTransaction) await query('BEGIN');
+      for (const [{ text }, values] of statements) results.push(await query(text, values));
+      if (isTransaction) await query('COMMIT');
+    } catch (error) {
+      if (isTransaction && !isConnectionLost(error)) await query('ROLLBACK');
+      throw error;
+    }
+    return results;
+  }
+
   return {
-    run: (statement, values) => withLease(({ hot }) => hot.run(statement, values)),
-    plain: (text, values = []) =>
-      withLease(async ({ client }) => {
-        const query = { text, values: [...values], query_timeout: silenceLimitMs };
-        return (await client.query<HotRow>(query)).rows;
-      }),
+    run: (statements) => withLease(({ hot }) => hot.run(statements)),
+    plain: (statements) => withLease(({ client }) => runPlain(client, statements)),
     async end() {
       clearInterval(silenceTimer);
       const ended = pool.end();

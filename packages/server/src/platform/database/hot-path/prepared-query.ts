@@ -3,6 +3,8 @@ import type pg from 'pg';
 import { postgresTypeParsers } from '../column-parsers.ts';
 
 export type PreparedStatement = { readonly name: string; readonly text: string };
+/** A prepared statement with its parameters. */
+export type HotStatement = readonly [statement: PreparedStatement, values: readonly unknown[]];
 export type HotRow = Record<string, unknown>;
 
 type Parser = (text: string) => unknown;
@@ -13,10 +15,15 @@ type Parser = (text: string) => unknown;
  */
 export type RowShape = { readonly names: readonly string[]; readonly parsers: readonly Parser[] };
 
-/** Runs one statement at a time: the next may start when the previous one has ended. */
+/** One call at a time: the next may start when the previous one has ended. */
 export type PreparedQuery = {
-  run(statement: PreparedStatement, values: readonly unknown[]): Promise<HotRow[]>;
-  /** Fails the running statement with an error. The connection cannot be used again. */
+  /**
+   * Sends the statements in one write, and PostgreSQL commits them together: an error of one undoes all.
+   *
+   * @returns the rows of each statement
+   */
+  run(statements: readonly HotStatement[]): Promise<HotRow[][]>;
+  /** Fails the running statements with an error. The connection cannot be used again. */
   fail(error: Error): void;
 };
 
@@ -34,7 +41,8 @@ type DriverConnection = {
 };
 
 type Fields = { fields: readonly { name: string; dataTypeID: number }[] };
-type PendingResult = { resolve(rows: HotRow[]): void; reject(error: unknown): void };
+type EncodedStatement = readonly [PreparedStatement, readonly (string | Buffer | null)[]];
+type PendingResult = { resolve(results: HotRow[][]): void; reject(error: unknown): void };
 
 /**
  * The driver creates an event emitter, a result, a description and a timer for each query: with two
@@ -47,38 +55,57 @@ export function createPreparedQuery(
   client: pg.ClientBase,
   shapes: Map<string, RowShape>,
 ): PreparedQuery {
-  let parameters: (string | Buffer | null)[] = [];
+  let statements: readonly EncodedStatement[] = [];
+  /** The index of the statement whose messages arrive now. */
+  let current = 0;
   let shape: RowShape | undefined;
-  let rows: HotRow[] = [];
+  let results: HotRow[][] = [];
   let fault: unknown;
   let pending: PendingResult | undefined;
 
   function finish(error: unknown): void {
     const finished = pending;
     pending = undefined;
-    parameters = [];
-    if (error === undefined) finished?.resolve(rows);
+    statements = [];
+    if (error === undefined) finished?.resolve(results);
     else finished?.reject(error);
-    rows = [];
+    results = [];
+  }
+
+  /** Messages about the next statement follow. */
+  function expect(index: number): void {
+    current = index;
+    const name = statements[index]?.[0].name;
+    shape = name === undefined ? undefined : shapes.get(name);
+  }
+
+  function send(driver: DriverConnection, [{ name, text }, values]: EncodedStatement): void {
+    if (driver.parsedStatements[name] === undefined && !(name in driver.submittedNamedStatements)) {
+      driver.parse({ name, text });
+      driver.submittedNamedStatements[name] = text;
+    }
+    driver.bind({ statement: name, values });
+    if (!shapes.has(name)) driver.describe({ type: 'P' });
+    driver.execute({});
   }
 
   const query = {
-    name: '',
-    text: '',
+    /** The driver notes under this name that the statement is prepared. */
+    get name() {
+      return statements[current]?.[0].name;
+    },
+    get text() {
+      return statements[current]?.[0].text;
+    },
     submit(connection: pg.Connection): Error | null {
       const driver = connection as unknown as DriverConnection;
-      const { name, text } = query;
-      const preparedText = driver.parsedStatements[name] ?? driver.submittedNamedStatements[name];
-      if (preparedText !== undefined && preparedText !== text)
-        return new Error(`two statements have the name ${name}`);
-      driver.stream.cork();
-      if (preparedText === undefined) {
-        driver.parse({ name, text });
-        driver.submittedNamedStatements[name] = text;
+      for (const [{ name, text }] of statements) {
+        const preparedText = driver.parsedStatements[name] ?? driver.submittedNamedStatements[name];
+        if (preparedText !== undefined && preparedText !== text)
+          return new Error(`two statements have the name ${name}`);
       }
-      driver.bind({ statement: name, values: parameters });
-      if (shape === undefined) driver.describe({ type: 'P' });
-      driver.execute({});
+      driver.stream.cork();
+      for (const statement of statements) send(driver, statement);
       driver.sync();
       driver.stream.uncork();
       return null;
@@ -88,32 +115,35 @@ export function createPreparedQuery(
         names: fields.map((field) => field.name),
         parsers: fields.map((field) => postgresTypeParsers.getTypeParser(field.dataTypeID, 'text')),
       };
-      shapes.set(query.name, shape);
+      if (query.name !== undefined) shapes.set(query.name, shape);
     },
     handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
       if (shape === undefined || fault !== undefined) return;
       try {
-        rows.push(parseRow(shape, fields));
+        results[current]?.push(parseRow(shape, fields));
       } catch (error) {
         fault = error;
       }
     },
-    handleCommandComplete(): void {},
+    handleCommandComplete: (): void => expect(current + 1),
     handleEmptyQuery(): void {},
     handlePortalSuspended(): void {},
     handleCopyData(): void {},
     handleCopyInResponse: (connection: DriverConnection): void =>
       connection.sendCopyFail('nothing to copy'),
-    handleError: finish,
+    handleError(error: unknown, connection: DriverConnection): void {
+      // PostgreSQL has skipped the statements behind the failed one.
+      for (const [{ name }] of statements) delete connection.submittedNamedStatements[name];
+      finish(error);
+    },
     handleReadyForQuery: (): void => finish(fault),
   };
 
   return {
-    async run({ name, text }, values) {
-      parameters = values.map(encodeParameter);
-      query.name = name;
-      query.text = text;
-      shape = shapes.get(name);
+    async run(next) {
+      statements = next.map(([statement, values]) => [statement, values.map(encodeParameter)]);
+      results = next.map(() => []);
+      expect(0);
       fault = undefined;
       return new Promise((resolve, reject) => {
         pending = { resolve, reject };

@@ -1,4 +1,5 @@
 // SQL of the database timeline: position of the server, stored state, and the numbers that jump.
+import { bucketSql } from '../../identifiers/bucket.ts';
 import type { Queries } from '../database.ts';
 
 /** The write-ahead log (WAL) of a server: two timelines of one system share the log up to a position. */
@@ -63,7 +64,7 @@ const countWritesText = ['transactions', 'qr_transactions']
   .map(
     (table) => `SELECT count(*)::int AS found
     FROM jsonb_to_recordset($1::jsonb) AS w("table" text, "organizationId" uuid, "transactionId" uuid, version integer)
-    JOIN ${table} t ON t.organization_id = w."organizationId" AND t.transaction_id = w."transactionId"
+    JOIN ${table} t ON t.bucket = ${bucketSql('w."transactionId"')} AND t.transaction_id = w."transactionId"
     WHERE w."table" = '${table}' AND t.version >= w.version`,
   )
   .join(' UNION ALL ');

@@ -16,6 +16,7 @@ import {
   type PostgresServer,
   postgresServer,
 } from '../../embedded-postgres/postgres-server.fixture.ts';
+import { bucketSql } from '../../identifiers/bucket.ts';
 import { systemIdGenerator } from '../../identifiers/ids.ts';
 import { createLog } from '../../observability/log.ts';
 import { systemClock } from '../../time/clock.ts';
@@ -77,11 +78,11 @@ async function startProcess(
   };
 }
 
-const insertPayment = `INSERT INTO transactions (organization_id, transaction_id, merchant_id, client_transaction_id,
-    contract_id, state, phase, amount, currency, over_capture_allowance, authorized, captured, cancelled,
+const insertPayment = `INSERT INTO transactions (bucket, organization_id, transaction_id, merchant_id,
+    client_transaction_id, contract_id, state, phase, amount, currency, over_capture_allowance, authorized, captured, cancelled,
     refunded, capture_reserved, cancel_reserved, refund_reserved, version, operation_count, deadline,
     created_at, updated_at)
-  VALUES ($1, $2, gen_random_uuid(), 'client', gen_random_uuid(), 'Captured', 'Approved', 1, 'EUR', 0, 1, 1, 0,
+  VALUES (${bucketSql('$2::uuid')}, $1, $2, gen_random_uuid(), 'client', gen_random_uuid(), 'Captured', 'Approved', 1, 'EUR', 0, 1, 1, 0,
     0, 0, 0, 0, 1, 0, now(), now(), now())`;
 
 const numberOfPayments = async ({ database }: Process) =>

@@ -1,0 +1,23 @@
+// The shard key of rows that grow with payments.
+
+/** This number never changes: an engine moves buckets between its servers, and a row never changes its bucket. */
+export const bucketCount = 1024;
+
+const bucketHexDigits = 3;
+
+/**
+ * The bucket of a UUID, 0 to 1,023: its last ten bits. Identifiers of a merchant's transactions, jobs and events
+ * are made in the bucket of the merchant, so that each leads to the shard that has all rows of the merchant.
+ * Source: ADR 0105.
+ *
+ * @example const bucket = bucketOf(merchantId); const transactionId = ids.uuid(bucket);
+ */
+export const bucketOf = (uuid: string): number =>
+  Number.parseInt(uuid.slice(-bucketHexDigits), 16) % bucketCount;
+
+/** {@link bucketOf} in SQL, for identifiers that only the database knows. */
+export const bucketSql = (uuidExpression: string): string =>
+  `(('x' || right(${uuidExpression}::text, ${bucketHexDigits}))::bit(12)::integer % ${bucketCount})::smallint`;
+
+/** All buckets as a PostgreSQL array, for the few look-ups that know no merchant. */
+export const allBuckets = `{${Array.from({ length: bucketCount }, (_, bucket) => bucket).join(',')}}`;
