@@ -41,6 +41,10 @@ const alarms: Readonly<Record<string, Alarm>> = {
     'switchyard_acquirer_queue_stuck_messages > 0',
     'Read the log of the link: the message needs a decision with the acquirer.',
   ],
+  UnencodableMessage: [
+    increase('switchyard_acquirer_unencodable_messages_total'),
+    'The log has the field. Correct its format in the table of the host. Until then these payments are refused, and reversals wait.',
+  ],
   UnknownResponseCode: [
     increase('switchyard_acquirer_unknown_codes_total'),
     'The log has the code. Add it to the table of the host.',

@@ -8,6 +8,9 @@ import { compileField, type FieldCodec } from './field-codec.ts';
 import type { Fields, Message } from './message.ts';
 import { bcdCodec, textCodec, type ValueCodec } from './value-codec.ts';
 
+/** Throws the error to refuse the message. */
+export type InvalidTextHandler = (error: Iso8583Error) => void;
+
 /** A compiled dialect. It holds no state between calls; share one per table. */
 export type Dialect = {
   /** The table's name. */
@@ -22,9 +25,11 @@ export type Dialect = {
   /**
    * Reads a message that fills `bytes` entirely; the values are copies.
    *
+   * @param onInvalidText called for a text field with characters that its content does not permit; the field is left
+   *   out if it returns
    * @throws Iso8583Error with field and offset, and no other error, for any bytes
    */
-  decode(bytes: Buffer): Message;
+  decode(bytes: Buffer, onInvalidText?: InvalidTextHandler): Message;
 };
 
 const MTI_FIELD = 0;
@@ -55,12 +60,15 @@ function compileMti(table: DialectTable): ValueCodec | undefined {
   return textCodec(MTI_FIELD, permittedCodes.n, table.mti);
 }
 
+const isInvalidContent = (error: unknown): error is Iso8583Error =>
+  error instanceof Iso8583Error && error.code === 'content_invalid';
+
 function readMti(cursor: Cursor, codec: ValueCodec | undefined): string {
   if (codec === undefined) return '';
   try {
     return codec.read(cursor, MTI_DIGITS);
   } catch (error) {
-    if (!(error instanceof Iso8583Error) || error.code !== 'content_invalid') throw error;
+    if (!isInvalidContent(error)) throw error;
     throw new Iso8583Error('mti_invalid', MTI_FIELD, error.offset);
   }
 }
@@ -79,6 +87,7 @@ function readWord(
   wordIndex: number,
   word: number,
   fields: Fields,
+  onInvalidText?: InvalidTextHandler,
 ): void {
   let bits = word;
   while (bits !== 0) {
@@ -87,7 +96,13 @@ function readWord(
     const field = wordIndex * BITS_PER_WORD + bit + 1;
     const codec = codecs[field];
     if (codec === undefined) throw new Iso8583Error('field_unknown', field, cursor.offset);
-    fields[field] = codec.read(cursor);
+    try {
+      fields[field] = codec.read(cursor);
+    } catch (error) {
+      // Only the reader of a text has passed all of its bytes before it checks them.
+      if (onInvalidText === undefined || !codec.isText || !isInvalidContent(error)) throw error;
+      onInvalidText(error);
+    }
   }
 }
 
@@ -162,7 +177,7 @@ export function compileDialect(table: DialectTable): Dialect {
     return bytes;
   }
 
-  function decode(bytes: Buffer): Message {
+  function decode(bytes: Buffer, onInvalidText?: InvalidTextHandler): Message {
     const cursor: Cursor = { bytes, offset: 0, end: bytes.length };
     const message: Message = { mti: readMti(cursor, mti), fields: {} };
     const { fields } = message;
@@ -171,10 +186,10 @@ export function compileDialect(table: DialectTable): Dialect {
     const more = alwaysTwo || (first & HIGHEST_BIT) !== 0;
     const third = more ? bitmap.read(cursor) : 0;
     const fourth = more ? bitmap.read(cursor) : 0;
-    readWord(cursor, codecs, 0, first & ~HIGHEST_BIT, fields);
-    readWord(cursor, codecs, 1, second, fields);
-    readWord(cursor, codecs, 2, third, fields);
-    readWord(cursor, codecs, 3, fourth, fields);
+    readWord(cursor, codecs, 0, first & ~HIGHEST_BIT, fields, onInvalidText);
+    readWord(cursor, codecs, 1, second, fields, onInvalidText);
+    readWord(cursor, codecs, 2, third, fields, onInvalidText);
+    readWord(cursor, codecs, 3, fourth, fields, onInvalidText);
     if (cursor.offset !== cursor.end) {
       throw new Iso8583Error('trailing_bytes', undefined, cursor.offset);
     }

@@ -23,6 +23,8 @@ export type FieldCodec = {
   write(cursor: Cursor, value: string): void;
   /** The most bytes that the field can take on the wire. */
   wireBytesMax: number;
+  /** `an` or `ans`. */
+  isText: boolean;
 };
 
 function encodingOf(format: FieldFormat, table: DialectTable): ValueEncoding {
@@ -51,8 +53,9 @@ function valueCodec(field: number, format: FieldFormat, table: DialectTable): Va
   return content === 'x+n' ? signedCodec(field, encoding, text) : text;
 }
 
-function fixedField(field: number, length: number, value: ValueCodec): FieldCodec {
+function fixedField(field: number, length: number, value: ValueCodec, isText: boolean): FieldCodec {
   return {
+    isText,
     wireBytesMax: value.wireBytes(length),
     read: (cursor) => value.read(cursor, length),
     write(cursor, text) {
@@ -69,11 +72,13 @@ export function compileField(field: number, format: FieldFormat, table: DialectT
   const { size, max } = format;
   if (!Number.isInteger(max) || max < 1) throw new Iso8583Error('table_invalid', field);
   const value = valueCodec(field, format, table);
-  if (size === 'fixed') return fixedField(field, max, value);
+  const isText = format.content === 'an' || format.content === 'ans';
+  if (size === 'fixed') return fixedField(field, max, value, isText);
 
   const prefix = lengthCodec(field, size.length, format.lengthEncoding ?? table.lengths);
   if (max > prefix.max) throw new Iso8583Error('table_invalid', field);
   return {
+    isText,
     wireBytesMax: prefix.wireBytes + value.wireBytes(max),
     read(cursor) {
       const start = cursor.offset;

@@ -1,12 +1,12 @@
 // Refuses a host table whose members contradict each other, or that removes a required field.
 import { responseCodes } from '@switchyard/contract';
-import { compileDialect, type Dialect } from '../compile-dialect.ts';
+import { compileDialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { CompiledHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
 import { throwTableError } from './host-table-error.ts';
-import { platformSamples } from './sample-messages.ts';
+import { hostSamples, listPlatformSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
 
 /** Fields that identify a message or state its amount: a host that does not get them books the wrong payment. */
@@ -40,6 +40,7 @@ const variableFields: Readonly<Record<number, string>> = {
 /** Required fields of network messages, of requests and of responses. */
 const networkFields: readonly number[] = [7, 11, 39, 41];
 
+const cardNumberField = 2;
 const amountField = 4;
 const entryModeField = 22;
 const functionCodeField = 24;
@@ -143,31 +144,41 @@ function checkFunctionCodes({ version, functionCodes }: HostTable): void {
   );
 }
 
-const formatProblems: Readonly<Record<string, string>> = {
-  field_unknown: 'the table has no such field',
-  length_mismatch: 'the field has a different fixed length',
-  length_exceeded: 'the value is too long for the field',
-  content_invalid: 'the field does not allow these characters',
-};
-
-const describeProblem = ({ code }: Iso8583Error): string => formatProblems[code] ?? code;
-
-/** Encodes the value in its field, as the platform would in a message. */
-function checkValue(dialect: Dialect, field: number, value: string, at: string): void {
-  try {
-    dialect.encode({ mti: '0200', fields: { [field]: value } });
-  } catch (error) {
-    if (!(error instanceof Iso8583Error)) throw error;
-    const problem = describeProblem(error);
-    throwTableError(at, `has the value ${value}, which does not fit field ${field}: ${problem}`);
-  }
+function describeProblem({ code, field }: Iso8583Error, { messages }: HostTable): string {
+  const length = field === undefined ? undefined : messages.fields[field]?.max;
+  const problems: Readonly<Record<string, string>> = {
+    field_unknown: 'the table has no such field',
+    length_mismatch: `the field has the fixed length ${length}`,
+    length_exceeded: `the field has the maximum length ${length}`,
+    content_invalid: 'the field does not allow these characters',
+  };
+  return problems[code] ?? code;
 }
 
-function checkResponseCodes({ responseCodes: codesByKind }: HostTable, dialect: Dialect): void {
+type ValueCheck = (field: number, value: string, at: string) => void;
+
+/** Encodes a value in its field, as the platform would in a message. */
+function createValueCheck(table: HostTable): ValueCheck {
+  const dialect = compileDialect(table.messages);
+  return (field, value, at) => {
+    try {
+      dialect.encode({ mti: '0200', fields: { [field]: value } });
+    } catch (error) {
+      if (!(error instanceof Iso8583Error)) throw error;
+      const problem = describeProblem(error, table);
+      throwTableError(at, `has the value ${value}, which does not fit field ${field}: ${problem}`);
+    }
+  };
+}
+
+function checkResponseCodes(
+  { responseCodes: codesByKind }: HostTable,
+  checkValue: ValueCheck,
+): void {
   for (const [kind, codes] of Object.entries(codesByKind ?? {})) {
     for (const [hostCode, meaning] of Object.entries(codes)) {
       const at = `/responseCodes/${kind}/${hostCode}`;
-      checkValue(dialect, responseCodeField, hostCode, at);
+      checkValue(responseCodeField, hostCode, at);
       if (!Object.hasOwn(responseCodes, meaning))
         throwTableError(
           at,
@@ -178,19 +189,19 @@ function checkResponseCodes({ responseCodes: codesByKind }: HostTable, dialect: 
 }
 
 /** The codes of the host are values of fields. */
-function checkCodes(table: HostTable, dialect: Dialect): void {
+function checkCodes(table: HostTable, checkValue: ValueCheck): void {
   const { network, reversalReasons, functionCodes, entryModes, conditions, constants = {} } = table;
   const checkAll = (codes: object | undefined, field: number, at: string) => {
     if (table.omit?.includes(field)) return;
     for (const [name, value] of Object.entries(codes ?? {}))
-      checkValue(dialect, field, value, `${at}/${name}`);
+      checkValue(field, value, `${at}/${name}`);
   };
   checkAll(network.codes, network.field, '/network/codes');
   checkAll(functionCodes, functionCodeField, '/functionCodes');
   checkAll(entryModes, entryModeField, '/entryModes');
   checkAll(conditions, conditionField, '/conditions');
   for (const [field, value] of Object.entries(constants))
-    checkValue(dialect, Number(field), value, `/constants/${field}`);
+    checkValue(Number(field), value, `/constants/${field}`);
   if (reversalReasons === undefined) return;
   for (const member of ['field', 'codes', 'otherwise'] as const) {
     if (reversalReasons[member] === undefined)
@@ -198,7 +209,7 @@ function checkCodes(table: HostTable, dialect: Dialect): void {
   }
   const { field, codes, otherwise } = reversalReasons;
   checkAll(codes, field, '/reversalReasons/codes');
-  checkValue(dialect, field, otherwise, '/reversalReasons/otherwise');
+  checkValue(field, otherwise, '/reversalReasons/otherwise');
 }
 
 function checkMac({ mac, messages }: HostTable): void {
@@ -234,30 +245,39 @@ function convertSample(host: CompiledHost, name: string, message: Message): Mess
     return host.decode(host.encode(message));
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    const at = error.field === undefined ? '/messages' : `/messages/fields/${error.field}`;
-    const problem = `does not allow the sample message "${name}": ${describeProblem(error)}`;
+    const { field } = error;
+    const at = field === undefined ? '/messages' : `/messages/fields/${field}`;
+    const remedy =
+      field === undefined || requiredFields[field] !== undefined
+        ? ''
+        : '. Change its format, or add it to omit';
+    const problem = `does not allow the sample message "${name}": ${describeProblem(error, host.table)}${remedy}`;
     return throwTableError(at, problem);
   }
 }
 
-/** Encodes and decodes the sample messages, and compares their required fields. */
+/** Encodes and decodes the sample messages, and compares the fields of the platform's messages that vary. */
 function checkSampleMessages(host: CompiledHost): void {
-  const { layout, amountIs } = host.table.replacement;
+  const { table } = host;
+  const { layout, amountIs } = table.replacement;
   const hasPreviousAmount = compileValueLayout(layout)?.names.includes('before') === true;
-  const isComparable = (name: string, field: number) => {
+  const isComparable = (name: string, field: number, { 35: track2 }: Message['fields']) => {
     // Functions can share a code. Without the previous amount, field 4 does not give the reversed amount.
-    if (field === networkField) return false;
+    if (field === networkField || table.omit?.includes(field)) return false;
+    // Track 2 contains the card number.
+    if (field === cardNumberField && table.pan === 'WithoutTrack2') return track2 === undefined;
     const isAmount = field === amountField || field === replacementField;
     return !(name === 'partial' && isAmount && amountIs === 'Remaining' && !hasPreviousAmount);
   };
-  for (const [name, sample] of Object.entries<Message>(platformSamples)) {
+  for (const [name, sample] of Object.entries<Message>(listPlatformSamples(table))) {
     const { fields } = convertSample(host, name, sample);
-    for (const [key, content] of Object.entries(requiredFields)) {
+    for (const [key, content] of Object.entries(variableFields)) {
       const field = Number(key);
       const length = field === originalField ? originalLength : undefined;
       const expected = sample.fields[field]?.slice(0, length);
       const actual = fields[field]?.slice(0, length);
-      if (expected === undefined || expected === actual || !isComparable(name, field)) continue;
+      if (expected === undefined || expected === actual || !isComparable(name, field, fields))
+        continue;
       throwTableError(
         convertingMembers[field] ?? `/messages/fields/${key}`,
         `changes ${content}: field ${key} of the sample message "${name}" is ${actual ?? 'missing'} ` +
@@ -265,6 +285,8 @@ function checkSampleMessages(host: CompiledHost): void {
       );
     }
   }
+  for (const [name, sample] of Object.entries<Message>(hostSamples))
+    convertSample(host, name, sample);
 }
 
 /** @throws HostTableError with the JSON pointer of the first mistake */
@@ -275,8 +297,8 @@ export function checkHostTable(host: CompiledHost): void {
   checkConstants(table);
   checkOmittedFields(table);
   checkFunctionCodes(table);
-  const dialect = compileDialect(table.messages);
-  checkResponseCodes(table, dialect);
-  checkCodes(table, dialect);
+  const checkValue = createValueCheck(table);
+  checkResponseCodes(table, checkValue);
+  checkCodes(table, checkValue);
   checkSampleMessages(host);
 }

@@ -1,5 +1,5 @@
 // Compiles a host's table: canonical messages in, the bytes of the host out, and back.
-import { compileDialect, type Dialect } from '../compile-dialect.ts';
+import { compileDialect, type Dialect, type InvalidTextHandler } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
 import type { Message } from '../message.ts';
@@ -33,12 +33,16 @@ export type CompiledHost = {
   requiresMac(mti: string): boolean;
   /** @throws Iso8583Error as `Dialect.encode` does */
   encode(message: Message): Buffer;
-  /** @throws Iso8583Error as `Dialect.decode` does */
-  decode(bytes: Buffer): Message;
+  /**
+   * @param onIgnoredField called for a text field that is left out, because its characters are not valid and the
+   *   outcome of a payment does not depend on it
+   * @throws Iso8583Error as `Dialect.decode` does
+   */
+  decode(bytes: Buffer, onIgnoredField?: InvalidTextHandler): Message;
   /** @throws Iso8583Error as `encode`, and `table_invalid` for a host without authentication */
   encodeWithoutMac(message: Message): MessageWithoutMac;
   /** @throws Iso8583Error as `decode`, and `table_invalid` for a host without authentication */
-  decodeWithMac(bytes: Buffer): MessageWithMac;
+  decodeWithMac(bytes: Buffer, onIgnoredField?: InvalidTextHandler): MessageWithMac;
 };
 
 const codeBytes = 8;
@@ -77,19 +81,37 @@ function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
         },
       };
     },
-    opened(bytes: Buffer): MessageWithMac {
-      const message = dialect.decode(bytes);
+    opened(bytes: Buffer, onInvalidText?: InvalidTextHandler): MessageWithMac {
+      // A code over the whole message needs every field, because the message is encoded again.
+      const isWhole = mac.over === 'WholeMessage';
+      const message = dialect.decode(bytes, isWhole ? undefined : onInvalidText);
       const { fields } = message;
       const last = fields[secondaryPlace] === undefined ? primaryPlace : secondaryPlace;
       const place = mac.place === 'Last' ? last : mac.place;
       const { [place]: text } = fields;
       if (text === undefined) return { message, over: bytes, code: undefined };
       fields[place] = noCode;
-      const over = mac.over === 'WholeMessage' ? dialect.encode(message) : covered(bytes, place);
+      const over = isWhole ? dialect.encode(message) : covered(bytes, place);
       delete fields[place];
       return { message, over, code: Buffer.from(text, 'hex') };
     },
   };
+}
+
+/** The fields up to 42 identify a payment and its result. */
+const firstIgnorableField = 43;
+const currencyField = 49;
+
+/** Ignores invalid text in fields that no decision depends on: an approval is not lost because of them. */
+function createTextHandler({ network, originalData, replacement }: HostTable) {
+  const requiredFields = [currencyField, network.field, originalData.field, replacement.field];
+  return (onIgnoredField: InvalidTextHandler | undefined): InvalidTextHandler | undefined =>
+    onIgnoredField &&
+    ((error) => {
+      const { field = 0 } = error;
+      if (field < firstIgnorableField || requiredFields.includes(field)) throw error;
+      onIgnoredField(error);
+    });
 }
 
 /**
@@ -108,6 +130,7 @@ function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
 export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost {
   const dialect = compileDialect(table.messages);
   const converter = createConverter(table, deps.now);
+  const textHandler = createTextHandler(table);
   const { mac, framing } = table;
   const seals = mac === undefined ? undefined : sealing(table, mac, dialect);
   const requireSeals = () => {
@@ -122,10 +145,11 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
     framing,
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
-    decode: (bytes) => converter.toCanonical(dialect.decode(bytes)),
+    decode: (bytes, onIgnoredField) =>
+      converter.toCanonical(dialect.decode(bytes, textHandler(onIgnoredField))),
     encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
-    decodeWithMac(bytes) {
-      const { message, ...rest } = requireSeals().opened(bytes);
+    decodeWithMac(bytes, onIgnoredField) {
+      const { message, ...rest } = requireSeals().opened(bytes, textHandler(onIgnoredField));
       return { message: converter.toCanonical(message), ...rest };
     },
   };

@@ -1,6 +1,7 @@
 // Host tables: conversion of canonical messages to the host form and back.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { compileDialect } from '../compile-dialect.ts';
 import type { Message } from '../message.ts';
 import { builtInHostNames, builtInHosts } from './built-in.ts';
 import { compileHost } from './compile-host.ts';
@@ -204,6 +205,65 @@ describe('1993', () => {
   });
 });
 
+describe('a field with invalid characters', () => {
+  const table = readHostTable({
+    name: 'toy',
+    base: 'iso1987-binary',
+    replacement: { field: 120 },
+    messages: { fields: { '120': { content: 'an', size: 'fixed', max: 42 } } },
+  });
+  const lenient = Object.entries(table.messages.fields).map(([field, format]) => [
+    field,
+    format.content === 'an' ? { ...format, content: 'ans' } : format,
+  ]);
+  const sender = compileDialect({ ...table.messages, fields: Object.fromEntries(lenient) });
+  const answer = { 11: '000001', 39: '00', 41: 'TERM0001', 49: '978' };
+  /** The fields with a hyphen in one of them, where only letters and digits are valid. */
+  const decode = (members: object) => {
+    const ignored: (number | undefined)[] = [];
+    const bytes = sender.encode({ mti: '0210', fields: { ...answer, ...members } });
+    const { fields } = hostOf(table).decode(bytes, ({ field }) => ignored.push(field));
+    return { fields, ignored };
+  };
+
+  it('is left out if no decision depends on it, and the fields after it are read', () => {
+    assert.deepEqual(decode({ 91: '-', 102: 'A' }), {
+      fields: { ...answer, 102: 'A' },
+      ignored: [91],
+    });
+    const bytes = Buffer.from(
+      sender.encode({ mti: '0210', fields: { ...answer, 48: 'XXXXXXXX' } }),
+    );
+    bytes.set([0xdf, 0x01, 0x04, 0x41], bytes.indexOf('XXXXXXXX'));
+    assert.deepEqual(hostOf(table).decode(bytes, () => {}).fields, answer);
+    assert.throws(() => hostOf(table).decode(bytes), /content_invalid in DE48/);
+  });
+
+  it('refuses the message if a decision depends on the field', () => {
+    const wrong = { 38: '-'.repeat(6), 39: '-0', 49: '97-', 120: '-'.repeat(42) };
+    for (const [field, value] of Object.entries(wrong)) {
+      assert.throws(() => decode({ [field]: value }), new RegExp(`content_invalid in DE${field} `));
+    }
+  });
+
+  it('refuses a message whose authentication code covers the whole message', () => {
+    const mac = {
+      algorithm: 'AesCmac',
+      place: 128,
+      over: 'WholeMessage',
+      messages: 'All',
+    } as const;
+    const bytes = sender.encode({
+      mti: '0210',
+      fields: { ...answer, 91: '-', 128: '0'.repeat(16) },
+    });
+    const read = (over: 'WholeMessage' | 'BeforeField') =>
+      hostOf({ ...table, mac: { ...mac, over } }).decodeWithMac(bytes, () => {});
+    assert.throws(() => read('WholeMessage'), /content_invalid in DE91/);
+    assert.deepEqual(read('BeforeField').message.fields, answer);
+  });
+});
+
 describe('message authentication', () => {
   const mac = { algorithm: 'AesCmac', messages: 'Financial' } as const;
   const code = Buffer.from('A1A2A3A4A5A6A7A8FFFF', 'hex');
@@ -255,7 +315,7 @@ describe('a table in JSON', () => {
       framing: { length: 'bcd2', inclusive: true, tpduBytes: 5, tpdu: '6000010000' },
       messages: {
         bitmap: 'hex',
-        fields: { '55': null, '60': { content: 'n', size: 'fixed', max: 4 } },
+        fields: { '62': null, '60': { content: 'n', size: 'fixed', max: 4 } },
       },
       reversalReasons: { field: 60, codes: { '4021': '0068' }, otherwise: '0017' },
       constants: { '24': '001' },
@@ -263,7 +323,7 @@ describe('a table in JSON', () => {
       network: { codes: { echo: '303' } },
     });
     assert.equal(table.messages.bitmap, 'hex');
-    assert.equal(table.messages.fields[55], undefined);
+    assert.equal(table.messages.fields[62], undefined);
     assert.equal(table.messages.fields[60]?.name, 'Reserved, private');
     assert.deepEqual(table.framing, {
       length: 'bcd2',
@@ -314,15 +374,11 @@ describe('a table in JSON', () => {
       reversalReasons: null,
       securityControl: null,
       messages: { fields: { '55': null } },
+      omit: [55],
     });
     assert.equal('reversalReasons' in table, false);
-    const host = hostOf(table);
     const { 53: _control, 55: _chip, ...fields } = sale.fields;
-    assert.deepEqual(
-      echoed(host, { ...sale, fields: { ...fields, 53: sale.fields[53] } }).fields,
-      fields,
-    );
-    assert.throws(() => host.encode(sale), /field_unknown in DE55/);
+    assert.deepEqual(echoed(hostOf(table), sale).fields, fields);
   });
 
   it('is refused with the place of its fault', () => {
@@ -454,7 +510,7 @@ describe('a table in JSON', () => {
     [
       'a short amount',
       { ...host1987, messages: { fields: { '4': { max: 6 } } } },
-      /^\/messages\/fields\/4 does not allow the sample message "sale": the field has a different fixed length$/,
+      /^\/messages\/fields\/4 does not allow the sample message "sale": the field has the fixed length 6$/,
     ],
     [
       'original data without all digits of the trace number',
@@ -470,6 +526,36 @@ describe('a table in JSON', () => {
       'response codes that replace the approval of an offline sale',
       { ...host1987, responseCodes: { financial: { '91': '96' } } },
       /^\/responseCodes changes the response code, .*: field 39 of the sample message "offline" is 96 after encoding and decoding, and must be 00$/,
+    ],
+    [
+      'binary data in field 48, without omitting the security code',
+      { ...host1987, messages: { fields: { '48': { content: 'b', size: 'LLL', max: 200 } } } },
+      /^\/messages\/fields\/48 does not allow the sample message "keyed": the field does not allow these characters\. Change its format, or add it to omit$/,
+    ],
+    [
+      'no chip data, without omitting it',
+      { ...host1987, messages: { fields: { '55': null } } },
+      /^\/messages\/fields\/55 does not allow the sample message "chip": the table has no such field\. Change its format, or add it to omit$/,
+    ],
+    [
+      'too little space for track 2',
+      { ...host1987, messages: { fields: { '35': { max: 36 } } } },
+      /^\/messages\/fields\/35 does not allow the sample message "chip": the field has the maximum length 36\. Change its format, or add it to omit$/,
+    ],
+    [
+      'too little space for a new key',
+      { ...host1987, keyChange: { field: 44 } },
+      /^\/messages\/fields\/44 does not allow the sample message "key": the field has the maximum length 25\. Change its format, or add it to omit$/,
+    ],
+    [
+      'neither the card number nor track 2',
+      { ...host1993, omit: [35] },
+      /^\/messages\/fields\/2 changes the card number: field 2 of the sample message "chip" is missing/,
+    ],
+    [
+      'no entry mode of a magnetic stripe',
+      { ...host1993, entryModes: { '051': '510101511344' } },
+      /^\/messages\/fields\/22 does not allow the sample message "chip": the field has the fixed length 12\. Change its format, or add it to omit$/,
     ],
     [
       'an omitted function code',
@@ -507,6 +593,25 @@ describe('a table in JSON', () => {
     });
   }
 
+  it('can refuse a PIN, accept a PIN block of 16 bytes, and omit field 48 to read it as bytes', () => {
+    const withFields = (fields: object, members = {}) =>
+      readHostTable({ ...host1987, messages: { fields }, ...members });
+    withFields({ '52': null });
+    withFields({ '52': { max: 16 } });
+    assert.throws(
+      () => withFields({ '52': { max: 12 } }),
+      /"chip": the field has the fixed length 12/,
+    );
+    const binary = { '48': { content: 'b', size: 'LLL', max: 200 } };
+    const host = hostOf(withFields(binary, { omit: [48] }));
+    const answer = { mti: '0210', fields: { 11: '000001', 39: '00' } };
+    const bytes = compileDialect(host.table.messages).encode({
+      ...answer,
+      fields: { ...answer.fields, 48: 'DF010441434D45' },
+    });
+    assert.equal(host.decode(bytes).fields[39], '00');
+  });
+
   it('can move the network code to field 3, omit institutions of the original, and use one code for two functions', () => {
     readHostTable({
       ...host1987,
@@ -522,7 +627,7 @@ describe('a table in JSON', () => {
       },
       originalData: { layout: 'type:4 stan:6 sent:10 zeros:22' },
       messages: { fields: { '18': null, '48': null, '55': null } },
-      omit: [18],
+      omit: [18, 48, 55],
     });
     readHostTable({ ...host1993, replacement: { layout: 'remaining:12 zeros:12' } });
   });
@@ -531,7 +636,7 @@ describe('a table in JSON', () => {
     const faults: [object, RegExp][] = [
       [
         { responseCodes: { financial: { '961': '68' } } },
-        /^\/responseCodes\/financial\/961 has the value 961, which does not fit field 39: the field has a different fixed length$/,
+        /^\/responseCodes\/financial\/961 has the value 961, which does not fit field 39: the field has the fixed length 2$/,
       ],
       [
         { responseCodes: { financial: { '96': 'Unknown' } } },

@@ -82,7 +82,7 @@ const layout =
     }
   };
 
-const code = matching(/^[\x20-\x7e]{1,20}$/, 'a code of up to 20 characters');
+const code = matching(/^[\x20-\x7e]{1,20}$/, 'a code of up to 20 characters in quotation marks');
 const codesBy = (key: RegExp, keys: string) => eachIn(key, keys, code);
 const field = whole(2, 128);
 const fieldKey = /^(?:[2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$/;

@@ -1,5 +1,6 @@
 // Sample messages in canonical form: the check of host tables encodes them, and the acquirer host prints them.
 import type { Message } from '../message.ts';
+import type { HostTable } from './host-table.ts';
 
 // Amounts and trace numbers have no leading zeros, so that a layout which shortens them changes their value.
 const saleAmount = '300000001234';
@@ -8,28 +9,78 @@ const remainingAmount = '200000001000'.padEnd(42, '0');
 const sampleCardNumber = '0'.repeat(16);
 const terminalFields = { 32: '123456', 41: 'TERM0001', 42: 'M00000000000001', 49: '978' };
 const cardFields = { ...terminalFields, 2: sampleCardNumber, 14: '3012', 18: '5411', 22: '051' };
+const sampleTrack2 = `${sampleCardNumber}=3012201`.padEnd(37, '0');
+const tipAndCashback = '0040978D0000000002000044978D000000000100';
+const addressCheckAndSecurityCode = '8219123456789123456789092041234';
+/** The data objects of an authorisation, with issuer application data (9F10) of its maximum length. */
+const sampleChipData = [
+  ['82', 2],
+  ['84', 7],
+  ['95', 5],
+  ['9A', 3],
+  ['9C', 1],
+  ['5F2A', 2],
+  ['9F02', 6],
+  ['9F03', 6],
+  ['9F10', 32],
+  ['9F1A', 2],
+  ['9F26', 8],
+  ['9F27', 1],
+  ['9F33', 3],
+  ['9F34', 3],
+  ['9F36', 2],
+  ['9F37', 4],
+]
+  .map(
+    ([tag, bytes]) =>
+      `${tag}${Buffer.of(Number(bytes)).toString('hex')}${'00'.repeat(Number(bytes))}`,
+  )
+  .join('')
+  .toUpperCase();
 const originalSale = '0200900001013112000000000123456'.padEnd(42, '0');
 
 const reference = (number: number) => ({
-  7: `01311200${number}0`,
+  7: `0131120${number}00`,
   11: `90000${number}`,
-  12: `1300${number}0`,
+  12: `130${number}00`,
   13: '0131',
   37: `60311290000${number}`,
 });
 
-/**
- * Messages that the platform sends to a host.
- *
- * @example
- * ```ts
- * const bytes = compileHost(table, { now: () => sampleTime }).encode(platformSamples.sale);
- * ```
- */
-export const platformSamples = {
+// The samples together have each entry mode (22) and each optional field.
+const platformSamples = {
   sale: {
     mti: '0200',
     fields: { ...cardFields, ...reference(1), 3: '000000', 4: saleAmount, 25: '00' },
+  },
+  chip: {
+    mti: '0200',
+    fields: {
+      ...cardFields,
+      ...reference(7),
+      3: '090000',
+      4: saleAmount,
+      22: '071',
+      23: '001',
+      25: '00',
+      35: sampleTrack2,
+      52: '0'.repeat(16),
+      53: '0001000000000000',
+      54: tipAndCashback,
+      55: sampleChipData,
+    },
+  },
+  keyed: {
+    mti: '0100',
+    fields: {
+      ...cardFields,
+      ...reference(8),
+      3: '000000',
+      4: saleAmount,
+      22: '012',
+      25: '08',
+      48: addressCheckAndSecurityCode,
+    },
   },
   capture: {
     mti: '0220',
@@ -38,6 +89,7 @@ export const platformSamples = {
       ...reference(2),
       3: '000000',
       4: saleAmount,
+      22: '901',
       25: '00',
       38: 'A1B2C3',
       90: originalSale,
@@ -50,6 +102,7 @@ export const platformSamples = {
       ...reference(3),
       3: '200000',
       4: saleAmount,
+      22: '911',
       25: '00',
       38: 'A1B2C3',
       90: originalSale,
@@ -62,6 +115,7 @@ export const platformSamples = {
       ...reference(4),
       3: '000000',
       4: saleAmount,
+      22: '801',
       25: '4021',
       90: originalSale,
     },
@@ -73,6 +127,7 @@ export const platformSamples = {
       ...reference(5),
       3: '000000',
       4: reversedAmount,
+      22: '011',
       25: '4000',
       38: 'A1B2C3',
       90: originalSale,
@@ -91,9 +146,29 @@ export const platformSamples = {
       39: '00',
     },
   },
-  'sign-on': { mti: '0800', fields: { 7: '0131120070', 11: '900001', 70: '001' } },
-  echo: { mti: '0800', fields: { 7: '0131120080', 11: '900002', 70: '301' } },
+  'sign-on': { mti: '0800', fields: { 7: '0131120900', 11: '900001', 70: '001' } },
+  echo: { mti: '0800', fields: { 7: '0131121000', 11: '900002', 70: '301' } },
 } as const satisfies { readonly [name: string]: Message };
+
+const pinField = 52;
+const formatFourBytes = 16;
+
+/**
+ * Messages that the platform sends to a host. A host without field 52 gets no PIN, and one with 16 bytes gets a PIN
+ * block of format 4.
+ *
+ * @example
+ * ```ts
+ * const bytes = compileHost(table, { now: () => sampleTime }).encode(listPlatformSamples(table).sale);
+ * ```
+ */
+export function listPlatformSamples({ messages }: HostTable) {
+  const { 52: pinBlock, 53: security, ...fields } = platformSamples.chip.fields;
+  const format = messages.fields[pinField];
+  const block = (format?.max ?? 0) < formatFourBytes ? pinBlock : pinBlock.repeat(2);
+  const pin = format === undefined ? {} : { 52: block, 53: security };
+  return { ...platformSamples, chip: { ...platformSamples.chip, fields: { ...fields, ...pin } } };
+}
 
 /**
  * Messages that a host sends to the platform.
@@ -117,7 +192,7 @@ export const hostSamples = {
   },
   key: {
     mti: '0800',
-    fields: { 7: '0131120090', 11: '900003', 48: `MT01A1B2C3${'0'.repeat(32)}`, 70: '101' },
+    fields: { 7: '0131121100', 11: '900003', 48: `MT01A1B2C3${'0'.repeat(32)}`, 70: '101' },
   },
 } as const satisfies { readonly [name: string]: Message };
 

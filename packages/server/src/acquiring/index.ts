@@ -9,11 +9,12 @@ import {
 import type { LinkResources } from './links/connect-acquirer.ts';
 import { createLinks, type LinkRegistryPorts } from './links/link-lifecycle.ts';
 import { createReferenceAllocator } from './numbering/reference-allocator.ts';
-import type {
-  AcquirerOutcome,
-  AcquirerRequest,
-  LinkConfigurationError,
-  ZonePinKey,
+import {
+  type AcquirerOutcome,
+  type AcquirerRequest,
+  type LinkConfigurationError,
+  unencodableReason,
+  type ZonePinKey,
 } from './spi/acquirer-spi.ts';
 
 export {
@@ -62,15 +63,24 @@ function createOutcomeMetrics(
     labelNames: ['kind', 'outcome'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
   });
-  const unknownCodes = metrics.counter({
-    name: 'switchyard_acquirer_unknown_codes_total',
-    help: 'Responses with a response code that is not in the table',
-    labelNames: ['link'],
-    collect() {
-      // An increase of a series that does not exist yet raises no alarm.
-      for (const { linkId } of listLinks()) this.inc({ link: linkId }, 0);
-    },
-  });
+  const createLinkCounter = (name: string, help: string) =>
+    metrics.counter({
+      name,
+      help,
+      labelNames: ['link'],
+      collect() {
+        // An increase of a series that does not exist yet raises no alarm.
+        for (const { linkId } of listLinks()) this.inc({ link: linkId }, 0);
+      },
+    });
+  const unknownCodes = createLinkCounter(
+    'switchyard_acquirer_unknown_codes_total',
+    'Responses with a response code that is not in the table',
+  );
+  const unencodableMessages = createLinkCounter(
+    'switchyard_acquirer_unencodable_messages_total',
+    'Messages that were not sent, because the table of the host cannot encode them',
+  );
   // Caches the labelled series: prom-client sorts and joins the labels at each call.
   const durationSeries = new Map<string, ReturnType<typeof durations.labels>>();
 
@@ -93,6 +103,8 @@ function createOutcomeMetrics(
     const series = durationSeries.get(name) ?? durations.labels({ kind, outcome });
     durationSeries.set(name, series);
     series.observe(elapsedSeconds);
+    if (outcome === 'NotSent' && result.reason === unencodableReason)
+      unencodableMessages.inc({ link: linkId });
     if (outcome === 'Declined' && !responseCodeFacts(result.responseCode).known)
       countUnknownCode(linkId, result.responseCode);
   };

@@ -75,6 +75,8 @@ describe('acquirer-host on the command line', () => {
       lines.filter((line) => !line.startsWith(' ')).map((line) => line.slice(0, 22)),
       [
         'sale      009D31323030',
+        'chip      017F31323030',
+        'keyed     00BF31313030',
         'capture   00C331323230',
         'refund    00C331323030',
         'reversal  00BD31343230',
@@ -82,6 +84,7 @@ describe('acquirer-host on the command line', () => {
         'offline   00A631323230',
         'sign-on   002731383030',
         'echo      002731383030',
+        'Messages of the host:',
         'response  007C31323130',
         'key       005431383030',
       ],

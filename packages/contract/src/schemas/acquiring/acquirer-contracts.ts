@@ -218,7 +218,8 @@ export const AcquirerLinkStateList = closed(
               oldestAt: Type.Optional(Type.String({ format: 'date-time' })),
               attempts: Type.Integer({
                 minimum: 0,
-                description: 'The highest number of attempts to send one of these messages.',
+                description:
+                  'The highest number of attempts to send one of these messages, without the first copy of a capture, refund or cancel.',
               }),
               alarms: Type.Integer({
                 minimum: 0,

@@ -219,7 +219,10 @@ export const CaptureRequest = Type.Object(
   {
     ...operationMembers,
     final: Type.Optional(
-      Type.Boolean({ description: 'Whether the rest of the authorisation is released.' }),
+      Type.Boolean({
+        description:
+          'Whether the acquirer releases the rest of the authorisation. Default: true if the capture leaves nothing to capture and no other capture or cancel is pending, or if the contract has no `multipleCapture`; otherwise false.',
+      }),
     ),
   },
   {

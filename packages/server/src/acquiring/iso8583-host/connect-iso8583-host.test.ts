@@ -101,6 +101,26 @@ test('a correct response after an invalid one is reported as a late response', a
   }
 });
 
+test('an approval is not lost because its field 48 has bytes that are no text', async () => {
+  const { host, connection, close } = await attached();
+  try {
+    host.script(({ message, socket }) => {
+      const response = approvalResponse(message, { 38: 'A1B2C3', 48: 'XXXXXXXX' });
+      const bytes = encodeMessageFrame(response);
+      bytes.set([0xdf, 0x01, 0x04], bytes.indexOf('XXXXXXXX'));
+      socket.write(bytes);
+    });
+    assert.deepEqual(await connection.send(request), {
+      outcome: 'Approved',
+      responseCode: '00',
+      amount: 1234,
+      authorizationCode: 'A1B2C3',
+    });
+  } finally {
+    await close();
+  }
+});
+
 test('a response after an ambiguous one is late; a response after a definite one is ignored', async () => {
   const { host, connection, lateResponses, close } = await attached();
   const sales: ReceivedMessage[] = [];

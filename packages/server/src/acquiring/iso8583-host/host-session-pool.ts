@@ -1,9 +1,9 @@
 // Manages the sessions with a host, correlates responses, and answers network management requests.
-import type { CompiledHost, Message } from '@switchyard/iso8583';
+import type { CompiledHost, Iso8583Error, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/message-reference.ts';
-import { drain, type ExchangeResult } from '../spi/acquirer-spi.ts';
+import { drain, type ExchangeResult, unencodableReason } from '../spi/acquirer-spi.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
 import {
@@ -55,7 +55,14 @@ const unsupportedFunctionCode = '40';
 export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
-  const framing = createMessageFraming({ host: compiledHost, tpdu, hsm, listMacKeyRefs });
+  const framing = createMessageFraming({
+    host: compiledHost,
+    tpdu,
+    hsm,
+    listMacKeyRefs,
+    onIgnoredField: logIgnoredField,
+  });
+  const loggedFields = new Set<number | undefined>();
   const pendingRequests = createPendingRequests(nextSignedOnSession);
   const sessions: HostSession[] = [];
   let nextSessionIndex = 0;
@@ -106,6 +113,16 @@ export function openHostLink(options: HostLinkOptions) {
   // The pending request times out and is reversed. The stream is still in sync.
   const logUnreadableMessage = (error: unknown): void =>
     log.warn({ err: error }, 'host sent a message that could not be decoded');
+
+  /** Logs each field once. */
+  function logIgnoredField(error: Iso8583Error): void {
+    if (loggedFields.has(error.field)) return;
+    loggedFields.add(error.field);
+    log.warn(
+      { err: error },
+      'host sent a field that could not be decoded; the platform ignores it. Correct its format in the dialect table',
+    );
+  }
 
   function handleMessage(session: HostSession, message: Message): void {
     if (!isRequest(message)) {
@@ -158,7 +175,7 @@ export function openHostLink(options: HostLinkOptions) {
 
   function reportEncodingFailure(error: unknown): ExchangeResult<Message> {
     log.error({ err: error }, 'message could not be encoded');
-    return notSent(error instanceof MacError ? 'MAC unavailable' : 'not encodable');
+    return notSent(error instanceof MacError ? 'MAC unavailable' : unencodableReason);
   }
 
   /** Synchronous up to the write if the message has no MAC. */

@@ -1,6 +1,12 @@
 // Encodes messages into frames and decodes payloads, with the MAC of the dialect table.
 import { timingSafeEqual } from 'node:crypto';
-import { type CompiledHost, createDeframer, encodeFrame, type Message } from '@switchyard/iso8583';
+import {
+  type CompiledHost,
+  createDeframer,
+  encodeFrame,
+  type InvalidTextHandler,
+  type Message,
+} from '@switchyard/iso8583';
 import type { Hsm } from '../../vault/index.ts';
 
 /** A MAC is missing, is invalid or cannot be computed. */
@@ -16,13 +22,16 @@ export type MessageFramingOptions = {
   tpdu?: string | undefined;
   hsm?: Pick<Hsm, 'mac'> | undefined;
   listMacKeyRefs(): readonly string[];
+  /** Without it, invalid characters refuse the whole message. */
+  onIgnoredField?: InvalidTextHandler;
 };
 
 const maxFrameBytes = 8192;
 const macBytes = 8;
 const financialMti = '0200';
 
-export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: MessageFramingOptions) {
+export function createMessageFraming(options: MessageFramingOptions) {
+  const { host, tpdu, hsm, listMacKeyRefs, onIgnoredField } = options;
   const { framing, table } = host;
   const algorithm = table.mac?.algorithm;
   const tpduHeader =
@@ -43,7 +52,7 @@ export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: Messag
   }
 
   async function decodeAndVerifyMac(payload: Buffer): Promise<Message> {
-    const { message, over, code } = host.decodeWithMac(payload);
+    const { message, over, code } = host.decodeWithMac(payload, onIgnoredField);
     if (!host.requiresMac(message.mti)) return message;
     if (code === undefined) throw new MacError('the MAC of the message is missing');
     // The host may use the previous key during a key update.
@@ -63,7 +72,9 @@ export function createMessageFraming({ host, tpdu, hsm, listMacKeyRefs }: Messag
      * @throws Iso8583Error, or MacError if the MAC is missing or invalid
      */
     decodeMessage: (payload: Buffer): Message | Promise<Message> =>
-      table.mac === undefined ? host.decode(payload) : decodeAndVerifyMac(Buffer.from(payload)),
+      table.mac === undefined
+        ? host.decode(payload, onIgnoredField)
+        : decodeAndVerifyMac(Buffer.from(payload)),
     createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
     /** False if financial messages require a MAC key and none exists. */
     hasRequiredKeys: () => !host.requiresMac(financialMti) || listMacKeyRefs().length > 0,

@@ -177,6 +177,25 @@ describe('acquirer links', () => {
     assert.deepEqual(await unknownCodes(), [[link.linkId, 3]]);
   });
 
+  test('a message that the table of the host cannot encode is not sent, and is counted per link', async () => {
+    const host = await startHost();
+    const link = linkTo({ port: host.port });
+    const { acquiring, metrics } = await setUp([link]);
+    await acquiring.start();
+    await eventually('up', () => acquiring.isLinkAvailable(link.linkId));
+    const counted = async () => {
+      const name = 'switchyard_acquirer_unencodable_messages_total';
+      const { values = [] } = (await metrics.registry.getSingleMetric(name)?.get()) ?? {};
+      return values.map(({ labels, value }) => [labels['link'], value]);
+    };
+    const outcome = async (merchantNumber: string) =>
+      (await acquiring.send({ ...saleOn(link.linkId), merchantNumber })).outcome;
+    assert.equal(await outcome('M00000000000001'), 'Approved');
+    assert.deepEqual(await counted(), [[link.linkId, 0]], 'an alarm sees the first message');
+    assert.equal(await outcome('M'.repeat(16)), 'NotSent');
+    assert.deepEqual(await counted(), [[link.linkId, 1]]);
+  });
+
   /** Opens a link with one pending sale. */
   async function withSaleInFlight() {
     const host = await startHost();

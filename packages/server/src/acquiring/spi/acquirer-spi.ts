@@ -83,6 +83,9 @@ export type ExchangeResult<Response> =
   | { result: 'NotSent'; reason: string }
   | { result: UnknownReason };
 
+/** The dialect table of the host cannot encode the message: a repetition cannot succeed. */
+export const unencodableReason = 'not encodable';
+
 /** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
 export type AcquirerOutcome =
   | {

@@ -171,7 +171,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       if (state === 'Failed') {
         throwProblem(
           'not_sent',
-          'The platform did not send the sale to the acquirer. Send it again with a new clientTransactionId.',
+          'The platform did not send the sale to the acquirer. Send it again with a new clientTransactionId. If it fails again, the log of the platform has the reason.',
           {
             extensions: { transaction: { transactionId, clientTransactionId, state } },
           },

@@ -48,3 +48,21 @@ test('in every phase the listed maximum amount is accepted and one more is refus
     );
   }
 });
+
+test('with several captures, a capture is final if it leaves nothing to capture and nothing is pending', () => {
+  const terms = { partialCancel: true, multipleCapture: true, overCaptureAllowance: 150 };
+  const isFinal = (request: { amount?: number; final?: boolean }, pending = 0) => {
+    const amounts = { authorized: 1500, captured: 500, captureReserved: pending };
+    const position = { ...zeroAmounts, ...amounts, phase: 'Approved' as const };
+    const row = { amount: 1500, currency: 'EUR', position, state: deriveState(position) };
+    const transaction = { row, events: [], operations: [] } as unknown as TransactionRecord;
+    const decision = decideOperation(transaction, 'Capture', request, terms);
+    return typeof decision === 'object' && decision.isFinal;
+  };
+  for (const amount of [1000, 1150]) assert.equal(isFinal({ amount }), true, String(amount));
+  assert.equal(isFinal({}), true);
+  assert.equal(isFinal({ amount: 999 }), false);
+  assert.equal(isFinal({ amount: 999, final: true }), true);
+  assert.equal(isFinal({ final: false }), false);
+  assert.equal(isFinal({}, 300), false, 'the pending capture can fail');
+});

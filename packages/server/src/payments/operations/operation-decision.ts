@@ -178,7 +178,7 @@ export function decideOperation(
       { extensions: conflictExtensions(transaction, terms) },
     );
   }
-  const isFinal = isFinalCapture(operationType, request, terms);
+  const isFinal = isFinalCapture(row, operationType, request, amount, terms);
   if (isFinal && hasReservation(row.position)) {
     const detail =
       'A final capture is not possible while another operation has no response. Retry later.';
@@ -204,12 +204,18 @@ function operationAmount(
 }
 
 function isFinalCapture(
+  { position }: TransactionRow,
   operationType: OperationType,
   request: OperationInput,
+  amount: number,
   terms: ContractTerms,
 ): boolean {
   if (operationType !== 'Capture') return false;
-  if (terms.multipleCapture) return request.final ?? false;
+  if (terms.multipleCapture) {
+    // A pending operation can fail, and its amount can then be captured.
+    const isLast = amount >= remainingAuthorized(position) && !hasReservation(position);
+    return request.final ?? isLast;
+  }
   if (request.final === false) {
     throwFieldProblem(
       'multiple_capture_not_supported',

@@ -39,7 +39,7 @@ export const throwOperationIdReused = (
 export function throwNotSent(): never {
   return throwProblem(
     'not_sent',
-    'The platform did not send the request to the acquirer. Send it again with a new clientOperationId.',
+    'The platform did not send the request to the acquirer. Send it again with a new clientOperationId. If it fails again, the log of the platform has the reason.',
   );
 }
 

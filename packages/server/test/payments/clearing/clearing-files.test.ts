@@ -84,6 +84,27 @@ test('a capture is a line of a file, and has effect when the acquirer acknowledg
   await assertAgreement(setup);
 });
 
+test('the line of a capture is final if it leaves nothing to capture and nothing is pending', async () => {
+  const setup = await createTestOrganization(fileCaptureTerms);
+  const [whole, open, parts] = [
+    await authorize(setup),
+    await authorize(setup),
+    await authorize(setup),
+  ];
+  await callAsMerchant(setup, 'POST', `/${whole}/capture`, {});
+  await callAsMerchant(setup, 'POST', `/${open}/capture`, { final: false });
+  await callAsMerchant(setup, 'POST', `/${parts}/capture`, { amount: 400 });
+  // The first part can still be rejected.
+  await callAsMerchant(setup, 'POST', `/${parts}/capture`, {});
+  const { clearingFileId } = await createClearingFile(setup);
+  const text = await readFileContent(setup, clearingFileId);
+  const lines = text.split('\n').filter((line) => line.startsWith('C|'));
+  assert.deepEqual(
+    lines.map((line) => line.split('|')[6]),
+    ['F', 'P', 'P', 'P'],
+  );
+});
+
 for (const multipleCapture of [true, false]) {
   const often = multipleCapture ? 'may be captured in parts' : 'is captured once';
   test(`a capture of all skips captures in a file, of a sale that ${often}`, async () => {

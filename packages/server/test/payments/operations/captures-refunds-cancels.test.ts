@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
+import { createOrganizationBehindRelay } from '../../support/payment-calls.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
@@ -65,6 +66,27 @@ test('a final capture releases the rest of the hold', async () => {
   assert.equal(body.state, 'Captured');
   assert.equal(body.capturedAmount, 4000);
   assert.equal(body.cancelledAmount, 6000);
+});
+
+test('the capture of the rest is sent as the final one', async (t) => {
+  const setup = await createOrganizationBehindRelay(t);
+  const captures: [Record<string, unknown>, string][] = [
+    [{ amount: 4000 }, '06'],
+    [{}, '00'],
+    [{ final: false }, '06'],
+  ];
+  const ids = [await sell(setup), await sell(setup)];
+  for (const [index, [body]] of captures.entries()) {
+    const { status, text } = await sendOperation(setup, ids[index >> 1] ?? '', 'capture', body);
+    assert.equal(status, 200, text);
+  }
+  const conditions = setup.relay.sent
+    .filter(({ mti }) => mti === '0220')
+    .map(({ fields }) => fields[25]);
+  assert.deepEqual(
+    conditions,
+    captures.map(([, condition]) => condition),
+  );
 });
 
 test('a capture above the remaining amount is refused', async () => {

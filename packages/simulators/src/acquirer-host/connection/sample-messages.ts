@@ -6,8 +6,8 @@ import {
   type HostTable,
   hostSamples,
   Iso8583Error,
+  listPlatformSamples,
   type Message,
-  platformSamples,
   sampleTime,
 } from '@switchyard/iso8583';
 import { computeMac } from './exchange-keys.ts';
@@ -17,9 +17,19 @@ const sampleKey = Buffer.alloc(16);
 
 /**
  * For each sample a line with its name and its bytes in hexadecimal, with frame and authentication
- * code, and a line for each field.
+ * code, and a line for each field. Constants and omitted fields are those of the platform's messages.
  */
 export function sampleLines(table: HostTable): string {
+  const { constants: _constants, omit: _omit, ...tableOfHost } = table;
+  const lines = [
+    ...samplesOf(table, listPlatformSamples(table)),
+    'Messages of the host:\n',
+    ...samplesOf(tableOfHost, hostSamples),
+  ];
+  return `${table.name} can be spoken.\n${lines.join('')}`;
+}
+
+function samplesOf(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
   const host = compileHost(table, { now: () => sampleTime });
   const hostForm = compileDialect(table.messages);
   const { framing } = host;
@@ -47,6 +57,5 @@ export function sampleLines(table: HostTable): string {
       return `${name.padEnd(9)} cannot be encoded: ${error.message}\n`;
     }
   };
-  const samples = { ...platformSamples, ...hostSamples };
-  return `${table.name} can be spoken.\n${Object.entries<Message>(samples).map(linesOf).join('')}`;
+  return Object.entries(samples).map(linesOf);
 }
