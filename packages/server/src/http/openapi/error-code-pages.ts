@@ -29,6 +29,7 @@ function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
   if (status === 401) return 'Request a valid access token, and send the request again with it.';
   if (status === 403)
     return 'Ask an administrator for the permission, or use a resource that your token may access.';
+  if (status === 404) return 'Check the path and the identifier, and the scope of your token.';
   if (status >= 500) return 'Send a new request with a new identifier.';
   return 'Correct the cause that detail and errors name before you send the request again.';
 }
