@@ -21,9 +21,10 @@ uses a reserved code yet.
 Only some errors have \`errors\`, \`retryAfterMs\` (the header \`Retry-After\` has the same in seconds), or
 \`transaction\` with \`allowedOperations\`. \`requestId\` finds the request in the logs.
 
-\`outcome\` says whether the request was processed:
+\`outcome\` says whether this request was processed:
 
-- \`NotProcessed\`: nothing happened.
+- \`NotProcessed\`: this request moved no money. It says nothing about an earlier request with the same
+  identifier: see [repeating a request](../explanation/idempotency.md).
 - \`Processed\`: the effect took place.
 - \`Unknown\`: the platform may have processed it. Request its outcome before any other step.
 

@@ -15,7 +15,7 @@ import { serverCodes } from './error-codes/server-codes.ts';
 /**
  * Whether money may have moved in a refused request.
  *
- * - `NotProcessed`: nothing happened, and a new attempt is safe.
+ * - `NotProcessed`: this request moved no money. It says nothing about an earlier one with the same identifier.
  * - `Processed`: the effect took place.
  * - `Unknown`: request the status before any other step.
  *

@@ -5,7 +5,7 @@ import codes from './response-codes.json' with { type: 'json' };
  * The categories of responses.
  *
  * - `SoftDecline`: another way or another time may succeed.
- * - `HardDecline`: another attempt will not succeed.
+ * - `HardDecline`: another attempt with this card will not succeed.
  * - `TechnicalFailure`: a fault on the path to the issuer.
  * - `Unknown`: a code that is not in the table, or no answer. It is never an approval.
  *
@@ -24,10 +24,10 @@ export const responseCategories = [
 export type ResponseCategory = (typeof responseCategories)[number];
 
 /**
- * What a terminal can try next.
+ * What a terminal can try next, as a new sale with a new identifier.
  *
- * - `Never`: not this request again.
- * - `Later`: the same request later.
+ * - `Never`: nothing.
+ * - `Later`: the same card later.
  * - `OtherCard`: another card.
  * - `WithPin`: the same card with a PIN.
  * - `OtherInterface`: the same card with another interface, for example insert instead of tap.

@@ -32,7 +32,7 @@ export const lookupCodes = {
   transaction_not_found: permanentError(
     404,
     'The transaction is not found',
-    'No transaction that you may see has this transactionId or clientTransactionId.',
+    'No transaction that you may see has this identifier. A first request whose answer was lost can still arrive.',
   ),
   settlement_not_found: permanentError(
     404,

@@ -44,7 +44,7 @@ export const serverCodes = {
   not_sent: permanentError(
     502,
     'The request could not be sent to the acquirer',
-    'The platform sent nothing to the acquirer. Send the request again with a new identifier.',
+    'The platform stored the request and sent nothing to the acquirer. Send it again with a new identifier.',
   ),
   hsm_unavailable: temporaryError(
     503,

@@ -62,9 +62,10 @@ export type RequestOptions = { readonly signal?: AbortSignal | undefined };
  */
 export type Terminal = {
   /**
-   * Call it first. It reads the store and requests the outcomes of services from before a restart.
-   * Reconcile the result with the till's own records. An abort ends the requests; `open` can be
-   * called again.
+   * Call it first. It reads the store and requests the outcomes of services that had none before a
+   * restart. Reconcile the result with the till's own records, then `recover` each of
+   * `unknownServices`: `open` does not request again what an earlier run reported as `Unknown`. An
+   * abort ends the requests; `open` can be called again.
    */
   readonly open: (options?: RequestOptions) => Promise<readonly RecoveredService[]>;
   /**

@@ -184,10 +184,11 @@ describe('races of a QR payment', () => {
   // Spec: QRPROV-13 NEXO-67
   test('the platform holds a completion with a different amount, logs an alarm and refunds it after a manual decision', async () => {
     const id = await qr.begun();
+    assert.ok((await qr.get(id))['display']);
     const response = await qr.tell(id, { ...completed(1049), sequence: 1 });
     assert.deepEqual([response.status, response.body.result], [202, 'UnderReview']);
     const heldPayment = await qr.get(id);
-    assert.equal(heldPayment['status'], 'Pending');
+    assert.deepEqual([heldPayment['status'], heldPayment['display']], ['Pending', undefined]);
     assert.deepEqual(heldPayment['hold'], {
       reason: 'AmountDiffers',
       amount: 1049,

@@ -30,7 +30,10 @@ import { Order } from './requests.ts';
  * if (transaction.response?.retry === 'OtherInterface') askToInsertCard();
  */
 export const ResponseSummary = Type.Object({
-  category: wordOf(responseCategories),
+  category: wordOf(responseCategories, {
+    description:
+      'The kind of answer. `SoftDecline`: another way or time can succeed. `HardDecline`: the same card cannot succeed. `TechnicalFailure`: a fault on the path to the issuer. `Unknown`: no answer, or a code that is in no table; never an approval.',
+  }),
   code: Type.Optional(Type.String({ description: 'DE39 as received.', examples: ['51'] })),
   reason: Type.Optional(
     Type.String({
@@ -39,7 +42,12 @@ export const ResponseSummary = Type.Object({
       examples: ['InsufficientFunds'],
     }),
   ),
-  retry: Type.Optional(wordOf(declineRetryAdvices)),
+  retry: Type.Optional(
+    wordOf(declineRetryAdvices, {
+      description:
+        'The next step after a decline; absent after an approval. `Never`: none. `Later`: the same card later. `OtherCard`: another card. `WithPin`: the same card with a PIN. `OtherInterface`: the same card inserted instead of tapped. Each attempt is a new sale with a new clientTransactionId.',
+    }),
+  ),
 });
 /** The type of {@link ResponseSummary}. */
 export type ResponseSummary = Static<typeof ResponseSummary>;

@@ -171,7 +171,8 @@ export const ProcessRequest = Type.Object(
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: 'A request that arrives later is refused as too_late: nothing is processed.',
+        description:
+          'A request that arrives later is refused as too_late: nothing is processed. A sale of it is sent to the acquirer within five seconds after this time, or never.',
         examples: ['2026-03-01T12:30:00.000Z'],
       }),
     ),

@@ -313,7 +313,10 @@ export const QrTransactionList = pageOf(QrTransaction);
 export const QrEventList = Type.Object({
   events: Type.Array(QrEvent),
   nextAfter: Type.Integer({ minimum: 0, description: 'Send it as ?after= to go on.' }),
-  isFinal: Type.Boolean({ description: 'The payment has ended, and nothing is under way.' }),
+  isFinal: Type.Boolean({
+    description:
+      'The payment has ended, and no cancel or refund is under way. The status can be final earlier.',
+  }),
 });
 /** The type of {@link QrEventList}. */
 export type QrEventList = Static<typeof QrEventList>;

@@ -52,7 +52,7 @@ const unavailablePage = (text: string) => html`<!doctype html>
 `;
 
 const beingBuiltText =
-  'The pages are being built. This takes less than a minute. The page reloads automatically.';
+  'The pages are being built. This takes one to two minutes. The page reloads automatically.';
 const notBuiltText =
   'The pages are not built on this server. The operator builds them with “npm run docs:build”.';
 

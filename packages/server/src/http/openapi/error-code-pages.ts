@@ -8,10 +8,10 @@ import {
 import { type Html, html } from '../responses/html.ts';
 
 /** What each outcome says about moved money. */
-const outcomeTexts: Record<ErrorCodeFacts['outcome'], string> = {
-  NotProcessed: 'Nothing was processed: no money has moved.',
-  Processed: 'The earlier request was processed, and money may have moved.',
-  Unknown: 'Unless the response gives another outcome, money may have moved.',
+const outcomeTexts: Record<ErrorCodeFacts['outcome'], Html> = {
+  NotProcessed: html`This request moved no money. It says nothing about an earlier request with the same identifier: see <a href="../explanation/idempotency">Repeating a request</a>.`,
+  Processed: html`The earlier request was processed, and money may have moved.`,
+  Unknown: html`Unless the response gives another outcome, money may have moved.`,
 };
 
 const reservedText = 'Reserved: no operation of this version returns it.';
@@ -29,6 +29,8 @@ function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
   if (status === 401) return 'Request a valid access token, and send the request again with it.';
   if (status === 403)
     return 'Ask an administrator for the permission, or use a resource that your token may access.';
+  if (status === 404) return 'Check the path and the identifier, and the scope of your token.';
+  if (status >= 500) return 'Send a new request with a new identifier.';
   return 'Correct the cause that detail and errors name before you send the request again.';
 }
 
@@ -105,7 +107,7 @@ ${rows}</tbody></table></div>
     'Error codes',
     '../',
     html`<h1>Error codes</h1>
-<p class="lead">Every error response is <code>application/problem+json</code> (RFC 9457) with a <code>code</code> of this closed list. <code>outcome</code> says whether money may have moved; a declined payment is not an error.</p>
+<p class="lead">Every error response is <code>application/problem+json</code> (RFC 9457) with a <code>code</code> of this closed list. <code>outcome</code> says whether this request may have moved money; a declined payment is not an error.</p>
 ${sections}`,
   );
 }

@@ -20,6 +20,7 @@ import type {
   TransactionRecord,
   TransactionRow,
 } from '../transaction/transaction.ts';
+import { checkNotAfter } from '../validation/check-sale-terms.ts';
 import { offlineSaleTime } from '../validation/validate-offline-sale.ts';
 import { isAccountVerification } from '../validation/validate-sale-request.ts';
 import type { PreparedSale } from './prepare-sale.ts';
@@ -47,7 +48,7 @@ type IntentOptions =
   | { phase: 'Received'; captureMode: 'Immediate' | 'Deferred'; stepUpOf: string | undefined }
   | { phase: 'Stored'; captureMode: 'Immediate'; offlineData: OfflineData };
 
-/** @throws ProblemError client_id_invalid, terminal_range_exhausted, card_keys_unavailable */
+/** @throws ProblemError client_id_invalid, terminal_range_exhausted, card_keys_unavailable, too_late */
 export async function createSaleIntent(
   ports: CreateIntentPorts,
   sale: PreparedSale,
@@ -106,6 +107,8 @@ export async function createSaleIntent(
   // An account verification has no authorization hold.
   if (isAccountVerification(request)) delete context.holdDays;
   const now = ports.clock.now();
+  // Again, because the calls above can take long: after notAfter a till takes a 404 as proof.
+  if (phase === 'Received') checkNotAfter(request, now);
   const at = isoTime(now);
   const row: TransactionRow = {
     organizationId,

@@ -73,7 +73,9 @@ function answeredStatusOf(
 export function viewPayment(loaded: LoadedPayment, events: readonly StoredEvent[]): QrTransaction {
   const { row, operations } = loaded;
   const { amount, currency, paid, refunded, settled } = row.position;
-  const display = isLive(row.position) ? lastValue(events, 'display') : undefined;
+  // A held payment was paid already, so the consumer must not see its code again.
+  const isPayable = isLive(row.position) && row.position.hold === null;
+  const display = isPayable ? lastValue(events, 'display') : undefined;
   const payer = lastValue(events, 'payer');
   return {
     transactionId: row.transactionId,
