@@ -1176,7 +1176,8 @@ CREATE INDEX transactions_to_submit ON transactions (bucket, transaction_id)
 CREATE INDEX transactions_authorization_expiry ON transactions (authorization_expires_at)
   WHERE phase = 'Approved' AND authorized > captured + cancelled;
 
--- An event in the history of a transaction.
+-- An event in the history of a transaction. data is json and not jsonb: it is written and read as a whole, which costs
+-- less, and only rare queries look into it.
 CREATE TABLE transaction_events (
   bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
@@ -1184,7 +1185,7 @@ CREATE TABLE transaction_events (
   sequence integer NOT NULL,
   type text NOT NULL,
   at timestamptz NOT NULL,
-  data jsonb NOT NULL,
+  data json NOT NULL,
   PRIMARY KEY (bucket, transaction_id, sequence)
 );
 

@@ -494,8 +494,8 @@ describe('work of an ended process', { concurrency: 4 }, () => {
     );
     await database.query(
       `INSERT INTO transaction_events SELECT bucket, organization_id, $3::uuid, 1, type, at,
-          jsonb_set(jsonb_set(data, '{context,reference,stan}', '"999999"'),
-            '{context,reference,rrn}', '"000000999999"')
+          jsonb_set(jsonb_set(data::jsonb, '{context,reference,stan}', '"999999"'),
+            '{context,reference,rrn}', '"000000999999"')::json
         FROM transaction_events WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
       [setup.organizationId, sold.transactionId, copy],
     );

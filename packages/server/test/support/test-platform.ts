@@ -88,6 +88,10 @@ function recordHotStatements(database: Database, hotStatements: Map<string, stri
       hotStatements.set(statement.name, statement.text);
       return database.hot(statement, values);
     },
+    hotCommit(statements) {
+      for (const [{ name, text }] of statements) hotStatements.set(name, text);
+      return database.hotCommit(statements);
+    },
   };
 }
 

@@ -117,10 +117,10 @@ export const toTransactionRecord = (result: TransactionResultRow): TransactionRe
 export const insertTransaction = {
   name: 'payments-insert-transaction',
   text: `WITH r AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
+    SELECT * FROM json_to_recordset($1::json) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
       merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
       contract_id uuid, phase text, amount bigint, currency text, over_capture_allowance bigint,
-      allowed_ms integer, authorization_expires_at timestamptz, at timestamptz, type text, data jsonb)
+      allowed_ms integer, authorization_expires_at timestamptz, at timestamptz, type text, data json)
   ), tx AS (
     INSERT INTO transactions (bucket, organization_id, transaction_id, merchant_id, client_transaction_id,
       store_id, device_id, contract_id, state, phase, amount, currency, over_capture_allowance, authorized,
@@ -178,7 +178,7 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
 const changeRecordDefinition = `bucket smallint, organization_id uuid, transaction_id uuid, expected integer, i integer,
       state text, phase text, authorized bigint, captured bigint, cancelled bigint, refunded bigint,
       "captureReserved" bigint, "cancelReserved" bigint, "refundReserved" bigint,
-      operation_count integer, at timestamptz, type text, data jsonb, outbox_id uuid`;
+      operation_count integer, at timestamptz, type text, data json, outbox_id uuid`;
 
 /** Event and outbox row are inserted only when the version check succeeds. */
 const updateTransactionCte = `tx AS (
@@ -201,7 +201,7 @@ const updateTransactionCte = `tx AS (
 export const updateWithEvent = {
   name: 'payments-update-with-event',
   text: `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition})
+    SELECT * FROM json_to_recordset($1::json) AS r(${changeRecordDefinition})
   ), ${updateTransactionCte}
   SELECT i FROM tx`,
 };
@@ -209,7 +209,7 @@ export const updateWithEvent = {
 export const updateWithOperation = {
   name: 'payments-update-with-operation',
   text: `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(${changeRecordDefinition},
+    SELECT * FROM json_to_recordset($1::json) AS r(${changeRecordDefinition},
       merchant_id uuid, "operationNumber" integer, "operationId" uuid, kind text, status text, amount bigint,
       "clientOperationId" text, details jsonb, allowed_ms integer, "createdAt" timestamptz,
       job_id uuid, job_kind text, payload jsonb, due_at timestamptz, queue_id uuid, clearing_link uuid,
@@ -364,7 +364,7 @@ export const updateRoute = `WITH tx AS (
     RETURNING bucket, organization_id, transaction_id
   ), ev AS (
     INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
-    SELECT bucket, organization_id, transaction_id, $6, $8, $7, $9::jsonb FROM tx
+    SELECT bucket, organization_id, transaction_id, $6, $8, $7, $9::json FROM tx
   ), ob AS (
     INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
     SELECT bucket, organization_id, $10, $8, transaction_id, $6, $7 FROM tx

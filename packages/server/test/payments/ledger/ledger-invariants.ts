@@ -107,11 +107,11 @@ export async function readLedgers(source: LedgerSource): Promise<TransactionLedg
       capture_reserved AS "captureReserved", cancel_reserved AS "cancelReserved",
       refund_reserved AS "refundReserved",
       (SELECT json_agg(json_build_object('sequence', sequence, 'type', type, 'data', data)
-        ORDER BY sequence) FROM transaction_events e WHERE e.organization_id = t.organization_id
+        ORDER BY sequence) FROM transaction_events e WHERE e.bucket = t.bucket
         AND e.transaction_id = t.transaction_id) AS events,
       coalesce((SELECT json_agg(json_build_object('operationNumber', operation_number, 'operationId', operation_id,
         'kind', kind, 'status', status, 'amount', amount, 'details', details) ORDER BY operation_number)
-        FROM operations o WHERE o.organization_id = t.organization_id
+        FROM operations o WHERE o.bucket = t.bucket
         AND o.transaction_id = t.transaction_id), '[]') AS operations
     FROM transactions t WHERE organization_id = $1`,
     [source.organizationId],

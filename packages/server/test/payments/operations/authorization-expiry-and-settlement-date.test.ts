@@ -30,7 +30,7 @@ async function expireHold(setup: TestOrganization, transactionId: string): Promi
   const database = await testDatabase();
   const key = [setup.organizationId, transactionId];
   await database.query(
-    `UPDATE transaction_events SET data = jsonb_set(data, '{context,holdDays}', '0')
+    `UPDATE transaction_events SET data = jsonb_set(data::jsonb, '{context,holdDays}', '0')::json
       WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
     key,
   );

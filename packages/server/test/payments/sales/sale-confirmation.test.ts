@@ -39,8 +39,8 @@ async function expireConfirmation(setup: TestOrganization, id: string): Promise<
     [setup.organizationId, id],
   );
   await database.query(
-    `UPDATE transaction_events SET data = jsonb_set(data, '{confirmBy}', '"2026-01-01T00:00:00.000Z"')
-      WHERE organization_id = $1 AND transaction_id = $2 AND data ? 'confirmBy'`,
+    `UPDATE transaction_events SET data = jsonb_set(data::jsonb, '{confirmBy}', '"2026-01-01T00:00:00.000Z"')::json
+      WHERE organization_id = $1 AND transaction_id = $2 AND data::jsonb ? 'confirmBy'`,
     [setup.organizationId, id],
   );
 }
