@@ -171,7 +171,7 @@ export const fieldCodes = {
   too_late: permanentError(
     422,
     'The request arrived too late',
-    'The request arrived after its notAfter time. Send a new request with a later time, or check the clock.',
+    'The request arrived after its notAfter time. If you sent it before, request its result; else send a later time.',
   ),
   certificate_request_invalid: permanentError(
     422,

@@ -151,7 +151,7 @@ export const idempotencyCodes = {
   client_id_reused: permanentError(
     422,
     'The identifier was used for another request',
-    'An earlier request with other values used this identifier. Repeat that one unchanged, or use a new identifier.',
+    'An earlier request has this identifier. Request its result before you send another one with a new identifier.',
   ),
   offline_sequence_reused: permanentError(
     422,
@@ -354,7 +354,7 @@ export const configurationCodes = {
   multiple_capture_not_supported: permanentError(
     422,
     'Only one capture is possible',
-    'The acquirer contract allows one capture per authorisation. Send a new sale for the rest.',
+    'The acquirer contract has no multipleCapture. Send a new sale for the rest, or change the contract.',
   ),
   partial_cancel_not_supported: permanentError(
     422,

@@ -432,6 +432,8 @@ describe('a table in JSON', () => {
       const omitted = problemOf({ omit: [18, field] });
       assert.match(omitted ?? '', new RegExp(`^/omit/1 must not be ${field}: this field contains`));
     }
+    assert.equal(problemOf({ constants: { '43': 'Northgate Bank'.padEnd(40) } }), undefined);
+    assert.match(problemOf({ constants: { '43': 'Northgate Bank' } }) ?? '', /fixed length 40/);
     assert.equal(
       problemOf({ constants: { '48': '0102PO0203ABC' } }),
       '/constants/48 is not allowed: field 48 contains the security code, the address check and new keys. ' +

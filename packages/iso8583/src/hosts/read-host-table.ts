@@ -83,6 +83,8 @@ const layout =
   };
 
 const code = matching(/^[\x20-\x7e]{1,20}$/, 'a code of up to 20 characters in quotation marks');
+/** No field has a longer text; the check compares it with the field. */
+const constant = matching(/^[\x20-\x7e]{1,999}$/, 'a text in quotation marks');
 const codesBy = (key: RegExp, keys: string) => eachIn(key, keys, code);
 const field = whole(2, 128);
 const fieldKey = /^(?:[2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$/;
@@ -170,7 +172,7 @@ const shape: Shape = {
     over: oneOf('BeforeField', 'WholeMessage'),
     messages: oneOf('Financial', 'All'),
   }),
-  constants: eachIn(fieldKey, fieldKeys, code),
+  constants: eachIn(fieldKey, fieldKeys, constant),
   omit: (value, at) => {
     if (!Array.isArray(value)) return throwTableError(at, 'must be a list of fields');
     for (const [index, each] of value.entries()) field(each, `${at}/${index}`);

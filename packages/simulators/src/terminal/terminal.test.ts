@@ -173,6 +173,7 @@ test('a terminal that restarts during a payment recovers the result, and Transac
   const repeated = await statusOf(payment);
   assert.ok(repeated && isMessage(repeated, 'Payment', 'Response'));
   assert.equal(repeated.body.Response.Result, 'Success');
+  assert.equal(repeated.body.PaymentResult?.PaymentType, 'Normal');
   assert.equal(fake.taken(), 8016);
   await terminal().stop();
 });

@@ -20,6 +20,8 @@ export function createRequestMembers(
     instrument: { card, address },
     clientTransactionId: _id,
     merchantId: _merchant,
+    // Limits the arrival, and does not describe the sale: a repetition can have a later time.
+    notAfter: _notAfter,
     zipCode,
     houseNumber,
     ksn: _ksn,

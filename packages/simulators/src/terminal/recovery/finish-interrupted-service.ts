@@ -70,7 +70,11 @@ async function recoverSale(
   const line = { type, brand: transaction.card?.scheme ?? '', currency, saleId: header.SaleID };
   const { authorizedAmount: amount } = transaction;
   if (pending.isBooked !== true) recordTotals(context, { ...line, amount });
-  return { header: answerHeader(header), body: approvedSaleAnswer(saleData, transaction) };
+  const PaymentType = kind === 'Reservation' ? 'FirstReservation' : 'Normal';
+  return {
+    header: answerHeader(header),
+    body: approvedSaleAnswer(saleData, transaction, { PaymentType }),
+  };
 }
 
 /** The answer to a pending operation: sent again with its identifier, it is the same operation. */
