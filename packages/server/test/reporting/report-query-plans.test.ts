@@ -2,10 +2,13 @@
 // The query plans of reports use indexes that begin with the organisation, and never a full table
 // scan.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Database } from '../../src/platform/index.ts';
-import { storedPaymentsSql } from '../../src/reporting/projection/payment-line-sql.ts';
+import {
+  buildLinesValues,
+  insertLinesSql,
+} from '../../src/reporting/projection/payment-line-sql.ts';
 import * as writes from '../../src/reporting/projection/projection-sql.ts';
 import type { PaymentSearchCriteria } from '../../src/reporting/search/parse-search-filters.ts';
 import { paymentClassesSql } from '../../src/reporting/search/payment-class-cache.ts';
@@ -15,6 +18,12 @@ import * as summary from '../../src/reporting/summary/summary-sql.ts';
 import { openScratchDatabase } from '../support/database/test-database.ts';
 
 const payments = 40_000;
+/** As `md5(name)::uuid` in the database. */
+const entityId = (name: string): string =>
+  createHash('md5')
+    .update(name)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 const scanForm = /(\w[\w ]*Scan(?: Backward)?)(?: using (\w+))? on (report_\w+|feed_\w+)/;
 
 describe('the plans of the reports', () => {
@@ -33,10 +42,10 @@ describe('the plans of the reports', () => {
   async function fill(): Promise<void> {
     await scratch.query(
       `INSERT INTO report_payments SELECT CASE WHEN i % 4 = 0 THEN $1::uuid ELSE md5('o' || i % 4)::uuid END,
-         now() - i * interval '1 second', gen_random_uuid(), 1 + i % 97, 1, md5('m' || i % 50)::uuid,
-         md5('s' || i % 100)::uuid, md5('d' || i % 200)::uuid, NULL, 100 + i % 5000, 0, 0, 0, 0, i::text,
-         gen_random_uuid()::text, i::text, i::text, 'x', lpad((i % 10000)::text, 4, '0'),
-         gen_random_uuid(), NULL, false, current_date, 'UTC', now()
+         now() - i * interval '1 second', gen_random_uuid(), 1 + i % 97, 1 + i % 97, 1, md5('m' || i % 5)::uuid,
+         md5('s' || i % 10)::uuid, md5('d' || i % 20)::uuid, md5('l')::uuid, 100 + i % 5000, 0, 0, 0, 0, i::text,
+         gen_random_uuid()::text, i::text, i::text, lpad((i % 10000)::text, 4, '0'),
+         gen_random_uuid(), NULL, false, current_date, now(), current_date, 100, 'EUR', 'M', 'T', '1'
        FROM generate_series(1, ${payments}) i`,
       [organizationId],
     );
@@ -64,8 +73,9 @@ describe('the plans of the reports', () => {
       const [, how = '', index = '', table] = scanForm.exec(line) ?? [];
       if (table === undefined) return [];
       assert.match(how, /Index (?:Only )?Scan/, planText);
-      const below = lines.slice(lines.indexOf(line) + 1, lines.indexOf(line) + 3).join(' ');
-      assert.match(below, /Index Cond: [^)]*organization_id/, planText);
+      const below = lines.slice(lines.indexOf(line) + 1, lines.indexOf(line) + 3);
+      const condition = below.find((each) => each.includes('Index Cond: '));
+      assert.match(condition ?? '', /organization_id/, planText);
       return [index];
     });
   }
@@ -84,10 +94,9 @@ describe('the plans of the reports', () => {
 
   const ways: [search.SearchIndex, Partial<PaymentSearchCriteria>, string][] = [
     ['time', span, 'report_payments_pkey'],
-    ['merchant', { merchantId: placeId, ...span }, 'report_payments_merchant'],
-    ['store', { storeId: placeId, merchantId: placeId }, 'report_payments_store'],
-    ['device', { deviceId: placeId, amountMin: 1 }, 'report_payments_device'],
-    ['amount', { amountMin: 100, amountMax: 100 }, 'report_payments_amount'],
+    ['merchant', { merchantId: entityId('m0'), ...span }, 'report_payments_merchant'],
+    ['store', { storeId: entityId('s0'), merchantId: entityId('m0') }, 'report_payments_store'],
+    ['device', { deviceId: entityId('d0'), amountMin: 1 }, 'report_payments_device'],
   ];
   for (const [way, of, index] of ways) {
     for (const isAscending of [false, true]) {
@@ -98,9 +107,9 @@ describe('the plans of the reports', () => {
           page: { ...cut, isAscending },
         };
         for (const each of [
-          search.indexScanStatement(way, walked, 50_000),
-          search.exportScanStatement(way, walked, 50_000),
-          search.indexScanEndStatement(way, walked, 50_000),
+          search.indexScanStatement(way, walked, 100),
+          search.exportScanStatement(way, walked, 100),
+          search.indexScanEndStatement(way, walked, 100),
         ]) {
           const indexes = await indexesOf(each.text, each.values);
           assert.ok(indexes.includes(index), `${indexes}`);
@@ -119,12 +128,6 @@ describe('the plans of the reports', () => {
     const amounts = search.amountStatement({ ...walked, search: few });
     const sorted = await indexesOf(amounts.text, amounts.values);
     assert.ok(sorted.includes('report_payments_amount'), `${sorted}`);
-    const usedIndexes = await indexesOf(search.isStoreOfMerchantSql, [
-      organizationId,
-      placeId,
-      placeId,
-    ]);
-    assert.deepEqual(usedIndexes, ['report_payments_store']);
     const count = search.amountCountStatement(few, 1000);
     assert.deepEqual(await indexesOf(count.text, count.values), ['report_payments_amount']);
   });
@@ -186,7 +189,8 @@ describe('the plans of the reports', () => {
       }
     }
     for (const column of ['store_id', 'device_id'] as const) {
-      const [index] = await indexesOf(summary.findMerchantSql(column), [organizationId, placeId]);
+      const id = entityId(column === 'store_id' ? 's0' : 'd0');
+      const [index] = await indexesOf(search.findMerchantSql(column), [organizationId, id]);
       assert.equal(index, `report_payments_${column.replace('_id', '')}`);
     }
   });
@@ -214,11 +218,8 @@ describe('the plans of the reports', () => {
 
   // Spec: REP-9
   test('the writer finds stored lines and events by their primary key', async () => {
-    const usedIndexes = await indexesOf(storedPaymentsSql, [
-      organizationId,
-      `{${position.createdAt}}`,
-      `{${placeId}}`,
-    ]);
+    const values = buildLinesValues(organizationId, [], new Map());
+    const usedIndexes = await indexesOf(insertLinesSql.text, values);
     assert.deepEqual(usedIndexes, ['report_payments_pkey']);
     const news = await indexesOf(writes.feedEventsSql, [organizationId, 5, 500]);
     assert.deepEqual(news, ['feed_events_pkey']);

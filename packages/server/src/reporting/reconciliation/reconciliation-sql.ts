@@ -110,8 +110,9 @@ const movementColumns = `payment_id AS "transactionId", number AS "sequence", ki
     amount, currency, settlement_date::text AS "settlementDate", merchant_id AS "merchantId"`;
 
 /** The acquirer may use another settlement day, so the range includes nearby days. */
-const movementsSql = `SELECT ${movementColumns} FROM report_movements
+const movementsSql = `SELECT ${movementColumns} FROM report_all_movements
   WHERE organization_id = $1 AND link_id = $2 AND retrieval_reference = ANY($3::text[])
+    AND reference_key = ANY(ARRAY(SELECT hashtextextended(r, uuid_hash_extended($1, 0)) FROM unnest($3::text[]) r))
     AND amount > 0
     AND settlement_date BETWEEN $4::date - ${nearbyDays} AND $5::date + ${nearbyDays}
   ORDER BY retrieval_reference, settlement_date, payment_id, number`;
@@ -126,8 +127,9 @@ const recordMatchesSql = `UPDATE reconciliation_items i SET outcome = r.outcome,
 const recordMissingSql = `WITH page AS (
     SELECT m.payment_id, m.number, m.retrieval_reference,
       to_jsonb(of) - 'sequence' AS ours
-    FROM report_movements m CROSS JOIN LATERAL (SELECT ${movementColumns}) of
+    FROM report_all_movements m CROSS JOIN LATERAL (SELECT ${movementColumns}) of
     WHERE m.organization_id = $1 AND m.link_id = $3 AND m.settlement_date = $4
+      AND m.link_key = uuid_hash_extended($3, uuid_hash_extended($1, 0))
       AND (m.payment_id, m.number) > ($5::uuid, $6::int)
     ORDER BY m.payment_id, m.number LIMIT $7
   ), missed AS (
@@ -170,7 +172,8 @@ const balancesSql = `WITH file AS (
     WHERE organization_id = $1 AND reconciliation_id = $2 AND theirs IS NOT NULL GROUP BY 1
   ), moved AS (
     SELECT currency, sum(amount * CASE kind WHEN 'Capture' THEN 1 ELSE -1 END) AS operations
-    FROM report_movements WHERE organization_id = $1 AND link_id = $3
+    FROM report_all_movements WHERE organization_id = $1 AND link_id = $3
+      AND link_key = uuid_hash_extended($3, uuid_hash_extended($1, 0))
       AND settlement_date BETWEEN $4 AND $5 GROUP BY currency
   ), kept AS (
     SELECT currency, sum(captured - refunded - reversed) AS ledger FROM report_settlements

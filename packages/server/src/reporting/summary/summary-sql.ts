@@ -221,11 +221,6 @@ export const entitySumsStatement = entityStatement(selectSums, true);
 export const entityReasonsStatement = entityStatement(selectReasons, true);
 export const entityLatencyStatement = entityStatement(selectLatency, false);
 
-/** Finds the merchant of a store or device from its payments. */
-export const findMerchantSql = (column: 'store_id' | 'device_id') =>
-  `SELECT merchant_id AS "merchantId" FROM report_payments
-    WHERE organization_id = $1 AND ${column} = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
-
 export const asOfText = `SELECT p.as_of AS "asOf", p.stage = 'Following' AND p.written_as_of = p.as_of
     AND p.position >= h.position AS "isNow"
   FROM report_positions p JOIN feed_heads h ON h.organization_id = p.organization_id
