@@ -1795,7 +1795,8 @@ CREATE INDEX report_payments_settlement ON report_payments
 
 -- Sums of one day in the store's time zone. level is 0 for the organisation, 1 for the merchant, 2 for the device; an
 -- identifier that a level does not separate is the nil UUID. hours and latency hold the same sums by hour of
--- the day and the payments by bucket of the response time.
+-- the day and the payments by bucket of the response time. At level 2 each hour has its own row, because a text with
+-- all hours of a device would be written again for nearly every payment; elsewhere hour is -1.
 CREATE TABLE report_cells (
   organization_id uuid NOT NULL,
   level integer NOT NULL,
@@ -1804,6 +1805,7 @@ CREATE TABLE report_cells (
   store_id uuid NOT NULL,
   device_id uuid NOT NULL,
   group_id integer NOT NULL,
+  hour smallint NOT NULL,
   approved bigint NOT NULL,
   declined bigint NOT NULL,
   failed bigint NOT NULL,
@@ -1815,7 +1817,7 @@ CREATE TABLE report_cells (
   reversed bigint NOT NULL,
   hours jsonb NOT NULL,
   latency jsonb NOT NULL,
-  PRIMARY KEY (organization_id, level, day, merchant_id, store_id, device_id, group_id)
+  PRIMARY KEY (organization_id, level, day, merchant_id, store_id, device_id, group_id, hour)
 ) WITH (fillfactor = 80);
 
 -- The amounts that an acquirer settles for a merchant on a day.

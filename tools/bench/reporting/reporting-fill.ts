@@ -78,12 +78,14 @@ const keysOf = {
 const cellsText = (
   level: keyof typeof keysOf,
 ) => `INSERT INTO report_cells (organization_id, level, day, merchant_id,
-    store_id, device_id, group_id, ${sums.join(', ')}, other, reversed, hours, latency)
-  SELECT $1, ${level}, day, m, s, d, group_id, ${sums.map((name) => `sum(${name})::bigint`).join(', ')}, 0, 0,
+    store_id, device_id, group_id, hour, ${sums.join(', ')}, other, reversed, hours, latency)
+  SELECT $1, ${level}, day, m, s, d, group_id, ${level === 2 ? 'hour' : '-1'}, ${sums.map((name) => `sum(${name})::bigint`).join(', ')}, 0, 0,
     ${
       level === 3
         ? "'{}', '{}'"
-        : `jsonb_object_agg(hour, jsonb_build_array(approved, declined, failed, 0, authorized::text,
+        : level === 2
+          ? "'{}', jsonb_build_object(40 + hour, sum(approved + declined)::bigint)"
+          : `jsonb_object_agg(hour, jsonb_build_array(approved, declined, failed, 0, authorized::text,
       captured::text, refunded::text, cancelled::text, '0')),
     jsonb_object_agg(40 + hour, approved + declined)`
     }
@@ -91,7 +93,7 @@ const cellsText = (
       ${level >= 3 ? 'currency_group' : 'group_id'} AS group_id,
       ${sums.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')}
     FROM bench_hours JOIN bench_currencies USING (group_id) GROUP BY 1, 2, 3, 4, 5, 6) h
-  GROUP BY day, m, s, d, group_id`;
+  GROUP BY day, m, s, d, group_id${level === 2 ? ', hour' : ''}`;
 
 async function makeClasses(query: Database['query'], organizationId: string): Promise<void> {
   const classes = plannedClasses();

@@ -51,7 +51,7 @@ describe('the plans of the reports', () => {
     );
     await scratch.query(
       `INSERT INTO report_cells SELECT $1, i % 6, current_date - (i % 40)::int, md5('m' || i % 50)::uuid,
-         md5('s' || i % 100)::uuid, gen_random_uuid(), i % 97, 1, 0, 0, 0, 1, 1, 0, 0, 0, '{}', '{}'
+         md5('s' || i % 100)::uuid, gen_random_uuid(), i % 97, -1, 1, 0, 0, 0, 1, 1, 0, 0, 0, '{}', '{}'
        FROM generate_series(1, 20000) i`,
       [organizationId],
     );

@@ -137,7 +137,7 @@ const deletedRowsPerPart = 5000;
 /** The dictionaries stay, because processes cache them. */
 const reportTables = [
   ['report_payments', 'created_at, payment_id'],
-  ['report_cells', 'level, day, merchant_id, store_id, device_id, group_id'],
+  ['report_cells', 'level, day, merchant_id, store_id, device_id, group_id, hour'],
   ['report_settlements', 'settlement_date, link_id, merchant_id, currency'],
   ['report_settlement_files', 'settlement_date, link_id, merchant_id, currency, file_id'],
   ['report_movements', 'link_id, settlement_date, payment_id, number'],
