@@ -1764,8 +1764,9 @@ CREATE TABLE report_payments (
   PRIMARY KEY (organization_id, created_at, payment_id)
 ) WITH (fillfactor = 90);
 
--- Most keys are hashes of a value and its organisation, in 8 bytes: an entry costs half of the write-ahead log of one
--- with both values. No index has a column that every later event changes, so that such an update adds no entry.
+-- Most keys are hashes of a value and its organisation, in 8 bytes: an entry with both values is twice as long. Of
+-- the columns that later events change, the indexes contain only those that rarely differ, so that most updates add
+-- no entry.
 CREATE INDEX report_payments_class ON report_payments
   (organization_id, rare_class_id, created_at, payment_id) WHERE rare_class_id IS NOT NULL;
 CREATE INDEX report_payments_merchant ON report_payments
@@ -1880,18 +1881,18 @@ CREATE INDEX report_movements_reference ON report_movements
   (hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)));
 
 -- All movements. Conditions on link_key and reference_key, the hashes of link_id and retrieval_reference, find them
--- by an index.
+-- by an index, and is_sale chooses one of the tables.
 CREATE VIEW report_all_movements AS
   SELECT organization_id, link_id, settlement_date, payment_id, number, merchant_id, kind, amount, currency,
     acquirer_merchant_number, terminal, trace_number, retrieval_reference, authorization_code, masked_number,
     uuid_hash_extended(link_id, uuid_hash_extended(organization_id, 0)) AS link_key,
-    hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)) AS reference_key
+    hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)) AS reference_key, false AS is_sale
   FROM report_movements
   UNION ALL
   SELECT organization_id, link_id, settlement_date, payment_id, 0, merchant_id, 'Capture', settled, settled_currency,
     acquirer_merchant_number, terminal, trace_number, retrieval_reference, authorization_code, masked_number,
     uuid_hash_extended(link_id, uuid_hash_extended(organization_id, 0)),
-    hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0))
+    hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)), true
   FROM report_payments WHERE settlement_date IS NOT NULL;
 
 -- The comparison of an acquirer's settlement report with the movements of the platform. place is the position of

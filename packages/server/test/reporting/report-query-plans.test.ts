@@ -10,6 +10,7 @@ import {
   insertLinesSql,
 } from '../../src/reporting/projection/payment-line-sql.ts';
 import * as writes from '../../src/reporting/projection/projection-sql.ts';
+import * as reconciliations from '../../src/reporting/reconciliation/reconciliation-sql.ts';
 import type { PaymentSearchCriteria } from '../../src/reporting/search/parse-search-filters.ts';
 import { paymentClassesSql } from '../../src/reporting/search/payment-class-cache.ts';
 import * as search from '../../src/reporting/search/search-sql.ts';
@@ -64,19 +65,26 @@ describe('the plans of the reports', () => {
     await scratch.query('ANALYZE report_payments, report_cells, report_settlements');
   }
 
-  /** The report indexes that a statement uses; a full table scan fails. */
-  async function indexesOf(text: string, values: readonly unknown[]): Promise<string[]> {
+  /**
+   * The report indexes that a statement uses; a full table scan fails, and so does a bitmap scan,
+   * which has no order, where the order matters.
+   */
+  async function indexesOf(
+    text: string,
+    values: readonly unknown[],
+    { isOrdered = true } = {},
+  ): Promise<string[]> {
     const rows = await scratch.query<Record<string, string>>(`EXPLAIN ${text}`, values);
     const lines = rows.map((row) => String(row['QUERY PLAN']));
     const planText = `${text}\n${lines.join('\n')}`;
     return lines.flatMap((line) => {
       const [, how = '', index = '', table] = scanForm.exec(line) ?? [];
-      if (table === undefined) return [];
+      if (table === undefined || (how === 'Bitmap Heap Scan' && !isOrdered)) return [];
       assert.match(how, /Index (?:Only )?Scan/, planText);
       const below = lines.slice(lines.indexOf(line) + 1, lines.indexOf(line) + 3);
       const condition = below.find((each) => each.includes('Index Cond: '));
       assert.match(condition ?? '', /organization_id/, planText);
-      return [index];
+      return [index === '' ? table : index];
     });
   }
 
@@ -193,6 +201,19 @@ describe('the plans of the reports', () => {
       const [index] = await indexesOf(search.findMerchantSql(column), [organizationId, id]);
       assert.equal(index, `report_payments_${column.replace('_id', '')}`);
     }
+  });
+
+  test('reconciliations read movements by reference, and those of a day in the order of an index', async () => {
+    const day = new Date().toISOString().slice(0, 10);
+    const linkId = entityId('l');
+    const references = [organizationId, linkId, '{4,8,12}', day, day];
+    const found = await indexesOf(reconciliations.movementsSql, references, { isOrdered: false });
+    assert.deepEqual(found, ['report_movements_reference', 'report_payments_reference']);
+    const page = [organizationId, randomUUID(), linkId, day, placeId, 0, 20, 1];
+    assert.deepEqual(await indexesOf(reconciliations.recordMissingSql, page), [
+      'report_movements_pkey',
+      'report_payments_settlement',
+    ]);
   });
 
   test('settlements are listed along their key, or that of the merchant', async () => {
