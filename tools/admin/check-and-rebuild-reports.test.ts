@@ -35,7 +35,7 @@ describe('switchyard admin reports', { concurrency: 2 }, () => {
     assert.equal(right.stdout, '0 payments, 0 sums: no differences\n');
     const database = await testDatabase();
     await database.query(
-      `INSERT INTO report_cells VALUES ($1, 0, '2020-03-01', $1, $1, $1, 1, 1, 0, 0, 0, 100, 100, 0, 0, 0,
+      `INSERT INTO report_cells VALUES ($1, 0, '2020-03-01', $1, $1, $1, 1, -1, 1, 0, 0, 0, 100, 100, 0, 0, 0,
          '{}', '{}')`,
       [organizationId],
     );

@@ -1733,22 +1733,28 @@ CREATE TABLE report_groups (
   PRIMARY KEY (organization_id, group_id)
 );
 
--- A group with a state, and its number of payments, by which a search chooses its index.
+-- A group with a state, and its number of payments, by which a search chooses its index. The payments of a frequent
+-- class are not indexed by class, because a walk in the order of time finds them soon; a class that has become
+-- frequent stays so.
 CREATE TABLE report_classes (
   organization_id uuid NOT NULL,
   class_id integer NOT NULL,
   group_id integer NOT NULL,
   state text NOT NULL,
   payments bigint NOT NULL,
+  is_frequent boolean NOT NULL DEFAULT false,
   PRIMARY KEY (organization_id, class_id)
 ) WITH (fillfactor = 50);
 
--- A payment, card or QR, for searches. counted is the number of its events that the sums include.
+-- A payment, card or QR, for searches. counted is the number of its events that the sums include. rare_class_id is
+-- the class, and null for a class that was frequent at the time of writing. The columns from settlement_date on are
+-- the movement of a sale that was captured at once; they are null if there is none.
 CREATE TABLE report_payments (
   organization_id uuid NOT NULL,
   created_at timestamptz NOT NULL,
   payment_id uuid NOT NULL,
   class_id integer NOT NULL,
+  rare_class_id integer,
   counted integer NOT NULL,
   merchant_id uuid NOT NULL,
   store_id uuid,
@@ -1764,42 +1770,54 @@ CREATE TABLE report_payments (
   retrieval_reference text,
   authorization_code text,
   masked_number text,
-  last_four text,
   card_token uuid,
   response_code text,
   is_offline boolean NOT NULL,
   day date NOT NULL,
-  time_zone text NOT NULL,
   updated_at timestamptz NOT NULL,
+  settlement_date date,
+  settled bigint,
+  settled_currency text,
+  acquirer_merchant_number text,
+  terminal text,
+  trace_number text,
   PRIMARY KEY (organization_id, created_at, payment_id)
 ) WITH (fillfactor = 90);
 
+-- Most keys are hashes of a value and its organisation, in 8 bytes: an entry with both values is twice as long. Of
+-- the columns that later events change, the indexes contain only those that rarely differ, so that most updates add
+-- no entry.
 CREATE INDEX report_payments_class ON report_payments
-  (organization_id, class_id, created_at, payment_id) INCLUDE (amount);
+  (organization_id, rare_class_id, created_at, payment_id) WHERE rare_class_id IS NOT NULL;
 CREATE INDEX report_payments_merchant ON report_payments
-  (organization_id, merchant_id, created_at, payment_id) INCLUDE (class_id, amount);
+  (uuid_hash_extended(merchant_id, uuid_hash_extended(organization_id, 0)), created_at);
 CREATE INDEX report_payments_store ON report_payments
-  (organization_id, store_id, created_at, payment_id) INCLUDE (class_id, amount)
-  WHERE store_id IS NOT NULL;
+  (uuid_hash_extended(store_id, uuid_hash_extended(organization_id, 0)), created_at) WHERE store_id IS NOT NULL;
 CREATE INDEX report_payments_device ON report_payments
-  (organization_id, device_id, created_at, payment_id) INCLUDE (class_id, amount)
-  WHERE device_id IS NOT NULL;
-CREATE INDEX report_payments_amount ON report_payments
-  (organization_id, amount, created_at, payment_id) INCLUDE (class_id);
+  (uuid_hash_extended(device_id, uuid_hash_extended(organization_id, 0)), created_at) WHERE device_id IS NOT NULL;
+CREATE INDEX report_payments_amount ON report_payments (organization_id, amount);
 CREATE INDEX report_payments_reference ON report_payments
-  (organization_id, retrieval_reference, created_at) WHERE retrieval_reference IS NOT NULL;
+  (hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)), created_at)
+  WHERE retrieval_reference IS NOT NULL;
 CREATE INDEX report_payments_authorization ON report_payments
-  (organization_id, authorization_code, created_at) WHERE authorization_code IS NOT NULL;
+  (hashtextextended(authorization_code, uuid_hash_extended(organization_id, 0)), created_at)
+  WHERE authorization_code IS NOT NULL;
 CREATE INDEX report_payments_last_four ON report_payments
-  (organization_id, last_four, created_at) WHERE last_four IS NOT NULL;
+  (hashtextextended(right(masked_number, 4), uuid_hash_extended(organization_id, 0)), created_at)
+  WHERE masked_number IS NOT NULL;
 CREATE INDEX report_payments_token ON report_payments
-  (organization_id, card_token, created_at) WHERE card_token IS NOT NULL;
+  (uuid_hash_extended(card_token, uuid_hash_extended(organization_id, 0)), created_at)
+  WHERE card_token IS NOT NULL;
 CREATE INDEX report_payments_order ON report_payments
-  (organization_id, order_id, created_at) WHERE order_id IS NOT NULL;
+  (hashtextextended(order_id, uuid_hash_extended(organization_id, 0)), created_at) WHERE order_id IS NOT NULL;
+CREATE INDEX report_payments_settlement ON report_payments
+  (uuid_hash_extended(link_id, uuid_hash_extended(organization_id, 0)), settlement_date, payment_id)
+  WHERE settlement_date IS NOT NULL;
 
 -- Sums of one day in the store's time zone. level is 0 for the organisation, 1 for the merchant, 2 for the device; an
 -- identifier that a level does not separate is the nil UUID. hours and latency hold the same sums by hour of
--- the day and the payments by bucket of the response time.
+-- the day and the payments by bucket of the response time. At level 2 each hour has its own row, because a text with
+-- all hours of a device would be written again for nearly every payment; elsewhere hour is -1.
 CREATE TABLE report_cells (
   organization_id uuid NOT NULL,
   level integer NOT NULL,
@@ -1808,6 +1826,7 @@ CREATE TABLE report_cells (
   store_id uuid NOT NULL,
   device_id uuid NOT NULL,
   group_id integer NOT NULL,
+  hour smallint NOT NULL,
   approved bigint NOT NULL,
   declined bigint NOT NULL,
   failed bigint NOT NULL,
@@ -1819,7 +1838,7 @@ CREATE TABLE report_cells (
   reversed bigint NOT NULL,
   hours jsonb NOT NULL,
   latency jsonb NOT NULL,
-  PRIMARY KEY (organization_id, level, day, merchant_id, store_id, device_id, group_id)
+  PRIMARY KEY (organization_id, level, day, merchant_id, store_id, device_id, group_id, hour)
 ) WITH (fillfactor = 80);
 
 -- The amounts that an acquirer settles for a merchant on a day.
@@ -1857,8 +1876,8 @@ CREATE TABLE report_settlement_files (
   PRIMARY KEY (organization_id, settlement_date, link_id, merchant_id, currency, file_id)
 );
 
--- A movement of money between an acquirer and a merchant: a capture, refund or reversal of a settlement. number
--- is that of the operation, 0 for the sale itself.
+-- A movement of money between an acquirer and a merchant by an operation: a capture, refund or reversal of a
+-- settlement. number is that of the operation. The movement of a sale that was captured at once is in its line.
 CREATE TABLE report_movements (
   organization_id uuid NOT NULL,
   link_id uuid NOT NULL,
@@ -1875,12 +1894,26 @@ CREATE TABLE report_movements (
   retrieval_reference text NOT NULL,
   authorization_code text,
   masked_number text,
-  moved_at timestamptz NOT NULL,
   PRIMARY KEY (organization_id, link_id, settlement_date, payment_id, number)
 );
 
 CREATE INDEX report_movements_reference ON report_movements
-  (organization_id, link_id, retrieval_reference) WHERE amount > 0;
+  (hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)));
+
+-- All movements. Conditions on link_key and reference_key, the hashes of link_id and retrieval_reference, find them
+-- by an index, and is_sale chooses one of the tables.
+CREATE VIEW report_all_movements AS
+  SELECT organization_id, link_id, settlement_date, payment_id, number, merchant_id, kind, amount, currency,
+    acquirer_merchant_number, terminal, trace_number, retrieval_reference, authorization_code, masked_number,
+    uuid_hash_extended(link_id, uuid_hash_extended(organization_id, 0)) AS link_key,
+    hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)) AS reference_key, false AS is_sale
+  FROM report_movements
+  UNION ALL
+  SELECT organization_id, link_id, settlement_date, payment_id, 0, merchant_id, 'Capture', settled, settled_currency,
+    acquirer_merchant_number, terminal, trace_number, retrieval_reference, authorization_code, masked_number,
+    uuid_hash_extended(link_id, uuid_hash_extended(organization_id, 0)),
+    hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)), true
+  FROM report_payments WHERE settlement_date IS NOT NULL;
 
 -- The comparison of an acquirer's settlement report with the movements of the platform. place is the position of
 -- the comparison: a reference of the report, then a day with the last movement.

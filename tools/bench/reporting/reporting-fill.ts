@@ -1,5 +1,6 @@
 // Fills the reports of an organisation with millions of payments over some months, and with their sums.
 import type { Database } from '../../../packages/server/src/platform/index.ts';
+import { frequentShare } from '../../../packages/server/src/reporting/projection/projection-sql.ts';
 import { dropIndexes, settleTables } from '../environment/copy-rows.ts';
 import {
   days,
@@ -23,11 +24,11 @@ const isOf = (...states: string[]) =>
   `b.state IN (${states.map((each) => `'${each}'`).join(', ')})`;
 
 /** $1 and $2 are the first and the last, $3 the time of the first in ms, $4 ms between two, $5 the organisation. */
-const paymentsText = `INSERT INTO report_payments (organization_id, created_at, payment_id, class_id, counted,
-    merchant_id, store_id, device_id, link_id, amount, authorized, captured, cancelled, refunded,
-    client_transaction_id, order_id, retrieval_reference, authorization_code, masked_number, last_four,
-    card_token, response_code, is_offline, day, time_zone, updated_at)
-  SELECT $5, at, (lpad(to_hex(ms), 12, '0') || '70008' || substr(h, 1, 15))::uuid, b.class_id, 2,
+const paymentsText = `INSERT INTO report_payments (organization_id, created_at, payment_id, class_id, rare_class_id,
+    counted, merchant_id, store_id, device_id, link_id, amount, authorized, captured, cancelled, refunded,
+    client_transaction_id, order_id, retrieval_reference, authorization_code, masked_number,
+    card_token, response_code, is_offline, day, updated_at)
+  SELECT $5, at, (lpad(to_hex(ms), 12, '0') || '70008' || substr(h, 1, 15))::uuid, b.class_id, b.rare_class_id, 2,
     md5('m' || merchant)::uuid, md5('s' || store)::uuid,
     md5('d' || store * ${devicesPerStore} + ${chance(8)} % ${devicesPerStore})::uuid, NULL, amount,
     CASE WHEN b.ending = 'approved' THEN amount ELSE 0 END,
@@ -37,8 +38,8 @@ const paymentsText = `INSERT INTO report_payments (organization_id, created_at, 
     CASE WHEN ${isOf('Refunded')} THEN amount WHEN ${isOf('PartiallyRefunded')} THEN amount / 2 ELSE 0 END,
     substr(h, 1, 32), NULL, lpad(i::text, 12, '0'), upper(substr(h, 20, 6)),
     '411111******' || lpad((${chance(15)} % 10000)::text, 4, '0'),
-    lpad((${chance(15)} % 10000)::text, 4, '0'), md5('c' || ${chance(9)} % 3000000)::uuid, NULL, false,
-    (at AT TIME ZONE '${timeZone}')::date, '${timeZone}', at
+    md5('c' || ${chance(9)} % 3000000)::uuid, NULL, false,
+    (at AT TIME ZONE '${timeZone}')::date, at
   FROM (
     SELECT i, h, ms, to_timestamp(ms / 1000.0) AS at, 100 + ${chance(22)} % 30000 AS amount,
       ${chance(1)} % ${slots} AS slot, merchant,
@@ -77,12 +78,14 @@ const keysOf = {
 const cellsText = (
   level: keyof typeof keysOf,
 ) => `INSERT INTO report_cells (organization_id, level, day, merchant_id,
-    store_id, device_id, group_id, ${sums.join(', ')}, other, reversed, hours, latency)
-  SELECT $1, ${level}, day, m, s, d, group_id, ${sums.map((name) => `sum(${name})::bigint`).join(', ')}, 0, 0,
+    store_id, device_id, group_id, hour, ${sums.join(', ')}, other, reversed, hours, latency)
+  SELECT $1, ${level}, day, m, s, d, group_id, ${level === 2 ? 'hour' : '-1'}, ${sums.map((name) => `sum(${name})::bigint`).join(', ')}, 0, 0,
     ${
       level === 3
         ? "'{}', '{}'"
-        : `jsonb_object_agg(hour, jsonb_build_array(approved, declined, failed, 0, authorized::text,
+        : level === 2
+          ? "'{}', jsonb_build_object(40 + hour, sum(approved + declined)::bigint)"
+          : `jsonb_object_agg(hour, jsonb_build_array(approved, declined, failed, 0, authorized::text,
       captured::text, refunded::text, cancelled::text, '0')),
     jsonb_object_agg(40 + hour, approved + declined)`
     }
@@ -90,7 +93,7 @@ const cellsText = (
       ${level >= 3 ? 'currency_group' : 'group_id'} AS group_id,
       ${sums.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')}
     FROM bench_hours JOIN bench_currencies USING (group_id) GROUP BY 1, 2, 3, 4, 5, 6) h
-  GROUP BY day, m, s, d, group_id`;
+  GROUP BY day, m, s, d, group_id${level === 2 ? ', hour' : ''}`;
 
 async function makeClasses(query: Database['query'], organizationId: string): Promise<void> {
   const classes = plannedClasses();
@@ -103,7 +106,8 @@ async function makeClasses(query: Database['query'], organizationId: string): Pr
     [rows],
   );
   await query(
-    `CREATE TEMPORARY TABLE bench_slots AS SELECT s.slot - 1 AS slot, c.*
+    `CREATE TEMPORARY TABLE bench_slots AS SELECT s.slot - 1 AS slot, c.*,
+       CASE WHEN count(*) OVER (PARTITION BY c.class_id) < ${slots} * ${frequentShare} THEN c.class_id END AS rare_class_id
      FROM unnest($1::int[]) WITH ORDINALITY AS s(class_id, slot) JOIN bench_classes c USING (class_id)`,
     [slotsOfClasses(classes)],
   );
@@ -160,7 +164,8 @@ export async function fillReports(
       await query(cellsText(level), [organizationId]);
     onProgress('sums of every day');
     await query(
-      `INSERT INTO report_classes SELECT $1, c.class_id, c.group_id, c.state, coalesce(n.payments, 0)
+      `INSERT INTO report_classes SELECT $1, c.class_id, c.group_id, c.state, coalesce(n.payments, 0),
+         c.class_id IN (SELECT class_id FROM bench_slots WHERE rare_class_id IS NULL)
        FROM bench_classes c LEFT JOIN (SELECT class_id, count(*) AS payments FROM report_payments
          GROUP BY 1) n USING (class_id)`,
       [organizationId],

@@ -72,7 +72,7 @@ const aggregateText = ({ figures, hours, latency }: StoredAggregate): string => 
 };
 
 const aggregatesSql = `SELECT level, day::text, merchant_id AS "merchantId", store_id AS "storeId",
-    device_id AS "deviceId", group_id AS "groupId", approved, declined, failed, other, authorized::text,
+    device_id AS "deviceId", group_id AS "groupId", hour, approved, declined, failed, other, authorized::text,
     captured::text, refunded::text, cancelled::text, reversed::text, hours, latency
   FROM report_cells WHERE organization_id = $1`;
 

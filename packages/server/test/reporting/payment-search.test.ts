@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { pageResponse } from '../../src/http/index.ts';
+import { markFrequentClassesSql } from '../../src/reporting/projection/projection-sql.ts';
 import { encodeSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { signAccessToken } from '../support/identity/signed-access-tokens.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, fetchReport, reported } from '../support/provisioning/report-client.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
+import { eventually } from '../support/wait-for-condition.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
 type Json = any;
@@ -410,5 +412,33 @@ describe('the search over payments', () => {
       [setup.organizationId],
     );
     assert.ok((row?.count ?? 0) >= 8);
+  });
+
+  test('payments of frequent classes are found without the index of classes', async () => {
+    const filters = { state: 'Captured,Declined' };
+    const before = await search(filters);
+    const database = await testDatabase();
+    const classes = await database.query<{ classId: number }>(
+      `UPDATE report_classes SET payments = 10000 WHERE organization_id = $1 AND state = 'Captured'
+       RETURNING class_id AS "classId"`,
+      [setup.organizationId],
+    );
+    const frequent = await database.query(markFrequentClassesSql, [setup.organizationId]);
+    assert.deepEqual(new Set(frequent), new Set(classes));
+    await database.query(
+      `UPDATE report_payments p SET rare_class_id = NULL FROM report_classes c
+       WHERE p.organization_id = $1 AND c.organization_id = $1 AND c.class_id = p.class_id AND c.is_frequent`,
+      [setup.organizationId],
+    );
+    await eventually('the search reads the classes again', async () => {
+      return (await search({ state: 'Captured' })).length > 0;
+    });
+    assert.deepEqual(await search(filters), before);
+    const amounts = { state: 'Captured', amountMin: 1234, amountMax: 1234 };
+    assert.deepEqual(
+      await search(amounts),
+      before.filter(({ state, amount }) => state === 'Captured' && amount === 1234),
+    );
+    assert.deepEqual(names(await search({ state: 'Declined' })), ['declined']);
   });
 });

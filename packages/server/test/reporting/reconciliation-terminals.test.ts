@@ -33,7 +33,7 @@ test('of two sales with one reference and amount each is found by its terminal',
   // an hour.
   const moved = await until(async () => {
     const rows = await database.query<Moved>(
-      `UPDATE report_movements SET retrieval_reference = $2 WHERE organization_id = $1
+      `UPDATE report_payments SET retrieval_reference = $2 WHERE organization_id = $1
        RETURNING payment_id AS "transactionId", acquirer_merchant_number AS merchant, terminal,
          settlement_date::text AS date`,
       [organizationId, reference],

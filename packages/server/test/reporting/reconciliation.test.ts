@@ -72,7 +72,7 @@ describe('reconciliations', () => {
       const rows = await database.query<Movement>(
         `SELECT kind AS type, acquirer_merchant_number AS merchant, retrieval_reference AS reference,
            amount, currency, settlement_date::text AS date
-         FROM report_movements WHERE organization_id = $1 ORDER BY moved_at, payment_id, number`,
+         FROM report_all_movements WHERE organization_id = $1 ORDER BY number, payment_id`,
         [setup.organizationId],
       );
       return rows.length >= count ? rows : undefined;

@@ -314,7 +314,7 @@ describe('summaries of payments', () => {
     }
     const database = await testDatabase();
     const moved = await database.query<{ kind: string; currency: string; amount: string }>(
-      `SELECT kind, currency, sum(amount)::text AS amount FROM report_movements
+      `SELECT kind, currency, sum(amount)::text AS amount FROM report_all_movements
        WHERE organization_id = $1 GROUP BY 1, 2`,
       [setup.organizationId],
     );

@@ -27,6 +27,7 @@ const keyColumns = [
   ['storeId', 'uuid'],
   ['deviceId', 'uuid'],
   ['groupId', 'integer'],
+  ['hour', 'smallint'],
 ] as const satisfies readonly (readonly [keyof AggregateKey, string])[];
 const figureColumns = [...paymentOutcomes, ...sumNames];
 const firstFigureParameter = keyColumns.length + 2;
@@ -40,23 +41,23 @@ const addedHourSql = figureColumns.map((_, i) => {
 
 export const addAggregatesSql: PreparedStatement = {
   name: 'report-cells',
-  text: `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id, device_id, group_id,
+  text: `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id, device_id, group_id, hour,
     ${figureColumns.join(', ')}, hours, latency)
-  SELECT $1, r."level", r."day", r."merchantId", r."storeId", r."deviceId", r."groupId",
+  SELECT $1, r."level", r."day", r."merchantId", r."storeId", r."deviceId", r."groupId", r.hour,
     ${figureColumns.map((name) => `r.${name}`).join(', ')}, r.hours::jsonb, r.latency::jsonb
   FROM unnest(${keyColumns.map(([, type], i) => `$${i + 2}::${type}[]`).join(', ')},
     ${figureColumns.map((_, i) => `$${firstFigureParameter + i}::bigint[]`).join(', ')},
     string_to_array($${hoursParameter}, E'\\n'), string_to_array($${hoursParameter + 1}, E'\\n'))
     AS r(${keyColumns.map(([name]) => `"${name}"`).join(', ')}, ${figureColumns.join(', ')}, hours, latency)
-  ON CONFLICT (organization_id, level, day, merchant_id, store_id, device_id, group_id) DO UPDATE SET
+  ON CONFLICT (organization_id, level, day, merchant_id, store_id, device_id, group_id, hour) DO UPDATE SET
     ${figureColumns.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')},
-    hours = coalesce(c.hours || (
+    hours = CASE WHEN excluded.hours = '{}' THEN c.hours ELSE c.hours || (
       SELECT jsonb_object_agg(e.key, jsonb_build_array(${addedHourSql.join(', ')}))
       FROM jsonb_each(excluded.hours) e
-      CROSS JOIN LATERAL (SELECT c.hours -> e.key AS hour OFFSET 0) o), c.hours),
-    latency = coalesce(c.latency || (
+      CROSS JOIN LATERAL (SELECT c.hours -> e.key AS hour OFFSET 0) o) END,
+    latency = CASE WHEN excluded.latency = '{}' THEN c.latency ELSE c.latency || (
       SELECT jsonb_object_agg(e.key, e.value::bigint + coalesce((c.latency ->> e.key)::bigint, 0))
-      FROM jsonb_each_text(excluded.latency) e), c.latency)`,
+      FROM jsonb_each_text(excluded.latency) e) END`,
 };
 
 /** `cells` contains each key only once. */

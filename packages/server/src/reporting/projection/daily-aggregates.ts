@@ -8,11 +8,12 @@ import {
   type SumName,
   sumNames,
 } from './reported-payment-types.ts';
+import type { LocalTime } from './store-local-time.ts';
 
 /**
  * Level 0 is the organisation, 1 a merchant and 2 a device, each divided by all group attributes.
  * Levels 5, 4 and 3 are the same, divided only by currency: few cells, so a summary of everything
- * is fast. Level 3 contains only sums.
+ * is fast. Level 3 contains only sums. At level 2 each hour is a cell.
  */
 const aggregateLevels = [0, 1, 2, 3, 4, 5] as const;
 export type AggregateLevel = (typeof aggregateLevels)[number];
@@ -33,7 +34,11 @@ export type AggregateKey = {
   readonly storeId: string;
   readonly deviceId: string;
   readonly groupId: number;
+  /** The hour of the day at level 2, otherwise `wholeDay`. */
+  readonly hour: number;
 };
+
+const wholeDay = -1;
 
 export type DailyAggregate = AggregateKey & {
   readonly figures: Figures;
@@ -95,7 +100,7 @@ type PaymentEntities = Pick<PaymentLine, 'merchantId' | 'storeId' | 'deviceId'>;
 
 function buildKey(
   level: AggregateLevel,
-  day: string,
+  { day, hour }: LocalTime,
   entities: PaymentEntities,
   groupId: number,
 ): AggregateKey {
@@ -103,11 +108,19 @@ function buildKey(
   const merchantId = level === 0 || level === 5 ? nilUuid : entities.merchantId;
   const storeId = hasDevice ? (entities.storeId ?? nilUuid) : nilUuid;
   const deviceId = hasDevice ? (entities.deviceId ?? nilUuid) : nilUuid;
-  return { level, day, merchantId, storeId, deviceId, groupId };
+  return {
+    level,
+    day,
+    merchantId,
+    storeId,
+    deviceId,
+    groupId,
+    hour: level === 2 ? hour : wholeDay,
+  };
 }
 
 export const aggregateKeyText = (key: AggregateKey): string =>
-  `${key.level}|${key.day}|${key.merchantId}|${key.storeId}|${key.deviceId}|${key.groupId}`;
+  `${key.level}|${key.day}|${key.merchantId}|${key.storeId}|${key.deviceId}|${key.groupId}|${key.hour}`;
 
 export type DailyAggregates = Map<string, DailyAggregate>;
 
@@ -134,14 +147,14 @@ function getAggregate(aggregates: DailyAggregates, key: AggregateKey): DailyAggr
  */
 function getAggregatesOfAllLevels(
   aggregates: DailyAggregates,
-  day: string,
+  time: LocalTime,
   entities: PaymentEntities,
   groupIds: PaymentGroupIds,
 ): readonly DailyAggregate[] {
   const getAtLevel = (level: AggregateLevel) =>
     getAggregate(
       aggregates,
-      buildKey(level, day, entities, level >= 3 ? groupIds.currencyGroupId : groupIds.groupId),
+      buildKey(level, time, entities, level >= 3 ? groupIds.currencyGroupId : groupIds.groupId),
     );
   const { aggregatesOfAllLevels } = getAtLevel(2);
   if (aggregatesOfAllLevels.length === 0)
@@ -161,10 +174,10 @@ export function addSumEntry(
     return sum === 0 ? [] : [[name, BigInt(sum)]];
   });
   const bucket = entry.latencyMs === undefined ? undefined : findLatencyBucket(entry.latencyMs);
-  for (const aggregate of getAggregatesOfAllLevels(aggregates, entry.day, entities, groupIds)) {
+  for (const aggregate of getAggregatesOfAllLevels(aggregates, entry, entities, groupIds)) {
     addToFigures(aggregate.figures, entry, sums);
     if (aggregate.level === 3) continue;
-    addToFigures(getHourFigures(aggregate, entry.hour), entry, sums);
+    if (aggregate.level !== 2) addToFigures(getHourFigures(aggregate, entry.hour), entry, sums);
     if (bucket !== undefined) addLatency(aggregate.latency, [[bucket, 1]]);
   }
 }

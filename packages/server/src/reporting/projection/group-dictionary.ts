@@ -7,11 +7,13 @@ export type NumberedClass = {
   readonly classId: number;
   readonly groupId: number;
   readonly state: string;
+  readonly isFrequent: boolean;
 };
 
 export type GroupDictionary = {
   readonly groups: Map<string, number>;
   readonly classes: Map<string, number>;
+  readonly frequentClassIds: Set<number>;
 };
 
 /** Beyond this number, new combinations are counted under the reason `Other`. */
@@ -35,7 +37,7 @@ const classKey = (groupId: number, state: string): string => `${groupId}|${state
 
 const groupsSql = `SELECT group_id AS "groupId", kind, scheme, entry_mode AS "entryMode", category, reason,
     currency FROM report_groups WHERE organization_id = $1`;
-const classesSql = `SELECT class_id AS "classId", group_id AS "groupId", state
+const classesSql = `SELECT class_id AS "classId", group_id AS "groupId", state, is_frequent AS "isFrequent"
   FROM report_classes WHERE organization_id = $1`;
 const insertGroupsSql = `INSERT INTO report_groups (organization_id, group_id, kind, scheme, entry_mode,
     category, reason, currency)
@@ -56,20 +58,35 @@ async function readDictionary(queries: Queries, organizationId: string): Promise
     classes: new Map(
       classes.map(({ classId, groupId, state }) => [classKey(groupId, state), classId]),
     ),
+    frequentClassIds: new Set(
+      classes.flatMap(({ classId, isFrequent }) => (isFrequent ? [classId] : [])),
+    ),
   };
 }
 
-export type PaymentGroupAndStateIds = { readonly groupId: number; readonly classId: number };
+export type PaymentGroupAndStateIds = {
+  readonly groupId: number;
+  readonly classId: number;
+  /** The class, if payments are indexed by it. */
+  readonly rareClassId: number | undefined;
+};
 type GroupAndState = { readonly group: PaymentGroup; readonly state: string };
 
 function findNumbers(
-  { groups, classes }: GroupDictionary,
+  { groups, classes, frequentClassIds }: GroupDictionary,
   { group, state }: GroupAndState,
 ): PaymentGroupAndStateIds | undefined {
   const groupId = groups.get(groupKey(group));
   const classId = groupId === undefined ? undefined : classes.get(classKey(groupId, state));
-  return groupId === undefined || classId === undefined ? undefined : { groupId, classId };
+  if (groupId === undefined || classId === undefined) return undefined;
+  return { groupId, classId, rareClassId: frequentClassIds.has(classId) ? undefined : classId };
 }
+
+export const unknownNumbers: PaymentGroupAndStateIds = {
+  groupId: 0,
+  classId: 0,
+  rareClassId: undefined,
+};
 
 const maxNumber = (numbers: Iterable<number>): number => Math.max(0, ...numbers);
 
@@ -80,7 +97,7 @@ async function addMissing(
   groupsAndStates: readonly GroupAndState[],
 ): Promise<void> {
   const newGroups: NumberedGroup[] = [];
-  const newClasses: NumberedClass[] = [];
+  const newClasses: Omit<NumberedClass, 'isFrequent'>[] = [];
   let groupId = maxNumber(groups.values());
   let classId = maxNumber(classes.values());
   for (const { group, state } of groupsAndStates) {
@@ -118,6 +135,8 @@ export type DictionarySession = {
     queries: Queries,
     groups: readonly GroupAndState[],
   ): Promise<PaymentGroupAndStateIds[]>;
+  /** Later payments of these classes are not indexed by class. */
+  addFrequentClasses(classIds: readonly number[]): void;
   /** Call this after the commit, so that the new numbers may be cached. */
   cacheAfterCommit(): void;
 };
@@ -139,6 +158,7 @@ export function createGroupDictionaries() {
   return {
     open(organizationId: string): DictionarySession {
       let newDictionary: GroupDictionary | undefined;
+      let newFrequentClassIds: readonly number[] = [];
       return {
         async assignNumbers(queries, groupsAndStates) {
           const cached = cache.get(organizationId);
@@ -152,10 +172,15 @@ export function createGroupDictionaries() {
           }));
           await addMissing(queries, organizationId, dictionary, limited);
           newDictionary = dictionary;
-          return limited.map((each) => findNumbers(dictionary, each) ?? { groupId: 0, classId: 0 });
+          return limited.map((each) => findNumbers(dictionary, each) ?? unknownNumbers);
+        },
+        addFrequentClasses(classIds) {
+          newFrequentClassIds = classIds;
         },
         cacheAfterCommit() {
           if (newDictionary !== undefined) cacheDictionary(organizationId, newDictionary);
+          const { frequentClassIds } = cache.get(organizationId) ?? {};
+          for (const classId of newFrequentClassIds) frequentClassIds?.add(classId);
         },
       };
     },

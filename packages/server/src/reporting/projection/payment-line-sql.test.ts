@@ -39,7 +39,6 @@ function lineOf(changes: Partial<PaymentLine>): PaymentLine {
     responseCode: '00',
     isOffline: false,
     day: '2026-03-01',
-    timeZone: 'Europe/Paris',
     updatedAt: '2026-03-01T10:00:01.000Z',
     version: 2,
     ...changes,
@@ -57,12 +56,11 @@ const moveOf = (number: number, amount: number): SettlementMovement => ({
     terminal: 'T,1',
     trace: '000001',
     retrievalReference: '12',
-    movedAt: '2026-03-01T10:00:01.000Z',
   },
 });
 
 const linesStored = `SELECT payment_id AS id, counted, class_id AS class, captured, client_transaction_id AS client,
-    retrieval_reference AS reference, authorization_code AS code, last_four AS last, order_id AS "order", amount,
+    retrieval_reference AS reference, authorization_code AS code, right(masked_number, 4) AS last, order_id AS "order", amount,
     created_at AS at FROM report_payments WHERE organization_id = $1 ORDER BY counted, payment_id`;
 const movesStored = `SELECT number, amount, payment_id AS id, link_id AS link, merchant_id AS merchant,
     authorization_code AS code, masked_number AS card, terminal, acquirer_merchant_number AS theirs
@@ -74,7 +72,7 @@ test('a line is stored with its exact texts, and the write returns the earlier s
   const line = lineOf({});
   const moves = new Map([[2, [moveOf(0, 5)]]]);
   const first = await writeLines(database, organizationId, [
-    { line, movements: moves, classId: 7 },
+    { line, movements: moves, classId: 7, rareClassId: 7 },
   ]);
   assert.equal(first.size, 0);
 
@@ -82,8 +80,8 @@ test('a line is stored with its exact texts, and the write returns the earlier s
   const more = new Map([...moves, [4, [moveOf(1, 4)]]]);
   const other = lineOf({ linkId: undefined, maskedNumber: undefined, version: 9 });
   const earlierStates = await writeLines(database, organizationId, [
-    { line: other, movements: new Map(), classId: 8 },
-    { line: later, movements: more, classId: 8 },
+    { line: other, movements: new Map(), classId: 8, rareClassId: undefined },
+    { line: later, movements: more, classId: 8, rareClassId: undefined },
   ]);
   assert.deepEqual(
     [...earlierStates.values()],
@@ -125,13 +123,15 @@ test('a repeated or older version of a line changes nothing', async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
   const line = lineOf({ version: 3 });
-  await writeLines(database, organizationId, [{ line, movements: new Map(), classId: 1 }]);
+  await writeLines(database, organizationId, [
+    { line, movements: new Map(), classId: 1, rareClassId: 1 },
+  ]);
   const before = await database.query(linesStored, [organizationId]);
   for (const version of [3, 2]) {
     const old = { ...line, version, captured: 1 };
     const moves = new Map([[2, [moveOf(0, 1)]]]);
     const earlierStates = await writeLines(database, organizationId, [
-      { line: old, movements: moves, classId: 2 },
+      { line: old, movements: moves, classId: 2, rareClassId: 2 },
     ]);
     assert.equal(earlierStates.get(line.paymentId)?.counted, 3);
   }

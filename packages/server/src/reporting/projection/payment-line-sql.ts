@@ -11,6 +11,8 @@ export type StoredPayment = { paymentId: string; classId: number; counted: numbe
 
 export type NumberedLine = Pick<ProjectedPayment, 'line' | 'movements'> & {
   readonly classId: number;
+  /** Undefined for a frequent class, whose payments are not indexed by class. */
+  readonly rareClassId: number | undefined;
 };
 
 type Column = {
@@ -32,11 +34,18 @@ const column = (
 
 const freeText = { isText: true } as const;
 const changingColumn = { changes: true } as const;
+const changingText = { ...freeText, ...changingColumn } as const;
 
 const columns: readonly Column[] = [
   column('created_at', 'timestamptz', (line) => line.createdAt),
   column('payment_id', 'uuid', (line) => line.paymentId),
   { name: 'class_id', type: 'integer', readValue: ({ classId }) => classId, changes: true },
+  {
+    name: 'rare_class_id',
+    type: 'integer',
+    readValue: ({ rareClassId }) => rareClassId,
+    changes: true,
+  },
   column('counted', 'integer', (line) => line.version, changingColumn),
   column('merchant_id', 'uuid', (line) => line.merchantId),
   column('store_id', 'uuid', (line) => line.storeId),
@@ -49,21 +58,30 @@ const columns: readonly Column[] = [
   column('refunded', 'bigint', (line) => line.refunded, changingColumn),
   column('client_transaction_id', 'text', (line) => line.clientTransactionId, freeText),
   column('order_id', 'text', (line) => line.orderId, freeText),
-  column('retrieval_reference', 'text', (line) => line.retrievalReference, {
-    ...freeText,
-    ...changingColumn,
-  }),
-  column('authorization_code', 'text', (line) => line.authorizationCode, {
-    ...freeText,
-    ...changingColumn,
-  }),
+  column('retrieval_reference', 'text', (line) => line.retrievalReference, changingText),
+  column('authorization_code', 'text', (line) => line.authorizationCode, changingText),
   column('masked_number', 'text', (line) => line.maskedNumber, freeText),
   column('card_token', 'uuid', (line) => line.cardToken),
-  column('response_code', 'text', (line) => line.responseCode, { ...freeText, ...changingColumn }),
+  column('response_code', 'text', (line) => line.responseCode, changingText),
   column('is_offline', 'boolean', (line) => String(line.isOffline)),
   column('day', 'date', (line) => line.day),
-  column('time_zone', 'text', (line) => line.timeZone, freeText),
   column('updated_at', 'timestamptz', (line) => line.updatedAt, changingColumn),
+  column('settlement_date', 'date', ({ saleCapture }) => saleCapture?.date, changingColumn),
+  column('settled', 'bigint', ({ saleCapture }) => saleCapture?.amount, changingColumn),
+  column(
+    'settled_currency',
+    'text',
+    ({ saleCapture, group }) => (saleCapture === undefined ? undefined : group.currency),
+    changingText,
+  ),
+  column(
+    'acquirer_merchant_number',
+    'text',
+    ({ saleCapture }) => saleCapture?.merchantNumber,
+    changingText,
+  ),
+  column('terminal', 'text', ({ saleCapture }) => saleCapture?.terminal, changingText),
+  column('trace_number', 'text', ({ saleCapture }) => saleCapture?.trace, changingText),
 ];
 
 const columnNames = columns.map(({ name }) => name);
@@ -76,7 +94,7 @@ const parameterOf = (name: string): string => {
 
 /** A movement; `at` is the position of its payment among the lines, starting at 1. */
 type NewMovement = { readonly at: number } & Record<
-  'settlementDate' | 'kind' | 'merchantNumber' | 'terminal' | 'trace' | 'reference' | 'movedAt',
+  'settlementDate' | 'kind' | 'merchantNumber' | 'terminal' | 'trace' | 'reference',
   string
 > & { readonly number: number; readonly amount: number; readonly currency: string };
 
@@ -99,7 +117,6 @@ function listNewMovements(lines: readonly NumberedLine[], stored: StoredPayments
               terminal: references.terminal,
               trace: references.trace,
               reference: references.retrievalReference,
-              movedAt: references.movedAt,
             },
       ),
     );
@@ -117,7 +134,6 @@ const movementColumns = [
   ['terminal', 'text'],
   ['trace', 'text'],
   ['reference', 'text'],
-  ['movedAt', 'timestamptz'],
 ] as const satisfies readonly (readonly [keyof NewMovement, string])[];
 
 const toText = (value: string | number | undefined) =>
@@ -126,50 +142,55 @@ const toText = (value: string | number | undefined) =>
 const firstMovementParameter = firstColumnParameter + columns.length;
 const lineValueSql = (name: string) => `(${parameterOf(name)})[m."at"]`;
 
-/**
- * Returns the written lines. The statement scans no table, so its plan is good at any table size.
- */
-const buildLinesSql = (name: string, onConflict: string): PreparedStatement => ({
-  name,
-  text: `WITH kept AS (
-    INSERT INTO report_payments AS p (organization_id, last_four, ${columnNames.join(', ')})
-    SELECT $1, right(r.masked_number, 4), ${columnNames.map((name) => `r.${name}`).join(', ')}
-    FROM unnest(${columnNames.map(parameterOf).join(', ')}) AS r(${columnNames.join(', ')})
-    ON CONFLICT (organization_id, created_at, payment_id) DO ${onConflict}
-    RETURNING payment_id
-  ), moved AS (
-    INSERT INTO report_movements (organization_id, link_id, payment_id, merchant_id, authorization_code,
-      masked_number, settlement_date, number, kind, amount, currency, acquirer_merchant_number, terminal,
-      trace_number, retrieval_reference, moved_at)
+const linesSql = `unnest(${columnNames.map(parameterOf).join(', ')}) AS r(${columnNames.join(', ')})`;
+const insertSql = `INSERT INTO report_payments AS p (organization_id, ${columnNames.join(', ')})
+    SELECT $1, ${columnNames.map((name) => `r.${name}`).join(', ')} FROM ${linesSql}`;
+const insertMovementsSql = `INSERT INTO report_movements (organization_id, link_id, payment_id, merchant_id,
+      authorization_code, masked_number, settlement_date, number, kind, amount, currency, acquirer_merchant_number,
+      terminal, trace_number, retrieval_reference)
     SELECT $1, ${lineValueSql('link_id')}, ${lineValueSql('payment_id')}, ${lineValueSql('merchant_id')},
       ${lineValueSql('authorization_code')}, ${lineValueSql('masked_number')}, m."settlementDate", m.number, m.kind,
-      m.amount, m.currency, m."merchantNumber", m.terminal, m.trace, m.reference, m."movedAt"
+      m.amount, m.currency, m."merchantNumber", m.terminal, m.trace, m.reference
     FROM unnest(${movementColumns.map(([, type], i) => `$${firstMovementParameter + i}::${type}[]`).join(', ')})
       AS m(${movementColumns.map(([name]) => `"${name}"`).join(', ')})
-    WHERE ${lineValueSql('payment_id')} IN (SELECT payment_id FROM kept)
-    ON CONFLICT (organization_id, link_id, settlement_date, payment_id, number) DO NOTHING
-  )
-  SELECT payment_id AS "paymentId" FROM kept`,
-});
+    WHERE ${lineValueSql('payment_id')} IN (SELECT payment_id FROM written)
+    ON CONFLICT (organization_id, link_id, settlement_date, payment_id, number) DO NOTHING`;
+
+/**
+ * Writes the lines of new payments, and returns the others. Only one process writes the lines of an
+ * organisation, so the statement looks them up instead of ON CONFLICT, which writes more to the
+ * write-ahead log. It scans no table, so its plan is good at any table size.
+ */
+export const insertLinesSql: PreparedStatement = {
+  name: 'report-new-lines',
+  text: `WITH stored AS MATERIALIZED (
+    SELECT p.payment_id, p.class_id, p.counted
+    FROM unnest(${parameterOf('created_at')}, ${parameterOf('payment_id')}) AS r(created_at, payment_id)
+    CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
+      AND created_at = r.created_at AND payment_id = r.payment_id LIMIT 1) p
+  ), written AS (
+    ${insertSql} WHERE r.payment_id NOT IN (SELECT payment_id FROM stored) RETURNING payment_id
+  ), moved AS (${insertMovementsSql})
+  SELECT payment_id AS "paymentId", class_id AS "classId", counted FROM stored`,
+};
 
 const changingColumnNames = columns.filter(({ changes }) => changes).map(({ name }) => name);
 
-export const insertLinesSql = buildLinesSql('report-new-lines', 'NOTHING');
 /** A line whose events are already counted stays unchanged. */
-export const updateLinesSql = buildLinesSql(
-  'report-later-lines',
-  `UPDATE SET ${changingColumnNames.map((name) => `${name} = excluded.${name}`).join(', ')}
-    WHERE p.counted < excluded.counted`,
-);
-
-export const storedPaymentsSql = `SELECT p.payment_id AS "paymentId", p.class_id AS "classId", p.counted
-  FROM unnest($2::timestamptz[], $3::uuid[]) AS r(created_at, payment_id)
-  CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
-    AND created_at = r.created_at AND payment_id = r.payment_id LIMIT 1) p`;
+export const updateLinesSql: PreparedStatement = {
+  name: 'report-later-lines',
+  text: `WITH written AS (
+    ${insertSql} ON CONFLICT (organization_id, created_at, payment_id) DO UPDATE
+      SET ${changingColumnNames.map((name) => `${name} = excluded.${name}`).join(', ')}
+      WHERE p.counted < excluded.counted
+    RETURNING payment_id
+  ), moved AS (${insertMovementsSql})
+  SELECT 1 FROM written LIMIT 0`,
+};
 
 type StoredPayments = ReadonlyMap<string, StoredPayment>;
 
-function buildLinesValues(
+export function buildLinesValues(
   organizationId: string,
   lines: readonly NumberedLine[],
   stored: StoredPayments,
@@ -194,23 +215,15 @@ export async function writeLines(
   organizationId: string,
   lines: readonly NumberedLine[],
 ): Promise<StoredPayments> {
-  type WrittenLine = Pick<StoredPayment, 'paymentId'>;
-  const written = await queries.query<WrittenLine>(
-    insertLinesSql,
-    buildLinesValues(organizationId, lines, new Map()),
-  );
-  if (written.length === lines.length) return new Map();
-  const newIds = new Set(written.map(({ paymentId }) => paymentId));
-  const existingLines = lines.filter(({ line }) => !newIds.has(line.paymentId));
-  const storedRows = await queries.query<StoredPayment>(storedPaymentsSql, [
-    organizationId,
-    encodeSimpleArray(existingLines.map(({ line }) => line.createdAt)),
-    encodeSimpleArray(existingLines.map(({ line }) => line.paymentId)),
-  ]);
+  const values = buildLinesValues(organizationId, lines, new Map());
+  const storedRows = await queries.query<StoredPayment>(insertLinesSql, values);
   const stored = new Map(storedRows.map((each) => [each.paymentId, each]));
-  await queries.query<WrittenLine>(
-    updateLinesSql,
-    buildLinesValues(organizationId, existingLines, stored),
+  const changedLines = lines.filter(
+    ({ line }) => (stored.get(line.paymentId)?.counted ?? line.version) < line.version,
   );
+  if (changedLines.length > 0) {
+    const changedValues = buildLinesValues(organizationId, changedLines, stored);
+    await queries.query(updateLinesSql, changedValues);
+  }
   return stored;
 }

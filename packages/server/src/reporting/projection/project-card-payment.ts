@@ -15,6 +15,7 @@ import {
   type PaymentLine,
   type PaymentOutcome,
   type ProjectedPayment,
+  type SaleCapture,
   type SettlementMovement,
   type SumEntry,
   type Sums,
@@ -127,30 +128,35 @@ function toReferences(
     terminal: terminalId,
     trace: stan,
     retrievalReference: rrn,
-    movedAt: event.at,
   };
 }
+
+type SettlementMovements = {
+  readonly movements: Map<number, SettlementMovement[]>;
+  readonly saleCapture: SaleCapture | undefined;
+};
 
 function toSettlementMovements(
   record: TransactionRecord,
   context: AuthorizationContext,
-): Map<number, SettlementMovement[]> {
+): SettlementMovements {
   const movementsBySequence = new Map<number, SettlementMovement[]>();
+  let saleCapture: SaleCapture | undefined;
   for (const event of record.events) {
     const { captured = 0, refunded = 0 } = event.data.changes;
     const movements: SettlementMovement[] = [];
     const addMovement = (
       kind: SettlementMovement['kind'],
       amount: number,
-      date: string | undefined,
-    ) =>
-      movements.push({
-        date: date ?? settlementDayForContext(context, Date.parse(event.at)).date,
-        kind,
-        count: 1,
-        amount,
-        references: toReferences(event, record, context),
-      });
+      knownDate: string | undefined,
+    ) => {
+      const date = knownDate ?? settlementDayForContext(context, Date.parse(event.at)).date;
+      const references = toReferences(event, record, context);
+      const isSaleCapture =
+        kind === 'Capture' && references.number === 0 && saleCapture === undefined;
+      if (isSaleCapture) saleCapture = { ...references, date, amount };
+      movements.push({ date, kind, count: 1, amount, ...(isSaleCapture ? {} : { references }) });
+    };
     if (captured > 0) addMovement('Capture', captured, event.data.settlementDate);
     if (captured < 0) addMovement('Reversal', -captured, undefined);
     if (refunded > 0) addMovement('Refund', refunded, undefined);
@@ -158,7 +164,7 @@ function toSettlementMovements(
     if (pending !== undefined) movements.push(pending);
     if (movements.length > 0) movementsBySequence.set(event.sequence, movements);
   }
-  return movementsBySequence;
+  return { movements: movementsBySequence, saleCapture };
 }
 
 const readText = (object: unknown, name: string): string | undefined => {
@@ -202,7 +208,6 @@ function toPaymentLine(record: TransactionRecord, context: AuthorizationContext)
     responseCode: response?.code,
     isOffline: offline !== undefined,
     day: localTimeAt(saleTimeMs(record, context), context.timeZone).day,
-    timeZone: context.timeZone,
     updatedAt: row.updatedAt,
     version: row.version,
   };
@@ -211,9 +216,10 @@ function toPaymentLine(record: TransactionRecord, context: AuthorizationContext)
 /** @example const { line, entries } = projectCardPayment(record); */
 export function projectCardPayment(record: TransactionRecord): ProjectedPayment {
   const context = authorizationContext(record);
+  const { movements, saleCapture } = toSettlementMovements(record, context);
   return {
-    line: toPaymentLine(record, context),
+    line: { ...toPaymentLine(record, context), saleCapture },
     entries: toSumEntries(record, context),
-    movements: toSettlementMovements(record, context),
+    movements,
   };
 }

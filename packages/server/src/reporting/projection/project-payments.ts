@@ -12,11 +12,17 @@ import {
   currencyGroup,
   type DictionarySession,
   type PaymentGroupAndStateIds,
+  unknownNumbers,
 } from './group-dictionary.ts';
 import { type StoredPayment, writeLines } from './payment-line-sql.ts';
 import { projectCardPayment } from './project-card-payment.ts';
 import { projectQrPayment } from './project-qr-payment.ts';
-import { type SettlementSums, updateClassCountsSql, writeSettlements } from './projection-sql.ts';
+import {
+  markFrequentClassesSql,
+  type SettlementSums,
+  updateClassCountsSql,
+  writeSettlements,
+} from './projection-sql.ts';
 import type {
   PaymentLine,
   ProjectedPayment,
@@ -173,7 +179,7 @@ async function projectPart(
   ]);
   const numbered = reported.map((each, index) => ({
     ...each,
-    ...(numbers[index] ?? { groupId: 0, classId: 0 }),
+    ...(numbers[index] ?? unknownNumbers),
     currencyGroupId: numbers[reported.length + index]?.groupId ?? 0,
   }));
   const existingById = await writeLines(queries, organizationId, numbered);
@@ -222,6 +228,10 @@ export async function projectPayments(
       encodeSimpleArray(changed.map(([classId]) => classId)),
       encodeSimpleArray(changed.map(([, delta]) => delta)),
     ]);
+    const frequent = await queries.query<{ classId: number }>(markFrequentClassesSql, [
+      organizationId,
+    ]);
+    context.numbering.addFrequentClasses(frequent.map(({ classId }) => classId));
   }
   await writeAggregates(queries, organizationId, aggregates);
   if (settlements.size > 0) {

@@ -106,7 +106,6 @@ function toPaymentLine({ loaded, events, timeZone }: ReportedQrPayment): Payment
     responseCode: undefined,
     isOffline: false,
     day: localTimeAt(Date.parse(row.createdAt), timeZone).day,
-    timeZone,
     updatedAt: row.updatedAt,
     version: row.version,
   };

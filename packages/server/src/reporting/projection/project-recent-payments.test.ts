@@ -67,7 +67,8 @@ async function projected(cards: ReadonlyMap<string, number>, recentIds: readonly
   for (const id of recentIds) recent.add(captured(id));
   const numbering = {
     assignNumbers: async (_queries: Queries, all: readonly unknown[]) =>
-      all.map(() => ({ groupId: 1, classId: 1 })),
+      all.map(() => ({ groupId: 1, classId: 1, rareClassId: 1 })),
+    addFrequentClasses: () => {},
     cacheAfterCommit: () => {},
   };
   await projectPayments(queries, { organizationId, numbering, at, recent }, { cards, qr: [] });

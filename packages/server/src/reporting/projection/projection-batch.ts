@@ -23,7 +23,7 @@ import {
 } from './projection-sql.ts';
 
 /** The events of one transaction, in which each sum is written once. */
-const eventsAtOnce = 2000;
+const eventsAtOnce = 4000;
 const filesAtOnce = 20;
 
 type BatchContext = {

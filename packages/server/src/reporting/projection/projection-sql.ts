@@ -68,6 +68,18 @@ export const updateClassCountsSql = `UPDATE report_classes c SET payments = c.pa
   FROM unnest($2::integer[], $3::bigint[]) AS r(class_id, delta)
   WHERE c.organization_id = $1 AND c.class_id = r.class_id`;
 
+/**
+ * A class with at least this share of all payments: a walk in the order of time fills a page soon.
+ * The minimum number of payments keeps small organisations, whose shares change, out.
+ */
+export const frequentShare = 1 / 200;
+const frequentPaymentsMin = 10_000;
+
+export const markFrequentClassesSql = `UPDATE report_classes SET is_frequent = true
+  WHERE organization_id = $1 AND NOT is_frequent AND payments >= ${frequentPaymentsMin}
+    AND payments >= ${frequentShare} * (SELECT sum(payments) FROM report_classes WHERE organization_id = $1)
+  RETURNING class_id AS "classId"`;
+
 export type SettlementKey = {
   readonly date: string;
   readonly linkId: string;
@@ -125,7 +137,7 @@ const deletedRowsPerPart = 5000;
 /** The dictionaries stay, because processes cache them. */
 const reportTables = [
   ['report_payments', 'created_at, payment_id'],
-  ['report_cells', 'level, day, merchant_id, store_id, device_id, group_id'],
+  ['report_cells', 'level, day, merchant_id, store_id, device_id, group_id, hour'],
   ['report_settlements', 'settlement_date, link_id, merchant_id, currency'],
   ['report_settlement_files', 'settlement_date, link_id, merchant_id, currency, file_id'],
   ['report_movements', 'link_id, settlement_date, payment_id, number'],

@@ -34,10 +34,17 @@ export type PaymentLine = {
   readonly responseCode: string | undefined;
   readonly isOffline: boolean;
   readonly day: string;
-  readonly timeZone: string;
   readonly updatedAt: string;
   /** The number of its events. */
   readonly version: number;
+  /** The movement of a sale that was captured at once. */
+  readonly saleCapture?: SaleCapture | undefined;
+};
+
+export type SaleCapture = Omit<MovementReferences, 'number' | 'retrievalReference'> & {
+  /** YYYY-MM-DD. */
+  readonly date: string;
+  readonly amount: number;
 };
 
 /** The outcome of a payment; `other` includes cancelled and expired payments. */
@@ -65,19 +72,20 @@ export type SettlementMovement = {
   /** For an amount that is no longer pending: -1, with a negative amount. */
   readonly count: number;
   readonly amount: number;
-  /** The acquirer's references; absent for a pending amount, which has not moved yet. */
+  /**
+   * The acquirer's references; absent for a pending amount, which has not moved yet, and for the
+   * capture of the sale itself, which is in the line.
+   */
   readonly references?: MovementReferences;
 };
 
 export type MovementReferences = {
-  /** The number of the operation; 0 is the sale itself. */
+  /** The number of the operation; 0 if the event belongs to the sale itself. */
   readonly number: number;
   readonly merchantNumber: string;
   readonly terminal: string;
   readonly trace: string;
   readonly retrievalReference: string;
-  /** RFC 3339. */
-  readonly movedAt: string;
 };
 
 /** A payment in reports; both maps use the sequence number of the event as key. */

@@ -109,10 +109,16 @@ const movementColumns = `payment_id AS "transactionId", number AS "sequence", ki
     acquirer_merchant_number AS "acquirerMerchantId", terminal AS "terminalId",
     amount, currency, settlement_date::text AS "settlementDate", merchant_id AS "merchantId"`;
 
-/** The acquirer may use another settlement day, so the range includes nearby days. */
-const movementsSql = `SELECT ${movementColumns} FROM report_movements
-  WHERE organization_id = $1 AND link_id = $2 AND retrieval_reference = ANY($3::text[])
-    AND amount > 0
+/**
+ * The acquirer may use another settlement day, so the range includes nearby days. Each reference is
+ * one index look-up, at any table size.
+ */
+export const movementsSql = `SELECT ${movementColumns} FROM unnest($3::text[]) r(reference)
+  CROSS JOIN LATERAL (SELECT * FROM report_all_movements
+    WHERE reference_key = hashtextextended(r.reference, uuid_hash_extended($1, 0))
+      AND organization_id IS NOT DISTINCT FROM $1::uuid AND retrieval_reference = r.reference
+    OFFSET 0) m
+  WHERE link_id = $2 AND amount > 0
     AND settlement_date BETWEEN $4::date - ${nearbyDays} AND $5::date + ${nearbyDays}
   ORDER BY retrieval_reference, settlement_date, payment_id, number`;
 
@@ -122,13 +128,20 @@ const recordMatchesSql = `UPDATE reconciliation_items i SET outcome = r.outcome,
     payment_id uuid, sequence integer, ours jsonb)
   WHERE i.organization_id = $1 AND i.reconciliation_id = $2 AND i.number = r.number`;
 
+/** The next movements of a day from one of the tables, so that each is read in the order of its index. */
+const movementsOfDaySql = (isSale: boolean) => `(SELECT * FROM report_all_movements
+    WHERE organization_id ${isSale ? 'IS NOT DISTINCT FROM' : '='} $1 AND link_id = $3
+      AND settlement_date = $4 AND is_sale = ${isSale}
+      AND link_key = uuid_hash_extended($3, uuid_hash_extended($1, 0))
+      AND (payment_id, number) > ($5::uuid, $6::int)
+    ORDER BY payment_id, number LIMIT $7)`;
+
 /** Inserts the movements of one day that match no line of the file, one page at a time. */
-const recordMissingSql = `WITH page AS (
+export const recordMissingSql = `WITH page AS (
     SELECT m.payment_id, m.number, m.retrieval_reference,
       to_jsonb(of) - 'sequence' AS ours
-    FROM report_movements m CROSS JOIN LATERAL (SELECT ${movementColumns}) of
-    WHERE m.organization_id = $1 AND m.link_id = $3 AND m.settlement_date = $4
-      AND (m.payment_id, m.number) > ($5::uuid, $6::int)
+    FROM (${movementsOfDaySql(false)} UNION ALL ${movementsOfDaySql(true)}) m
+    CROSS JOIN LATERAL (SELECT ${movementColumns}) of
     ORDER BY m.payment_id, m.number LIMIT $7
   ), missed AS (
     INSERT INTO reconciliation_items (organization_id, reconciliation_id, number, outcome, differences,
@@ -170,7 +183,8 @@ const balancesSql = `WITH file AS (
     WHERE organization_id = $1 AND reconciliation_id = $2 AND theirs IS NOT NULL GROUP BY 1
   ), moved AS (
     SELECT currency, sum(amount * CASE kind WHEN 'Capture' THEN 1 ELSE -1 END) AS operations
-    FROM report_movements WHERE organization_id = $1 AND link_id = $3
+    FROM report_all_movements WHERE organization_id = $1 AND link_id = $3
+      AND link_key = uuid_hash_extended($3, uuid_hash_extended($1, 0))
       AND settlement_date BETWEEN $4 AND $5 GROUP BY currency
   ), kept AS (
     SELECT currency, sum(captured - refunded - reversed) AS ledger FROM report_settlements

@@ -12,9 +12,9 @@ import {
 import {
   amountCountStatement,
   amountStatement,
+  findMerchantSql,
   indexScanEndStatement,
   indexScanStatement,
-  isStoreOfMerchantSql,
   mergeStatement,
   type PaymentRow,
   type ReferenceColumn,
@@ -31,8 +31,8 @@ export type FoundPayments = {
   readonly next: PagePosition | undefined;
 };
 
-/** The rows that one page may read: from an index alone, and lines in the order of time. */
-const indexRowsMax = 60_000;
+/** The rows that one page may read: those of an entity lie apart, those in the order of time together. */
+const entityRowsMax = 20_000;
 const lineRowsMax = 50_000;
 /** Payments of all classes are mixed, so a walk fills a page of frequent payments quickly. */
 const frequentRowsMax = 20_000;
@@ -40,12 +40,13 @@ const shortWalkRows = 1_000;
 /** The payments that a walk reads in the time in which a merge starts one class. */
 const rowsPerClass = 15;
 /**
- * Up to this many payments of one amount, the search reads them instead of all payments of the
- * entity.
+ * Up to this many payments in a range of amounts, the search reads and sorts them instead of a walk
+ * along the payments of the entity, or along all payments.
  */
-const fewPaymentsOfAmount = 1_500;
-/** Up to this many payments in a range of amounts, the search sorts them instead of a walk. */
-const fewPaymentsInRange = 40_000;
+const fewPaymentsInRange = 1_500;
+const fewPaymentsInRangeOfAll = 10_000;
+/** Up to this many payments in the classes, the search reads those to find an amount. */
+const fewPaymentsInClasses = 20_000;
 /** The maximum number of rows that one page merges from the classes. */
 const mergedRowsMax = 60_000;
 
@@ -54,6 +55,8 @@ type SearchTask = {
   readonly search: PaymentSearchCriteria;
   readonly page: SearchPageRequest;
   readonly classIds: readonly number[] | undefined;
+  /** True if the index of classes contains all payments of those classes. */
+  readonly isIndexed: boolean;
   /** The number of payments in those classes, and in all classes. */
   readonly matching: number;
   readonly total: number;
@@ -98,27 +101,24 @@ async function scanIndex(
 }
 
 async function findByAmount(task: SearchTask): Promise<PageRows> {
-  const { search, classIds, page, matching } = task;
+  const { search, classIds, page, matching, isIndexed } = task;
   const scan = { search, classIds, page: withOneMore(page) };
-  if (classIds !== undefined && matching <= indexRowsMax) {
-    return readPage(task, mergeStatement(scan));
-  }
-  if (search.amountMin === search.amountMax) return scanIndex(task, 'amount', indexRowsMax);
-  if ((await countAmounts(task, fewPaymentsInRange + 1)) <= fewPaymentsInRange)
+  if (isIndexed && matching <= fewPaymentsInClasses) return readPage(task, mergeStatement(scan));
+  if (await hasFewAmounts(task, fewPaymentsInRangeOfAll))
     return readPage(task, amountStatement(scan));
   return scanIndex(task, 'time', lineRowsMax);
 }
 
 async function findByGroup(task: SearchTask): Promise<PageRows> {
-  const { search, classIds = [], page, matching, total } = task;
+  const { search, classIds = [], page, matching, total, isIndexed } = task;
   const scan = { search, classIds, page: withOneMore(page) };
-  const isLongMerge = classIds.length * (page.limit + 1) > mergedRowsMax;
+  const mustWalk = !isIndexed || classIds.length * (page.limit + 1) > mergedRowsMax;
   const rowsOfPage = ((page.limit + 1) * total) / Math.max(1, matching);
   const isShortWalk = rowsOfPage <= Math.max(shortWalkRows, classIds.length * rowsPerClass);
-  if (isShortWalk || isLongMerge) {
-    const pageRows = await scanIndex(task, 'time', isLongMerge ? lineRowsMax : frequentRowsMax);
+  if (isShortWalk || mustWalk) {
+    const pageRows = await scanIndex(task, 'time', mustWalk ? lineRowsMax : frequentRowsMax);
     const isIncomplete = pageRows.next !== undefined && pageRows.rows.length < page.limit;
-    if (!isIncomplete || isLongMerge) return pageRows;
+    if (!isIncomplete || mustWalk) return pageRows;
   }
   return readPage(task, mergeStatement(scan));
 }
@@ -164,19 +164,21 @@ export function chooseEntityIndex({
   return merchantId === undefined ? undefined : 'merchant';
 }
 
-async function countAmounts({ queries, search }: SearchTask, limit: number): Promise<number> {
-  const { text, values } = amountCountStatement(search, limit);
+async function hasFewAmounts({ queries, search }: SearchTask, few: number): Promise<boolean> {
+  const { text, values } = amountCountStatement(search, few + 1);
   const [row] = await queries.query<{ count: number }>(text, values);
-  return row?.count ?? 0;
+  return (row?.count ?? 0) <= few;
 }
 
-/** Scans the payments of an entity, or reads the payments of a single amount if they are few. */
+/** Scans the payments of an entity, or reads the payments in a range of amounts if they are few. */
 async function findByEntity(task: SearchTask, index: SearchIndex): Promise<PageRows> {
-  const { amountMin, amountMax } = task.search;
-  const isOneAmount = amountMin !== undefined && amountMin === amountMax;
-  const isFew =
-    isOneAmount && (await countAmounts(task, fewPaymentsOfAmount + 1)) <= fewPaymentsOfAmount;
-  return scanIndex(task, isFew ? 'amount' : index, indexRowsMax);
+  const { search, classIds, page } = task;
+  const { amountMin, amountMax } = search;
+  const isRange = amountMin !== undefined && amountMax !== undefined;
+  if (isRange && (await hasFewAmounts(task, fewPaymentsInRange))) {
+    return readPage(task, amountStatement({ search, classIds, page: withOneMore(page) }));
+  }
+  return scanIndex(task, index, entityRowsMax);
 }
 
 /**
@@ -189,9 +191,13 @@ async function dropRedundantMerchant(
 ): Promise<PaymentSearchCriteria | undefined> {
   const { organizationId, merchantId, storeId, deviceId } = search;
   if (merchantId === undefined || storeId === undefined || deviceId !== undefined) return search;
-  const values = [organizationId, storeId, merchantId];
-  const [owner] = await queries.query<{ isOwn: boolean }>(isStoreOfMerchantSql, values);
-  return owner?.isOwn === true ? { ...search, merchantId: undefined } : undefined;
+  const [owner] = await queries.query<{ merchantId: string }>(findMerchantSql('store_id'), [
+    organizationId,
+    storeId,
+  ]);
+  return owner?.merchantId === merchantId.toLowerCase()
+    ? { ...search, merchantId: undefined }
+    : undefined;
 }
 
 async function findRows(task: SearchTask): Promise<PageRows> {
@@ -231,6 +237,7 @@ export async function findPayments(
     search,
     page,
     classIds: hasGroupFilters(groupFilters) ? matching.map(({ classId }) => classId) : undefined,
+    isIndexed: hasGroupFilters(groupFilters) && !matching.some(({ isFrequent }) => isFrequent),
     matching: count(matching),
     total: count(classesById.values()),
   });

@@ -8,9 +8,11 @@ export type PaymentClass = PaymentGroup & {
   readonly state: string;
   /** The current number of payments in the class. */
   readonly payments: number;
+  /** Payments of a frequent class are not in the index of classes. */
+  readonly isFrequent: boolean;
 };
 
-export const paymentClassesSql = `SELECT c.class_id AS "classId", c.state, c.payments, g.kind, g.scheme,
+export const paymentClassesSql = `SELECT c.class_id AS "classId", c.state, c.payments, c.is_frequent AS "isFrequent", g.kind, g.scheme,
     g.entry_mode AS "entryMode", g.category, g.reason, g.currency
   FROM report_classes c JOIN report_groups g ON g.organization_id = c.organization_id
     AND g.group_id = c.group_id

@@ -34,8 +34,8 @@ export type PaymentRow = {
   updated_at: Date;
 };
 
-/** The index that the statement reads; `amount` is for one single amount. */
-export type SearchIndex = 'time' | 'merchant' | 'store' | 'device' | 'amount';
+/** The index that the statement reads. */
+export type SearchIndex = 'time' | 'merchant' | 'store' | 'device';
 
 type ParameterList = { values: unknown[]; add(value: unknown): string };
 
@@ -72,6 +72,19 @@ function timeCondition(
         ]),
   ].join('');
 }
+
+/** The key of an index: a hash of the value and the organisation, `$1`. */
+const uuidKeySql = (value: string, organization: string) =>
+  `uuid_hash_extended(${value}, uuid_hash_extended(${organization}, 0))`;
+const textKeySql = (value: string, organization: string) =>
+  `hashtextextended(${value}, uuid_hash_extended(${organization}, 0))`;
+
+/** A condition on the key of an index; the hash of another value can be equal, if very rarely. */
+const keyCondition = (keySql: typeof uuidKeySql, column: string, parameter: string) =>
+  `${keySql(column, 'organization_id')} = ${keySql(parameter, '$1')}`;
+
+/** Beside such a key, in a form for which the planner considers no other index. */
+const ownRows = 'organization_id IS NOT DISTINCT FROM $1::uuid';
 
 const entityColumns = {
   merchant: ['merchant_id', 'merchantId'],
@@ -110,7 +123,7 @@ const classCondition = ({ add }: ParameterList, classIds: readonly number[] | un
     ? ''
     : ` AND class_id = ANY(${add(encodeSimpleArray(classIds))}::integer[])`;
 
-/** Reads the lines of keys that an index-only scan has found. */
+/** Reads the lines of keys that a scan has found. */
 const selectPaymentsSql = (
   keys: string,
   page: SearchPageRequest,
@@ -125,20 +138,26 @@ type IndexScan = {
   page: SearchPageRequest;
 };
 
-/** The rows that a walk reads: those of one index, in the order of time. */
+/**
+ * The rows that a walk reads: those of one index, in the order of time. A condition on other columns
+ * would let the planner expect few rows and sort all of them.
+ */
 function indexRowsSql(
   parameters: ParameterList,
   index: SearchIndex,
   { search, page }: IndexScan,
 ): string {
-  const indexCondition =
-    index === 'time'
-      ? ''
-      : index === 'amount'
-        ? ` AND amount = ${parameters.add(search.amountMin)}::bigint`
-        : entityConditions(parameters, search, [index]);
-  return `FROM report_payments WHERE organization_id = $1${indexCondition}${timeCondition(parameters, search, page)} ${orderBySql(page)}`;
+  const [column, member] = index === 'time' ? [] : entityColumns[index];
+  const condition =
+    member === undefined
+      ? 'organization_id = $1'
+      : keyCondition(uuidKeySql, column, `${parameters.add(search[member])}::uuid`);
+  return `FROM report_payments WHERE ${condition}${timeCondition(parameters, search, page)} ${orderBySql(page)}`;
 }
+
+/** The conditions on the rows of a walk. */
+const walkConditions = (parameters: ParameterList, { search, classIds }: IndexScan): string =>
+  `organization_id = $1${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, entityNames)}`;
 
 /**
  * Reads along an index until the page is full, but at most a number of rows. The next page
@@ -149,15 +168,10 @@ export function indexScanStatement(
   scan: IndexScan,
   scannedMax: number,
 ): Statement {
-  const { search, classIds, page } = scan;
+  const { search, page } = scan;
   const parameters = createParameterList(search.organizationId);
-  const otherEntities = entityNames.filter(
-    (name) => name !== index && search[entityColumns[name][1]] !== undefined,
-  );
-  const otherColumns = otherEntities.map((name) => `, ${entityColumns[name][0]}`).join('');
-  const scannedRows = `SELECT created_at, payment_id, class_id, amount${otherColumns} ${indexRowsSql(parameters, index, scan)} LIMIT ${parameters.add(scannedMax)}`;
-  const conditions = `${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, otherEntities)}`;
-  const keys = `SELECT created_at, payment_id FROM (${scannedRows}) part WHERE true${conditions} LIMIT ${parameters.add(page.limit)}`;
+  const scannedRows = `SELECT organization_id, created_at, payment_id, class_id, amount, merchant_id, store_id, device_id ${indexRowsSql(parameters, index, scan)} LIMIT ${parameters.add(scannedMax)}`;
+  const keys = `SELECT created_at, payment_id FROM (${scannedRows}) part WHERE ${walkConditions(parameters, scan)} LIMIT ${parameters.add(page.limit)}`;
   return { text: selectPaymentsSql(keys, page), values: parameters.values };
 }
 
@@ -184,14 +198,12 @@ export function exportScanStatement(
   scan: IndexScan,
   scannedMax: number,
 ): Statement {
-  const { search, classIds, page } = scan;
+  const { search, page } = scan;
   const parameters = createParameterList(search.organizationId);
   const scannedRows = `SELECT * ${indexRowsSql(parameters, index, scan)} LIMIT ${parameters.add(scannedMax)}`;
-  const otherEntities = entityNames.filter((name) => name !== index);
-  const conditions = `${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, otherEntities)}`;
   const fields = scannedColumns.map((name) => `coalesce(p.${name}::text, '')`).join(', ');
   const text = `SELECT p.class_id, concat_ws('|', ${fields}) AS fields FROM (${scannedRows}) p
-    WHERE true${conditions} ${orderBySql(page, 'p.')} LIMIT ${parameters.add(page.limit)}`;
+    WHERE ${walkConditions(parameters, scan)} ${orderBySql(page, 'p.')} LIMIT ${parameters.add(page.limit)}`;
   return { text, values: parameters.values };
 }
 
@@ -206,23 +218,25 @@ export function indexScanEndStatement(
   return { text, values: parameters.values };
 }
 
-/** Merges the first rows of each class: exact, but slower with more classes. */
+/** Merges the first rows of each rare class: exact, but slower with more classes. */
 export function mergeStatement({ search, classIds = [], page }: IndexScan): Statement {
   const parameters = createParameterList(search.organizationId);
   const classes = `unnest(${parameters.add(encodeSimpleArray(classIds))}::integer[]) AS c(class_id)`;
   const limit = parameters.add(page.limit);
   const firstRowsSql = `SELECT created_at, payment_id FROM report_payments WHERE organization_id = $1
-      AND class_id = c.class_id${timeCondition(parameters, search, page)}${amountCondition(parameters, search)} ${orderBySql(page)} LIMIT ${limit}`;
+      AND rare_class_id = c.class_id${timeCondition(parameters, search, page)}${amountCondition(parameters, search)} ${orderBySql(page)} LIMIT ${limit}`;
   const keys = `SELECT q.created_at, q.payment_id FROM ${classes} CROSS JOIN LATERAL (${firstRowsSql}) q
     ${orderBySql(page, 'q.')} LIMIT ${limit}`;
   return { text: selectPaymentsSql(keys, page), values: parameters.values };
 }
 
-/** Checks whether a store with payments belongs to a merchant. */
-export const isStoreOfMerchantSql = `SELECT merchant_id = $3::uuid AS "isOwn" FROM report_payments
-  WHERE organization_id = $1 AND store_id = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
+/** Finds the merchant of a store or device from its payments. */
+export const findMerchantSql = (column: 'store_id' | 'device_id') =>
+  `SELECT merchant_id AS "merchantId" FROM report_payments
+    WHERE ${keyCondition(uuidKeySql, column, '$2::uuid')} AND ${ownRows} AND ${column} = $2
+    ORDER BY created_at DESC LIMIT 1`;
 
-/** Counts the payments in a range of amounts, up to `most`. */
+/** Counts the payments in a range of amounts, up to `limit`. */
 export function amountCountStatement(search: PaymentSearchCriteria, limit: number): Statement {
   const parameters = createParameterList(search.organizationId);
   const text = `SELECT count(*)::int AS count FROM (SELECT 1 FROM report_payments
@@ -233,9 +247,9 @@ export function amountCountStatement(search: PaymentSearchCriteria, limit: numbe
 /** Reads all payments in a range with few amounts, sorted by time. */
 export function amountStatement({ search, classIds, page }: IndexScan): Statement {
   const parameters = createParameterList(search.organizationId);
-  const amountRowsSql = `SELECT created_at, payment_id, class_id FROM report_payments
+  const amountRowsSql = `SELECT created_at, payment_id, class_id, merchant_id, store_id, device_id FROM report_payments
     WHERE organization_id = $1${amountCondition(parameters, search)}`;
-  const conditions = `${timeCondition(parameters, search, page)}${classCondition(parameters, classIds)}`;
+  const conditions = `${timeCondition(parameters, search, page)}${classCondition(parameters, classIds)}${entityConditions(parameters, search, entityNames)}`;
   const keys = `SELECT created_at, payment_id FROM few WHERE true${conditions} ${orderBySql(page)} LIMIT ${parameters.add(page.limit)}`;
   return {
     text: `WITH few AS MATERIALIZED (${amountRowsSql}) ${selectPaymentsSql(keys, page)}`,
@@ -243,13 +257,15 @@ export function amountStatement({ search, classIds, page }: IndexScan): Statemen
   };
 }
 
+const referenceColumns = {
+  retrieval_reference: ['retrieval_reference', 'text', textKeySql],
+  authorization_code: ['authorization_code', 'text', textKeySql],
+  last_four: ['right(masked_number, 4)', 'text', textKeySql],
+  card_token: ['card_token', 'uuid', uuidKeySql],
+  order_id: ['order_id', 'text', textKeySql],
+} as const;
 /** The columns that can contain a reference. */
-export type ReferenceColumn =
-  | 'retrieval_reference'
-  | 'authorization_code'
-  | 'last_four'
-  | 'card_token'
-  | 'order_id';
+export type ReferenceColumn = keyof typeof referenceColumns;
 
 /** Finds payments with a reference in one of several columns, and payments found by identifier. */
 export function referenceStatement(
@@ -260,10 +276,12 @@ export function referenceStatement(
   const parameters = createParameterList(search.organizationId);
   const limit = parameters.add(page.limit);
   const conditions = `${timeCondition(parameters, search, page)}${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, entityNames)}`;
-  const parts = references.map(
-    ([column, value]) => `(SELECT created_at, payment_id FROM report_payments
-      WHERE organization_id = $1 AND ${column} = ${parameters.add(value)}${conditions} ${orderBySql(page)} LIMIT ${limit})`,
-  );
+  const parts = references.map(([name, value]) => {
+    const [column, type, keySql] = referenceColumns[name];
+    const parameter = `${parameters.add(value)}::${type}`;
+    return `(SELECT created_at, payment_id FROM report_payments WHERE ${keyCondition(keySql, column, parameter)}
+      AND ${ownRows} AND ${column} = ${parameter}${conditions} ${orderBySql(page)} LIMIT ${limit})`;
+  });
   const times = parameters.add(
     encodeSimpleArray(foundByIdentifier.map(({ createdAt }) => createdAt)),
   );

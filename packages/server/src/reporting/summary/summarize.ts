@@ -3,6 +3,7 @@ import type { Summary, SummaryLine } from '@switchyard/contract';
 import { isoTime, nilUuid, type Queries } from '../../platform/index.ts';
 import { type AggregateLevel, type FiguresRow, toFigures } from '../projection/daily-aggregates.ts';
 import { addLatency } from '../projection/latency-histogram.ts';
+import { findMerchantSql } from '../search/search-sql.ts';
 import {
   chooseLevels,
   deviceLevels,
@@ -28,7 +29,6 @@ import {
   entityLatencyStatement,
   entityReasonsStatement,
   entitySumsStatement,
-  findMerchantSql,
   hourReasonsStatement,
   hourSumsStatement,
   type LineGrouping,

@@ -109,7 +109,12 @@ export const reasonsStatement = lineStatement(selectReasons, true);
 export const latencyStatement = lineStatement(selectLatency, false);
 
 const hourFigureSql = (index: number) => `(h.value->>${index})::bigint`;
-const joinHoursSql = 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
+/** At level 2 each hour has its own row. */
+const joinHoursSql = (level: AggregateLevel): string =>
+  level === 2
+    ? `CROSS JOIN LATERAL (SELECT c.hour::text AS key,
+        jsonb_build_array(${[...paymentOutcomes, ...sumNames].map((name) => `c.${name}`).join(', ')}) AS value) h`
+    : 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
 
 /** Sums of all days by hour and currency. */
 export function hourSumsStatement(filter: AggregateFilter, level: AggregateLevel): Statement {
@@ -119,7 +124,7 @@ export function hourSumsStatement(filter: AggregateFilter, level: AggregateLevel
       (name, index) => `sum(${hourFigureSql(index + paymentOutcomes.length)})::text AS ${name}`,
     ),
   ].join(', ');
-  const text = `SELECT lpad(h.key, 2, '0') AS key, g.currency, ${columns} ${fromAggregatesSql(filter, true)} ${joinHoursSql}
+  const text = `SELECT lpad(h.key, 2, '0') AS key, g.currency, ${columns} ${fromAggregatesSql(filter, true)} ${joinHoursSql(level)}
     GROUP BY 1, 2`;
   return { text, values: buildValues(filter, level) };
 }
@@ -132,7 +137,7 @@ const declinedOrFailedInHour = ['declined', 'failed'].map((name) =>
 export function hourReasonsStatement(filter: AggregateFilter, level: AggregateLevel): Statement {
   const inHour = declinedOrFailedInHour.join(' + ');
   const text = `SELECT lpad(h.key, 2, '0') AS key, g.reason, sum(${inHour})::bigint AS count
-    ${fromAggregatesSql(filter, true)} ${joinHoursSql} WHERE ${declinedOrFailedSql} > 0 GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
+    ${fromAggregatesSql(filter, true)} ${joinHoursSql(level)} WHERE ${declinedOrFailedSql} > 0 GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
   return { text, values: buildValues(filter, level) };
 }
 
@@ -220,11 +225,6 @@ const entityStatement =
 export const entitySumsStatement = entityStatement(selectSums, true);
 export const entityReasonsStatement = entityStatement(selectReasons, true);
 export const entityLatencyStatement = entityStatement(selectLatency, false);
-
-/** Finds the merchant of a store or device from its payments. */
-export const findMerchantSql = (column: 'store_id' | 'device_id') =>
-  `SELECT merchant_id AS "merchantId" FROM report_payments
-    WHERE organization_id = $1 AND ${column} = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
 
 export const asOfText = `SELECT p.as_of AS "asOf", p.stage = 'Following' AND p.written_as_of = p.as_of
     AND p.position >= h.position AS "isNow"
