@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorCodes, listErrorCodes } from '@switchyard/contract';
+import { type ErrorCodeFacts, errorCodes, listErrorCodes } from '@switchyard/contract';
 import { errorsDocument } from './errors.ts';
 
 test('each code with an unknown outcome says to request it before the request is sent again', () => {
@@ -8,9 +8,10 @@ test('each code with an unknown outcome says to request it before the request is
   for (const code of listErrorCodes().filter((each) => errorCodes[each].outcome === 'Unknown')) {
     const [, rest = ''] = document.split(`## ${code}\n`);
     const [section = ''] = rest.split('\n## ');
-    const pattern = errorCodes[code].retryable
-      ? /Request the outcome first\. A repeated request must have the same identifier/
-      : /Do not send the request again: it may have been processed\. Request its outcome\.$/;
-    assert.match(section.trim(), pattern, code);
+    const { help, retryable, advice }: ErrorCodeFacts = errorCodes[code];
+    const general = retryable
+      ? 'Request the outcome first. A repeated request must have the same identifier: the platform processes it only once.'
+      : 'Do not send the request again: it may have been processed. Request its outcome.';
+    assert.ok(section.trim().endsWith(`${help} ${advice ?? general}`), code);
   }
 });

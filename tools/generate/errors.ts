@@ -58,9 +58,10 @@ export function errorsDocument(): string {
 }
 
 function page(name: ErrorCode): string {
-  const { status, title, help, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
+  const facts: ErrorCodeFacts = errorCodes[name];
+  const { status, title, help, outcome, retryable, reserved, advice } = facts;
   const reservedNote = reserved === true ? 'Reserved: no response uses this code yet. ' : '';
-  const again = adviceOnRepeating(outcome, retryable);
+  const again = advice ?? adviceOnRepeating(outcome, retryable);
   return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${reservedNote}${help} ${again}`.trimEnd();
 }
 

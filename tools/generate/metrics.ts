@@ -30,7 +30,7 @@ const alarms: Readonly<Record<string, Alarm>> = {
   ProcessDown: ['up{job="switchyard"} == 0', 'Check the process and its log.', '1m'],
   AcquirerLinkDown: [
     'switchyard_acquirer_link_up == 0',
-    'Check the network and the host of the acquirer. Sales of this link are refused.',
+    'Check the network and the host of the acquirer. Sales of this link are refused, unless a standby contract takes them.',
     '1m',
   ],
   AcquirerQueueOld: [
@@ -43,11 +43,11 @@ const alarms: Readonly<Record<string, Alarm>> = {
   ],
   UnencodableMessage: [
     increase('switchyard_acquirer_unencodable_messages_total'),
-    'The log has the field. Correct its format in the table of the host. Until then these payments are refused, and reversals wait.',
+    'The log has the field. Correct its format in the host table. Until then these payments are refused, and reversals wait.',
   ],
   UnknownResponseCode: [
     increase('switchyard_acquirer_unknown_codes_total'),
-    'The log has the code. Add it to the table of the host.',
+    'The log has the code. Add it to the host table.',
   ],
   ClearingFileUnacknowledged: [
     'switchyard_clearing_files_oldest_seconds > 86400',

@@ -32,6 +32,7 @@ export type Outcome = 'NotProcessed' | 'Processed' | 'Unknown';
  * - `retryable`: whether the same request can succeed later.
  * - `outcome`: the outcome of a refusal with this code, unless the refusal gives another one.
  * - `reserved`: no version of the platform uses the code yet.
+ * - `advice`: the next step on the published page, if the general one for the outcome is wrong.
  *
  * @example
  * const facts: ErrorCodeFacts = errorCodes.amount_zero;
@@ -43,6 +44,7 @@ export type ErrorCodeFacts = {
   readonly retryable: boolean;
   readonly outcome: Outcome;
   readonly reserved?: true;
+  readonly advice?: string;
 };
 
 /**

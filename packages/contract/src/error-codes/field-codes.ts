@@ -171,7 +171,7 @@ export const fieldCodes = {
   too_late: permanentError(
     422,
     'The request arrived too late',
-    'The request arrived after its notAfter time. If you sent it before, request its result; else send a later time.',
+    'If you have sent this request before, request its result. Otherwise send it with a later notAfter.',
   ),
   certificate_request_invalid: permanentError(
     422,

@@ -354,7 +354,7 @@ export const configurationCodes = {
   multiple_capture_not_supported: permanentError(
     422,
     'Only one capture is possible',
-    'The acquirer contract has no multipleCapture. Send a new sale for the rest, or change the contract.',
+    'The acquirer contract has no multipleCapture: send this capture without "final": false, or change the contract.',
   ),
   partial_cancel_not_supported: permanentError(
     422,

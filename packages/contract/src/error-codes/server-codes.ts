@@ -61,11 +61,15 @@ export const serverCodes = {
     'The database is not available',
     'The platform cannot reach its database. Request the status of the transaction when it is available again.',
   ),
-  recovery_required: unknownOutcome(
-    503,
-    'The database is being recovered',
-    'The restored database does not contain all payments. Wait until the operator has completed the recovery. If the payment is not found then, ask the acquirer before you repeat it: it may be paid, and the platform does not recognise a lost payment.',
-  ),
+  recovery_required: {
+    ...unknownOutcome(
+      503,
+      'The database is being recovered',
+      'The restored database does not contain all payments. Wait until the operator has completed the recovery.',
+    ),
+    advice:
+      'Then request the payment. If it is not found, ask the acquirer before you send it again: it may be paid, and the platform does not recognise a lost payment.',
+  },
   overloaded: temporaryError(
     503,
     'The platform is overloaded',

@@ -79,7 +79,7 @@ function createOutcomeMetrics(
   );
   const unencodableMessages = createLinkCounter(
     'switchyard_acquirer_unencodable_messages_total',
-    'Messages that were not sent, because the table of the host cannot encode them',
+    'Messages that were not sent, because the host table cannot encode them',
   );
   // Caches the labelled series: prom-client sorts and joins the labels at each call.
   const durationSeries = new Map<string, ReturnType<typeof durations.labels>>();

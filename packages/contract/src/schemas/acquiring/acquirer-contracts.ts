@@ -54,7 +54,7 @@ const hostMembers = {
       pattern: '^[a-z0-9][a-z0-9-]{0,39}$',
       default: 'iso1987-binary',
       description:
-        'The table of the host: `iso1987-binary`, `iso1987-ascii`, `iso1993-ascii`, or one of your own.',
+        'The host table: `iso1987-binary`, `iso1987-ascii`, `iso1993-ascii`, or one of your own.',
     }),
   ),
   connections: Type.Optional(

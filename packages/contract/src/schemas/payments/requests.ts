@@ -172,7 +172,7 @@ export const ProcessRequest = Type.Object(
         format: 'date-time',
         maxLength: 40,
         description:
-          'A request that arrives later is refused as too_late: nothing is processed. A sale of it is sent to the acquirer within five seconds after this time, or never.',
+          'A request that arrives later is refused as too_late: nothing is processed. The platform sends the sale to the acquirer at most five seconds after this time, or never.',
         examples: ['2026-03-01T12:30:00.000Z'],
       }),
     ),

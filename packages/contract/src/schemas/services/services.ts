@@ -24,7 +24,7 @@ const methods = words(
 
 const paymentTypes = words(
   word('A payment type.', 'demopay'),
-  'The codes that a QR payment names the service by. If several services that are active at a device have the code, the one that was declared first takes the payment.',
+  'The codes by which a QR payment selects the service. If several services that are active at a device have the code, the one that was declared first takes the payment.',
 );
 
 const events = Type.Array(

@@ -70,7 +70,7 @@ ${facts.reserved === true ? html`<p>${reservedText}</p>` : ''}
 <dt>Meaning</dt><dd>${facts.help}</dd>
 <dt>Outcome</dt><dd><code>${facts.outcome}</code> – ${outcomeTexts[facts.outcome]}</dd>
 <dt>Can be retried</dt><dd>${facts.retryable ? 'Yes' : 'No'}</dd>
-<dt>What to do</dt><dd>${adviceOf(facts)}</dd>
+<dt>What to do</dt><dd>${facts.advice ?? adviceOf(facts)}</dd>
 </dl>`,
   );
 }
