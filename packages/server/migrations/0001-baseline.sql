@@ -1,8 +1,8 @@
 -- The schema of the first release, module by module: what each row is, its columns and its indexes.
 
 -- Rules for all tables: primary keys begin with organization_id, except in reference tables of the platform, and in
--- tables that grow with payments: theirs begin with bucket, a number from 0 to 1023 that follows from the merchant. It
--- is in the last ten bits of the merchant's identifier, and of the identifiers of its transactions, jobs and events.
+-- the tables of payments, jobs and the outbox: theirs begin with bucket, a number from 0 to 1023 that follows from the
+-- merchant. It is in the last ten bits of the identifiers of the merchant and of its transactions, jobs and events.
 -- Secrets are stored encrypted (…_sealed) or as a hash (…_hash). Rows that transactions refer to are never
 -- deleted: removed_at is set.
 
@@ -1734,7 +1734,7 @@ CREATE TABLE report_groups (
 );
 
 -- A group with a state, and its number of payments, by which a search chooses its index. The payments of a frequent
--- class are not indexed by class, because a walk in the order of time finds them soon; a class that has become
+-- class are not indexed by class, because a scan in the order of time finds them soon; a class that has become
 -- frequent stays so.
 CREATE TABLE report_classes (
   organization_id uuid NOT NULL,
