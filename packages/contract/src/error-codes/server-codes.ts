@@ -64,7 +64,7 @@ export const serverCodes = {
   recovery_required: unknownOutcome(
     503,
     'The database is being recovered',
-    'The restored database does not contain all payments. Wait until the operator has completed the recovery. If the payment is not found then, ask the acquirer before you repeat it: it may be paid, and the platform does not recognise a lost payment.',
+    'Wait for the recovery, then request the payment. If it is not found, ask the acquirer before you repeat it.',
   ),
   overloaded: temporaryError(
     503,
