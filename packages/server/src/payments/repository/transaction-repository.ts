@@ -65,7 +65,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
   const toUpdateRow = (change: TransactionChange, index: number) =>
     statements.toUpdateRow(change, index, ids.uuid());
 
-  /** True for each write that was stored: a new identifier, or a version that was not changed meanwhile. */
+  /** True for each write that was stored: a new identifier, or a version that no other request has changed. */
   async function commitSaleWrites(writes: readonly SaleWrite[]): Promise<boolean[]> {
     const intents = writes.flatMap((write) => ('intent' in write ? [write.intent] : []));
     const outcomes = writes.flatMap((write) => ('outcome' in write ? [write.outcome] : []));
