@@ -84,7 +84,7 @@ test('every command of “Take a QR payment” has the output that the page show
     const [status, type, ...rest] = stdout.trimEnd().split('\n');
     assert.deepEqual([status, type], ['Pending', 'image/png']);
     const ended = rest.slice(-4);
-    assert.deepEqual(ended, ['PartiallyRefunded', 'Refunded', 'Completed', 'Cancelled']);
+    assert.deepEqual(ended, ['Succeeded', 'Succeeded', 'Completed', 'Cancelled']);
     const events = rest.slice(0, -4).filter((line) => line !== '');
     assert.deepEqual(events, ['qr.scanned', 'qr.completed']);
   } finally {

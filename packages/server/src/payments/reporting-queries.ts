@@ -6,6 +6,7 @@ import {
   bucketSql,
   encodeSimpleArray,
   isUuid,
+  nilUuid,
   type Queries,
 } from '../platform/index.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
@@ -43,12 +44,18 @@ const createIdList =
     return rows.map(({ id }) => id);
   };
 
+/** Reads only the buckets of the organisation's merchants: others may have most transactions. */
+export const listTransactionIdsText = `SELECT t.id FROM (
+    SELECT DISTINCT ${bucketSql('merchant_id')} AS bucket FROM merchants WHERE organization_id = $1
+      AND ${bucketSql('merchant_id')} >= ${bucketSql('$2::uuid')} ORDER BY bucket) AS b
+  CROSS JOIN LATERAL (SELECT transaction_id AS id FROM transactions
+    WHERE bucket = b.bucket AND organization_id = $1
+      AND transaction_id > CASE WHEN b.bucket = ${bucketSql('$2::uuid')} THEN $2 ELSE '${nilUuid}' END::uuid
+    ORDER BY transaction_id LIMIT $3) AS t
+  LIMIT $3`;
+
 /** The identifiers behind `after`, bucket by bucket, each in the order of time. */
-export const listTransactionIds = createIdList(
-  `SELECT transaction_id AS id FROM transactions
-    WHERE (bucket, transaction_id) > (${bucketSql('$2::uuid')}, $2::uuid) AND organization_id = $1
-    ORDER BY bucket, transaction_id LIMIT $3`,
-);
+export const listTransactionIds = createIdList(listTransactionIdsText);
 
 /** Identifiers greater than `after`, in the order of time. */
 export const listClearingFileIds = createIdList(

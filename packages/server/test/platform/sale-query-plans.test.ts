@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
+import { listTransactionIdsText } from '../../src/payments/reporting-queries.ts';
 import type { Database } from '../../src/platform/index.ts';
 import { sizeOfRun } from '../faults/fault-size.ts';
 import { openScratchDatabase } from '../support/database/test-database.ts';
@@ -186,6 +187,12 @@ describe('query plans of the hot statements', () => {
       for (const table of growing) await queries.query(`ANALYZE ${table}`);
     });
     await assertAllKeyed();
+    // Reports of one organisation read no transactions of others, except in the same buckets.
+    const walk = (await scratch.explain(listTransactionIdsText)).join('\n');
+    assert.match(
+      walk,
+      /using transactions_pkey on transactions\s.*\n\W*Index Cond: \(\(bucket = .*\) AND \(transaction_id > /,
+    );
   });
 });
 

@@ -430,11 +430,11 @@ describe('the search over payments', () => {
        WHERE p.organization_id = $1 AND c.organization_id = $1 AND c.class_id = p.class_id AND c.is_frequent`,
       [setup.organizationId],
     );
+    const amounts = { state: 'Captured', amountMin: 1234, amountMax: 1234 };
     await eventually('the search reads the classes again', async () => {
-      return (await search({ state: 'Captured' })).length > 0;
+      return (await search(amounts)).length > 0;
     });
     assert.deepEqual(await search(filters), before);
-    const amounts = { state: 'Captured', amountMin: 1234, amountMax: 1234 };
     assert.deepEqual(
       await search(amounts),
       before.filter(({ state, amount }) => state === 'Captured' && amount === 1234),

@@ -1,4 +1,4 @@
-// Transaction repository. Each write is one statement with a version check, in a group commit.
+// Transaction repository. Each write is a row of a statement with a version check, in a group commit.
 import {
   bucketOf,
   type Clock,
@@ -65,37 +65,36 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
   const toUpdateRow = (change: TransactionChange, index: number) =>
     statements.toUpdateRow(change, index, ids.uuid());
 
+  /** True for each write that was stored: a new identifier, or a version that no other request has changed. */
   async function commitSaleWrites(writes: readonly SaleWrite[]): Promise<boolean[]> {
     const intents = writes.flatMap((write) => ('intent' in write ? [write.intent] : []));
-    const changes = writes.flatMap((write) => ('outcome' in write ? [write.outcome] : []));
+    const outcomes = writes.flatMap((write) => ('outcome' in write ? [write.outcome] : []));
     const commits: HotStatement[] = [];
     if (intents.length > 0) {
       const rows = intents.map(({ row, event }) => statements.toInsertRow(row, event));
       commits.push([statements.insertTransaction, [JSON.stringify(rows)]]);
     }
-    if (changes.length > 0)
-      commits.push([statements.updateWithEvent, [JSON.stringify(changes.map(toUpdateRow))]]);
+    if (outcomes.length > 0)
+      commits.push([statements.updateWithEvent, [JSON.stringify(outcomes.map(toUpdateRow))]]);
     const onCommitted = numbering.beginWrite();
     const results = await database.hotCommit(commits);
-    const insertedIds = new Set(intents.length > 0 ? results[0]?.map(({ id }) => id) : []);
-    const updatedIndexes = new Set(changes.length > 0 ? results.at(-1)?.map(({ i }) => i) : []);
-    const updatedIds = new Set(
-      changes.filter((_, i) => updatedIndexes.has(i)).map(({ after }) => after.transactionId),
+    // A transaction has one write in a batch.
+    const storedIds = new Set(results.flat().map(({ id }) => id));
+    const rows = writes.map((write) =>
+      'intent' in write ? write.intent.row : write.outcome.after,
     );
-    const isStored = (write: SaleWrite) =>
-      'intent' in write
-        ? insertedIds.has(write.intent.row.transactionId)
-        : updatedIds.has(write.outcome.after.transactionId);
-    const stored = writes.find(isStored);
-    if (stored !== undefined)
-      acknowledge(onCommitted, 'intent' in stored ? stored.intent.row : stored.outcome.after);
-    return writes.map(isStored);
+    acknowledge(
+      onCommitted,
+      rows.find(({ transactionId }) => storedIds.has(transactionId)),
+    );
+    return rows.map(({ transactionId }) => storedIds.has(transactionId));
   }
 
   /** Intents and outcomes of sales are committed together: a commit costs more than its rows. */
   const saleWrites = createGroupCommit<SaleWrite, boolean>({
     name: 'payments-sale',
-    queueLimit: maxQueuedWrites,
+    // New sales never take the place of the outcome of a sale that the acquirer has approved.
+    queueLimit: (write) => ('intent' in write ? maxQueuedWrites : 2 * maxQueuedWrites),
     // Two batches with the same unique key would block each other.
     key: (write) =>
       'intent' in write

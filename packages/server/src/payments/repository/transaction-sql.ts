@@ -1,6 +1,12 @@
 // SQL of transactions, and how their rows become records.
 import { defined } from '@switchyard/contract';
-import { allBuckets, bucketOf, isoTime, parseSafeInteger } from '../../platform/index.ts';
+import {
+  allBuckets,
+  bucketOf,
+  isoTime,
+  parseSafeInteger,
+  requireBucketOf,
+} from '../../platform/index.ts';
 import { authorizationExpiresAt } from '../transaction/settlement-and-expiry.ts';
 import type { Phase, State } from '../transaction/state-machine.ts';
 import type {
@@ -143,19 +149,11 @@ export const insertTransaction = {
   SELECT transaction_id AS id FROM tx`,
 };
 
-/** A look-up by the merchant and one by the transaction must find the same row. */
-function merchantBucket({ transactionId, merchantId }: TransactionRow): number {
-  const bucket = bucketOf(transactionId);
-  if (bucket !== bucketOf(merchantId))
-    throw new Error('the transaction is in another bucket than its merchant');
-  return bucket;
-}
-
 export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
   const { context } = event.data;
   const expiresAt = context && authorizationExpiresAt(row.createdAt, context);
   return {
-    bucket: merchantBucket(row),
+    bucket: requireBucketOf(row.merchantId, row.transactionId),
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
     merchant_id: row.merchantId,
@@ -203,7 +201,7 @@ export const updateWithEvent = {
   text: `WITH r AS (
     SELECT * FROM json_to_recordset($1::json) AS r(${changeRecordDefinition})
   ), ${updateTransactionCte}
-  SELECT i FROM tx`,
+  SELECT transaction_id AS id FROM tx`,
 };
 
 export const updateWithOperation = {
@@ -242,6 +240,7 @@ export function toUpdateRow(
   outboxId: string,
 ): Record<string, unknown> {
   const { before, after, event, operation, job, clearing } = change;
+  if (job !== undefined) requireBucketOf(after.merchantId, job.jobId);
   return {
     bucket: bucketOf(after.transactionId),
     organization_id: after.organizationId,
@@ -364,7 +363,7 @@ export const updateRoute = `WITH tx AS (
     RETURNING bucket, organization_id, transaction_id
   ), ev AS (
     INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
-    SELECT bucket, organization_id, transaction_id, $6, $8, $7, $9::json FROM tx
+    SELECT bucket, organization_id, transaction_id, $6, $8, $7, $9::jsonb::json FROM tx
   ), ob AS (
     INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
     SELECT bucket, organization_id, $10, $8, transaction_id, $6, $7 FROM tx

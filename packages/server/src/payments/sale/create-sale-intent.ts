@@ -107,7 +107,7 @@ export async function createSaleIntent(
   // An account verification has no authorization hold.
   if (isAccountVerification(request)) delete context.holdDays;
   const now = ports.clock.now();
-  // Again, because the calls above can take long: after notAfter a till takes a 404 as proof.
+  // Again, because the calls above can take long; the time to send the sale counts from here.
   if (phase === 'Received') checkNotAfter(request, now);
   const at = isoTime(now);
   const row: TransactionRow = {

@@ -15,6 +15,14 @@ const bucketHexDigits = 3;
 export const bucketOf = (uuid: string): number =>
   Number.parseInt(uuid.slice(-bucketHexDigits), 16) % bucketCount;
 
+/** @throws Error if the row would be in another bucket than its merchant, where a look-up does not find it */
+export function requireBucketOf(merchantId: string, uuid: string): number {
+  const bucket = bucketOf(uuid);
+  if (bucket !== bucketOf(merchantId))
+    throw new Error(`${uuid} is in another bucket than its merchant`);
+  return bucket;
+}
+
 /** {@link bucketOf} in SQL, for identifiers that only the database knows. */
 export const bucketSql = (uuidExpression: string): string =>
   `(('x' || right(${uuidExpression}::text, ${bucketHexDigits}))::bit(12)::integer % ${bucketCount})::smallint`;

@@ -1,5 +1,5 @@
 // Defines the SQL of the frequent QR payment statements, and their JSON input rows.
-import { allBuckets, bucketOf, bucketSql, isoTime } from '../../platform/index.ts';
+import { allBuckets, bucketOf, bucketSql, isoTime, requireBucketOf } from '../../platform/index.ts';
 import type { PaymentChange, QrRow, StoredEvent } from '../transaction/records.ts';
 import { loadedColumns } from './qr-rows.ts';
 
@@ -36,7 +36,7 @@ export function paymentInsertRow(
   dueAt: string | null,
 ): Record<string, unknown> {
   return {
-    bucket: bucketOf(row.transactionId),
+    bucket: requireBucketOf(row.merchantId, row.transactionId),
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
     merchant_id: row.merchantId,

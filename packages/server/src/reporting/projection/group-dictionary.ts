@@ -158,7 +158,7 @@ export function createGroupDictionaries() {
   return {
     open(organizationId: string): DictionarySession {
       let newDictionary: GroupDictionary | undefined;
-      let newFrequentClassIds: readonly number[] = [];
+      const newFrequentClassIds: number[] = [];
       return {
         async assignNumbers(queries, groupsAndStates) {
           const cached = cache.get(organizationId);
@@ -175,7 +175,7 @@ export function createGroupDictionaries() {
           return limited.map((each) => findNumbers(dictionary, each) ?? unknownNumbers);
         },
         addFrequentClasses(classIds) {
-          newFrequentClassIds = classIds;
+          newFrequentClassIds.push(...classIds);
         },
         cacheAfterCommit() {
           if (newDictionary !== undefined) cacheDictionary(organizationId, newDictionary);

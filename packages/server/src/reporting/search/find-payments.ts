@@ -85,6 +85,18 @@ async function readPage({ queries, page }: SearchTask, statement: Statement): Pr
     : { rows };
 }
 
+/** The scan of an index skips lines: it can reach its limit before the page is full. */
+function hasFilterOnLines({ search, classIds }: SearchTask): boolean {
+  const { amountMin, amountMax, merchantId, storeId, deviceId } = search;
+  const entities = [merchantId, storeId, deviceId].filter((id) => id !== undefined);
+  return (
+    classIds !== undefined ||
+    amountMin !== undefined ||
+    amountMax !== undefined ||
+    entities.length > 1
+  );
+}
+
 async function scanIndex(
   task: SearchTask,
   index: SearchIndex,
@@ -93,8 +105,7 @@ async function scanIndex(
   const { queries, search, classIds, page } = task;
   const scan = { search, classIds, page: withOneMore(page) };
   const pageRows = await readPage(task, indexScanStatement(index, scan, scannedMax));
-  const wantsAll = classIds === undefined && search.amountMin === undefined;
-  if (pageRows.next !== undefined || (wantsAll && search.amountMax === undefined)) return pageRows;
+  if (pageRows.next !== undefined || !hasFilterOnLines(task)) return pageRows;
   const end = indexScanEndStatement(index, scan, scannedMax);
   const [last] = await queries.query<PaymentRow>(end.text, end.values);
   return last === undefined ? pageRows : { ...pageRows, next: toPosition(last) };

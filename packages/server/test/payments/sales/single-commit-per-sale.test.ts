@@ -30,9 +30,11 @@ const iso = new Date(at).toISOString();
 const organizationId = randomUUID();
 const merchantId = randomUUID();
 
+const newId = () => systemIdGenerator.uuid(bucketOf(merchantId));
+
 const newRow = (clientTransactionId: string = randomUUID()): TransactionRow => ({
   organizationId,
-  transactionId: systemIdGenerator.uuid(bucketOf(merchantId)),
+  transactionId: newId(),
   merchantId,
   clientTransactionId,
   storeId: undefined,
@@ -92,7 +94,7 @@ const captureOf = (clientOperationId: string): Transition => {
     type: 'transaction.capture_pending',
     changes: { captureReserved: 400 },
     operation,
-    job: { jobId: randomUUID(), kind: 'payments.retry-operation', payload: {}, dueAt: iso },
+    job: { jobId: newId(), kind: 'payments.retry-operation', payload: {}, dueAt: iso },
   };
 };
 
@@ -176,6 +178,35 @@ describe('one commit for several changes', () => {
     assert.deepEqual(made, { ...nothing, transaction_events: 1, outbox: 1 });
     const stored = await store.findById(organizationId, row.transactionId);
     assert.equal(stored?.row.version, 2);
+  });
+
+  test('intents and outcomes of one batch have their own results', async () => {
+    const [taken, open, outdated, failed] = [newRow(), newRow(), newRow(), newRow()];
+    const rows = [taken, open, outdated, failed];
+    await Promise.all(rows.map((row) => store.insert(row, received)));
+    await store.update(applyTransition(outdated, authorized));
+    const made = await written(async () => {
+      const done = await Promise.all([
+        store.insert(newRow(), received),
+        store.update(applyTransition(open, authorized)),
+        store.insert(newRow(taken.clientTransactionId), received),
+        store.update(applyTransition(outdated, authorized)),
+      ]);
+      assert.deepEqual(done, [true, true, false, false]);
+    });
+    assert.deepEqual(made, { ...nothing, transactions: 1, transaction_events: 2, outbox: 1 });
+    // A row that violates a check undoes the batch; then each row is written alone.
+    const invalid = { ...authorized, changes: { captureReserved: 1 } };
+    const more = await written(async () => {
+      const [refused, ...done] = await Promise.allSettled([
+        store.update(applyTransition(failed, invalid)),
+        store.insert(newRow(), received),
+        store.update(applyTransition(taken, authorized)),
+      ]);
+      assert.equal(refused?.status === 'rejected' && refused.reason.code, '23514');
+      assert.deepEqual(done, Array(2).fill({ status: 'fulfilled', value: true }));
+    });
+    assert.deepEqual(more, { ...nothing, transactions: 1, transaction_events: 2, outbox: 1 });
   });
 
   test('an operation with a used identifier stores nothing, and does not affect others in the batch', async () => {

@@ -141,6 +141,42 @@ describe('statements of the sale', () => {
     });
   }
 
+  test('are prepared again after a statement before them failed', async () => {
+    const pool = await open({ connections: 1 });
+    const divide = { name: 'hot-first', text: 'SELECT 1 / $1::int4 AS n' };
+    const second = { name: 'hot-second', text: 'SELECT $1::int4 + 1 AS n' };
+    const wrong = { name: 'hot-wrong-second', text: 'SELEC 1' };
+    await assert.rejects(
+      pool.run([
+        [divide, [0]],
+        [second, [1]],
+      ]),
+      { code: '22012' },
+    );
+    assert.deepEqual(
+      await pool.run([
+        [second, [1]],
+        [divide, [1]],
+      ]),
+      [[{ n: 2 }], [{ n: 1 }]],
+    );
+    const fresh = { name: 'hot-fresh', text: 'SELECT $1::int4 + 2 AS n' };
+    await assert.rejects(
+      pool.run([
+        [fresh, [1]],
+        [wrong, []],
+      ]),
+      { code: '42601' },
+    );
+    assert.deepEqual(
+      await pool.run([
+        [fresh, [1]],
+        [second, [1]],
+      ]),
+      [[{ n: 3 }], [{ n: 2 }]],
+    );
+  });
+
   test('wait for a connection until the time-out', async () => {
     const queue = await open({ connections: 1 });
     const pool = await open({ connections: 1, waitLimitMs: 150 });

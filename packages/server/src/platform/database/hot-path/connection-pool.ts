@@ -149,10 +149,10 @@ export function createHotPool(options: HotPoolOptions): HotPool {
     }
   }
 
-  async function runPlain(client: Client, statements: readonly HotStatement[]) {
+  async function runPlain(lease: Lease, statements: readonly HotStatement[]) {
     const query = async (text: string, values: readonly unknown[] = []) => {
       const config = { text, values: [...values], query_timeout: silenceLimitMs };
-      return (await client.query<HotRow>(config)).rows;
+      return (await lease.client.query<HotRow>(config)).rows;
     };
     const isTransaction = statements.length > 1;
     const results: HotRow[][] = [];
@@ -161,7 +161,8 @@ export function createHotPool(options: HotPoolOptions): HotPool {
       for (const [{ text }, values] of statements) results.push(await query(text, values));
       if (isTransaction) await query('COMMIT');
     } catch (error) {
-      if (isTransaction && !isConnectionLost(error)) await query('ROLLBACK');
+      // A connection whose transaction may be open is not used again.
+      if (isTransaction) await query('ROLLBACK').catch(() => discard(lease));
       throw error;
     }
     return results;
@@ -169,7 +170,7 @@ export function createHotPool(options: HotPoolOptions): HotPool {
 
   return {
     run: (statements) => withLease(({ hot }) => hot.run(statements)),
-    plain: (statements) => withLease(({ client }) => runPlain(client, statements)),
+    plain: (statements) => withLease((lease) => runPlain(lease, statements)),
     async end() {
       clearInterval(silenceTimer);
       const ended = pool.end();

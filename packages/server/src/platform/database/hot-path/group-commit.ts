@@ -33,8 +33,8 @@ export type GroupCommitOptions<Row, Result> = {
   secondStatementRows?: number;
   maxHoldMs?: number;
   maxRows?: number;
-  /** Maximum number of waiting rows. The next one is refused with `overloaded`. */
-  queueLimit?: number;
+  /** Maximum number of waiting rows, also by row. The next one is refused with `overloaded`. */
+  queueLimit?: number | ((row: Row) => number);
   /** Rows with the same key conflict, such as rows with the same unique key. */
   key(row: Row): string;
   /**
@@ -43,7 +43,7 @@ export type GroupCommitOptions<Row, Result> = {
    * would wait for each other.
    */
   allowsSameKey?: boolean;
-  /** Executes one statement for all rows, sorted by key. Returns the results in the same order. */
+  /** Commits all rows together, sorted by key. Returns the results in the same order. */
   run(rows: Row[]): Promise<Result[]>;
 };
 
@@ -86,11 +86,12 @@ export function createGroupCommit<Row, Result>(
   let idleCallbacks: (() => void)[] = [];
 
   function submit(row: Row): Promise<Result> {
-    if (queue.length + waitingByKeyCount >= queueLimit) {
+    const limit = typeof queueLimit === 'number' ? queueLimit : queueLimit(row);
+    if (queue.length + waitingByKeyCount >= limit) {
       return Promise.reject(
         new ProblemError('overloaded', 'The platform is overloaded.', {
           retryAfterMs: overloadedRetryAfterMs,
-          logDetail: `${name}: ${queueLimit} rows wait`,
+          logDetail: `${name}: ${limit} rows wait`,
         }),
       );
     }

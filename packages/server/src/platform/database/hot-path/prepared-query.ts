@@ -57,10 +57,10 @@ export function createPreparedQuery(
 ): PreparedQuery {
   let statements: readonly EncodedStatement[] = [];
   /** The index of the statement whose messages arrive now. */
-  let current = 0;
+  let statementIndex = 0;
   let shape: RowShape | undefined;
   let results: HotRow[][] = [];
-  let fault: unknown;
+  let parseError: unknown;
   let pending: PendingResult | undefined;
 
   function finish(error: unknown): void {
@@ -73,8 +73,8 @@ export function createPreparedQuery(
   }
 
   /** Messages about the next statement follow. */
-  function expect(index: number): void {
-    current = index;
+  function startStatement(index: number): void {
+    statementIndex = index;
     const name = statements[index]?.[0].name;
     shape = name === undefined ? undefined : shapes.get(name);
   }
@@ -92,10 +92,10 @@ export function createPreparedQuery(
   const query = {
     /** The driver notes under this name that the statement is prepared. */
     get name() {
-      return statements[current]?.[0].name;
+      return statements[statementIndex]?.[0].name;
     },
     get text() {
-      return statements[current]?.[0].text;
+      return statements[statementIndex]?.[0].text;
     },
     submit(connection: pg.Connection): Error | null {
       const driver = connection as unknown as DriverConnection;
@@ -118,14 +118,14 @@ export function createPreparedQuery(
       if (query.name !== undefined) shapes.set(query.name, shape);
     },
     handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-      if (shape === undefined || fault !== undefined) return;
+      if (shape === undefined || parseError !== undefined) return;
       try {
-        results[current]?.push(parseRow(shape, fields));
+        results[statementIndex]?.push(parseRow(shape, fields));
       } catch (error) {
-        fault = error;
+        parseError = error;
       }
     },
-    handleCommandComplete: (): void => expect(current + 1),
+    handleCommandComplete: (): void => startStatement(statementIndex + 1),
     handleEmptyQuery(): void {},
     handlePortalSuspended(): void {},
     handleCopyData(): void {},
@@ -136,15 +136,15 @@ export function createPreparedQuery(
       for (const [{ name }] of statements) delete connection.submittedNamedStatements[name];
       finish(error);
     },
-    handleReadyForQuery: (): void => finish(fault),
+    handleReadyForQuery: (): void => finish(parseError),
   };
 
   return {
     async run(next) {
       statements = next.map(([statement, values]) => [statement, values.map(encodeParameter)]);
       results = next.map(() => []);
-      expect(0);
-      fault = undefined;
+      startStatement(0);
+      parseError = undefined;
       return new Promise((resolve, reject) => {
         pending = { resolve, reject };
         client.query(query as unknown as pg.Submittable);
