@@ -68,7 +68,7 @@ export const serverCodes = {
       'The restored database does not contain all payments. Wait until the operator has completed the recovery.',
     ),
     advice:
-      'Then request the payment. If it is not found, ask the acquirer before you send it again: it may be paid, and the platform does not recognise a lost payment.',
+      'Request the payment after the recovery. If it is not found, ask the acquirer before you send it again: it may be paid, and the platform does not recognise a lost payment.',
   },
   overloaded: temporaryError(
     503,
