@@ -1,8 +1,9 @@
 -- The schema of the first release, module by module: what each row is, its columns and its indexes.
 
 -- Rules for all tables: primary keys begin with organization_id, except in reference tables of the platform, and in
--- the tables of payments, jobs and the outbox: theirs begin with bucket, a number from 0 to 1023 that follows from the
--- merchant. It is in the last ten bits of the identifiers of the merchant and of its transactions, jobs and events.
+-- the tables of payments, jobs and the outbox: theirs begin with bucket, a number from 0 to 1023. It is the last ten
+-- bits of the merchant's identifier; those of its transactions, batches and jobs are the same. A row of the outbox has
+-- the bucket of its subject.
 -- Secrets are stored encrypted (…_sealed) or as a hash (…_hash). Rows that transactions refer to are never
 -- deleted: removed_at is set.
 

@@ -96,7 +96,7 @@ export {
   type OutboxRow,
   type OutboxSubscriber,
 } from './events/outbox.ts';
-export { allBuckets, bucketOf, bucketSql, requireBucketOf } from './identifiers/bucket.ts';
+export { allBuckets, bucketOf, bucketSql, requireSameBucket } from './identifiers/bucket.ts';
 export { type Ids, systemIdGenerator, withJitter } from './identifiers/ids.ts';
 export {
   bytesToUuid,

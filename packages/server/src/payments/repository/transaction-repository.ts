@@ -29,10 +29,14 @@ type TransactionLookup = { organizationId: string } & (
   | { transactionId?: undefined; clientTransactionId: string; merchantId: string }
 );
 
-/** The intent of a sale, or its outcome without an operation. */
-type SaleWrite =
-  | { intent: { row: TransactionRow; event: StoredEvent } }
-  | { outcome: TransactionChange };
+/** The intent of a sale with its event, or the outcome of a sale without an operation. */
+type SaleWrite = { row: TransactionRow } & (
+  | { intent: StoredEvent; outcome?: undefined }
+  | { intent?: undefined; outcome: TransactionChange }
+);
+
+/** The transaction of a row that a statement has stored. */
+type StoredId = { id: string };
 
 /** Another operation of the merchant has the same client identifier. */
 export class DuplicateOperationId extends Error {}
@@ -47,59 +51,61 @@ function throwDuplicateId(error: unknown): never {
 const maxMatches = 20;
 /** Limit of queued writes. In load tests a few hundred wait at the saturation point. */
 const maxQueuedWrites = 5000;
+/** More, so that new sales cannot take the places of the outcomes of sales that were sent. */
+const maxQueuedOutcomes = 2 * maxQueuedWrites;
 
 type Ports = { database: Database; ids: Ids; clock: Clock; numbering: Numbering };
 
 /** @example const transactions = createTransactionRepository({ database, ids, clock, numbering }); */
 export function createTransactionRepository({ database, ids, clock, numbering }: Ports) {
-  /** One row represents all that were committed together. */
-  function acknowledge(
-    onCommitted: ReturnType<Numbering['beginWrite']>,
-    row: TransactionRow | undefined,
-  ): void {
-    if (row === undefined) return;
+  const toUpdateRow = (change: TransactionChange) => statements.toUpdateRow(change, ids.uuid());
+
+  type OnCommitted = ReturnType<Numbering['beginWrite']>;
+
+  function acknowledge(onCommitted: OnCommitted, row: TransactionRow): void {
     const { organizationId, transactionId, version } = row;
     onCommitted({ table: 'transactions', organizationId, transactionId, version });
   }
 
-  const toUpdateRow = (change: TransactionChange, index: number) =>
-    statements.toUpdateRow(change, index, ids.uuid());
-
-  /** True for each write that was stored: a new identifier, or a version that no other request has changed. */
-  async function commitSaleWrites(writes: readonly SaleWrite[]): Promise<boolean[]> {
-    const intents = writes.flatMap((write) => ('intent' in write ? [write.intent] : []));
-    const outcomes = writes.flatMap((write) => ('outcome' in write ? [write.outcome] : []));
-    const commits: HotStatement[] = [];
-    if (intents.length > 0) {
-      const rows = intents.map(({ row, event }) => statements.toInsertRow(row, event));
-      commits.push([statements.insertTransaction, [JSON.stringify(rows)]]);
-    }
-    if (outcomes.length > 0)
-      commits.push([statements.updateWithEvent, [JSON.stringify(outcomes.map(toUpdateRow))]]);
-    const onCommitted = numbering.beginWrite();
-    const results = await database.hotCommit(commits);
-    // A transaction has one write in a batch.
-    const storedIds = new Set(results.flat().map(({ id }) => id));
-    const rows = writes.map((write) =>
-      'intent' in write ? write.intent.row : write.outcome.after,
-    );
-    acknowledge(
-      onCommitted,
-      rows.find(({ transactionId }) => storedIds.has(transactionId)),
-    );
+  /**
+   * True for each row that was stored: a new identifier, or a version that no other request has changed. A transaction
+   * has one row in a commit.
+   */
+  function acknowledgeStored(
+    onCommitted: OnCommitted,
+    rows: readonly TransactionRow[],
+    stored: readonly StoredId[],
+  ): boolean[] {
+    const storedIds = new Set(stored.map(({ id }) => id));
+    // One row represents all that were committed together.
+    const first = rows.find(({ transactionId }) => storedIds.has(transactionId));
+    if (first !== undefined) acknowledge(onCommitted, first);
     return rows.map(({ transactionId }) => storedIds.has(transactionId));
+  }
+
+  async function commitSaleWrites(writes: readonly SaleWrite[]): Promise<boolean[]> {
+    const intents: unknown[] = [];
+    const outcomes: unknown[] = [];
+    for (const write of writes) {
+      if (write.intent === undefined) outcomes.push(toUpdateRow(write.outcome));
+      else intents.push(statements.toInsertRow(write.row, write.intent));
+    }
+    const commits: HotStatement[] = [];
+    if (intents.length > 0) commits.push([statements.insertTransaction, [JSON.stringify(intents)]]);
+    if (outcomes.length > 0) commits.push([statements.updateWithEvent, [JSON.stringify(outcomes)]]);
+    const onCommitted = numbering.beginWrite();
+    const stored = (await database.hotCommit(commits)).flat() as StoredId[];
+    const rows = writes.map(({ row }) => row);
+    return acknowledgeStored(onCommitted, rows, stored);
   }
 
   /** Intents and outcomes of sales are committed together: a commit costs more than its rows. */
   const saleWrites = createGroupCommit<SaleWrite, boolean>({
     name: 'payments-sale',
-    // New sales never take the place of the outcome of a sale that the acquirer has approved.
-    queueLimit: (write) => ('intent' in write ? maxQueuedWrites : 2 * maxQueuedWrites),
+    queueLimit: ({ intent }) => (intent === undefined ? maxQueuedOutcomes : maxQueuedWrites),
     // Two batches with the same unique key would block each other.
-    key: (write) =>
-      'intent' in write
-        ? `${write.intent.row.clientTransactionId}${write.intent.row.merchantId}`
-        : write.outcome.after.transactionId,
+    key: ({ row, intent }) =>
+      intent === undefined ? row.transactionId : row.clientTransactionId + row.merchantId,
     run: commitSaleWrites,
   });
 
@@ -111,10 +117,9 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     run: async (changes) => {
       const onCommitted = numbering.beginWrite();
       const values = [JSON.stringify(changes.map(toUpdateRow))];
-      const updatedRows = await database.hot<{ i: number }>(statements.updateWithOperation, values);
-      const updatedIndexes = new Set(updatedRows.map(({ i }) => i));
-      acknowledge(onCommitted, changes.find((_, i) => updatedIndexes.has(i))?.after);
-      return changes.map((_, i) => updatedIndexes.has(i));
+      const stored = await database.hot<StoredId>(statements.updateWithOperation, values);
+      const rows = changes.map(({ after }) => after);
+      return acknowledgeStored(onCommitted, rows, stored);
     },
   });
 
@@ -156,12 +161,12 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     },
     /** False if the client's identifier is taken. */
     insert: (row: TransactionRow, event: StoredEvent): Promise<boolean> =>
-      measureWrite(saleWrites.submit({ intent: { row, event } })),
+      measureWrite(saleWrites.submit({ row, intent: event })),
     /** False if another request changed the transaction first. */
     update(change: TransactionChange): Promise<boolean> {
       const isOutcome = change.operation === undefined && change.job === undefined;
       const write = isOutcome
-        ? measureWrite(saleWrites.submit({ outcome: change }))
+        ? measureWrite(saleWrites.submit({ row: change.after, outcome: change }))
         : operationUpdates.submit(change);
       return write.catch(throwDuplicateId);
     },
@@ -172,7 +177,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     ): Promise<boolean> {
       const onCommitted = numbering.beginWrite();
       const write = database.transaction(async (trx) => {
-        const values = [JSON.stringify([toUpdateRow(change, 0)])];
+        const values = [JSON.stringify([toUpdateRow(change)])];
         const updatedRows = await trx.query(statements.updateWithOperation.text, values);
         if (updatedRows.length === 0) return false;
         await writeAlso(trx);
@@ -203,6 +208,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       event: StoredEvent,
     ): Promise<boolean> {
       const updatedRows = await database.query(statements.updateRoute, [
+        bucketOf(before.transactionId),
         before.organizationId,
         before.transactionId,
         before.version,
@@ -213,7 +219,6 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
         event.type,
         JSON.stringify(event.data),
         ids.uuid(),
-        bucketOf(before.transactionId),
       ]);
       return updatedRows.length > 0;
     },
@@ -236,9 +241,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       const statement = statements.findTransactionsByClientId;
       return (await database.hot<TransactionResultRow>(statement, values)).map(toTransactionRecord);
     },
-    async findOperation(
-      key: Parameters<typeof statements.findOperationValues>[0],
-    ): Promise<OperationKey | undefined> {
+    async findOperation(key: statements.OperationLookup): Promise<OperationKey | undefined> {
       const values = statements.findOperationValues(key);
       return (await database.hot<OperationKey>(statements.findOperation, values))[0];
     },
@@ -262,9 +265,9 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       durationListeners.add(onDuration);
       return () => void durationListeners.delete(onDuration);
     },
-    /** Share of the write queue that is in use, 0 to 1. */
+    /** Share of the queue for new writes that is in use, 0 to 1. */
     queueUtilization: (): number =>
-      Math.max(saleWrites.waiting(), operationUpdates.waiting()) / maxQueuedWrites,
+      Math.min(1, Math.max(saleWrites.waiting(), operationUpdates.waiting()) / maxQueuedWrites),
     async flush(): Promise<void> {
       const queues = [saleWrites, operationUpdates, transactionReads];
       await Promise.all(queues.map((queue) => queue.drain()));

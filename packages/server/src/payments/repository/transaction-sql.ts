@@ -5,7 +5,7 @@ import {
   bucketOf,
   isoTime,
   parseSafeInteger,
-  requireBucketOf,
+  requireSameBucket,
 } from '../../platform/index.ts';
 import { authorizationExpiresAt } from '../transaction/settlement-and-expiry.ts';
 import type { Phase, State } from '../transaction/state-machine.ts';
@@ -153,7 +153,7 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
   const { context } = event.data;
   const expiresAt = context && authorizationExpiresAt(row.createdAt, context);
   return {
-    bucket: requireBucketOf(row.merchantId, row.transactionId),
+    bucket: requireSameBucket(row.merchantId, row.transactionId),
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
     merchant_id: row.merchantId,
@@ -173,7 +173,7 @@ export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<str
   };
 }
 
-const changeRecordDefinition = `bucket smallint, organization_id uuid, transaction_id uuid, expected integer, i integer,
+const changeRecordDefinition = `bucket smallint, organization_id uuid, transaction_id uuid, expected integer,
       state text, phase text, authorized bigint, captured bigint, cancelled bigint, refunded bigint,
       "captureReserved" bigint, "cancelReserved" bigint, "refundReserved" bigint,
       operation_count integer, at timestamptz, type text, data json, outbox_id uuid`;
@@ -231,22 +231,17 @@ export const updateWithOperation = {
       amount, currency, line, 'Waiting'
     FROM tx WHERE clearing_link IS NOT NULL
   )
-  SELECT i FROM tx`,
+  SELECT transaction_id AS id FROM tx`,
 };
 
-export function toUpdateRow(
-  change: TransactionChange,
-  index: number,
-  outboxId: string,
-): Record<string, unknown> {
+export function toUpdateRow(change: TransactionChange, outboxId: string): Record<string, unknown> {
   const { before, after, event, operation, job, clearing } = change;
-  if (job !== undefined) requireBucketOf(after.merchantId, job.jobId);
+  if (job !== undefined) requireSameBucket(after.merchantId, job.jobId);
   return {
     bucket: bucketOf(after.transactionId),
     organization_id: after.organizationId,
     transaction_id: after.transactionId,
     expected: before.version,
-    i: index,
     state: after.state,
     ...after.position,
     operation_count: after.operationCount,
@@ -309,12 +304,14 @@ export const findOperation = {
     WHERE bucket = $1 AND organization_id = $2 AND client_operation_id = $3 AND merchant_id = $4 AND kind = $5`,
 };
 
-export const findOperationValues = (key: {
+export type OperationLookup = {
   organizationId: string;
   merchantId: string;
   kind: string;
   clientOperationId: string;
-}): unknown[] => [
+};
+
+export const findOperationValues = (key: OperationLookup): unknown[] => [
   bucketOf(key.merchantId),
   key.organizationId,
   key.clientOperationId,
@@ -358,15 +355,15 @@ export const selectOperationsWithoutOutcome = {
 
 /** Stores an acquirer failover before the message is sent. */
 export const updateRoute = `WITH tx AS (
-    UPDATE transactions SET contract_id = $4, over_capture_allowance = $5, version = $6, updated_at = $7
-    WHERE bucket = $11 AND transaction_id = $2 AND organization_id = $1 AND version = $3 AND phase = 'Received'
+    UPDATE transactions SET contract_id = $5, over_capture_allowance = $6, version = $7, updated_at = $8
+    WHERE bucket = $1 AND transaction_id = $3 AND organization_id = $2 AND version = $4 AND phase = 'Received'
     RETURNING bucket, organization_id, transaction_id
   ), ev AS (
     INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
-    SELECT bucket, organization_id, transaction_id, $6, $8, $7, $9::jsonb::json FROM tx
+    SELECT bucket, organization_id, transaction_id, $7, $9, $8, $10::json FROM tx
   ), ob AS (
     INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT bucket, organization_id, $10, $8, transaction_id, $6, $7 FROM tx
+    SELECT bucket, organization_id, $11, $9, transaction_id, $7, $8 FROM tx
   )
   SELECT transaction_id FROM tx`;
 

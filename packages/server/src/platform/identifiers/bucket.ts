@@ -1,13 +1,13 @@
-// The shard key of rows that grow with payments.
+// The bucket: the shard key of payments, jobs and the outbox.
 
-/** This number never changes: an engine moves buckets between its servers, and a row never changes its bucket. */
+/** Never changes: a distributed database moves buckets between its servers, and a row never changes its bucket. */
 export const bucketCount = 1024;
 
 const bucketHexDigits = 3;
 
 /**
- * The bucket of a UUID, 0 to 1,023: its last ten bits. Identifiers of a merchant's transactions, jobs and events
- * are made in the bucket of the merchant, so that each leads to the shard that has all rows of the merchant.
+ * The bucket of a UUID, 0 to 1,023: its last ten bits. Identifiers of a merchant's transactions, batches and jobs
+ * have those of the merchant, so that each leads to the shard that has all rows of the merchant.
  * Source: ADR 0105.
  *
  * @example const bucket = bucketOf(merchantId); const transactionId = ids.uuid(bucket);
@@ -15,11 +15,17 @@ const bucketHexDigits = 3;
 export const bucketOf = (uuid: string): number =>
   Number.parseInt(uuid.slice(-bucketHexDigits), 16) % bucketCount;
 
-/** @throws Error if the row would be in another bucket than its merchant, where a look-up does not find it */
-export function requireBucketOf(merchantId: string, uuid: string): number {
+/**
+ * A row in another bucket than its merchant would not be found by a look-up with the merchant.
+ *
+ * @returns the bucket of both
+ */
+export function requireSameBucket(merchantId: string, uuid: string): number {
   const bucket = bucketOf(uuid);
   if (bucket !== bucketOf(merchantId))
-    throw new Error(`${uuid} is in another bucket than its merchant`);
+    throw new Error(
+      `${uuid} is in another bucket than merchant ${merchantId}: use ids.uuid(bucketOf(merchantId))`,
+    );
   return bucket;
 }
 

@@ -17,8 +17,6 @@ export type PostalAddress = {
 export function formatAddressLine(address: PostalAddress | undefined): string | undefined {
   if (address === undefined) return undefined;
   const { line1, line2, postalCode, city, region } = address;
-  const town = postalCode === undefined ? city : `${postalCode} ${city}`;
-  let line = line1;
-  for (const part of [line2, town, region]) if (part !== undefined) line += `, ${part}`;
-  return line;
+  const town = [postalCode, city].filter((part) => part !== undefined).join(' ');
+  return [line1, line2, town, region].filter((part) => part !== undefined).join(', ');
 }

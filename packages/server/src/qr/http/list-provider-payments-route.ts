@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { PaymentRow } from '../repository/qr-rows.ts';
+import { type PaymentRow, providerIndexCondition } from '../repository/qr-rows.ts';
 import { tags } from './qr-route-parts.ts';
 
 type Row = Pick<
@@ -29,7 +29,7 @@ const listText = `SELECT t.organization_id, t.transaction_id, t.client_transacti
     t.provider_transaction_id, t.service_id, t.status, t.amount, t.paid, t.refunded, t.currency,
     t.facts->>'paymentType' AS payment_type, t.created_at, t.updated_at
   FROM qr_transactions t
-  WHERE t.provider_id = $1 AND t.amount > 0 AND ($2::uuid IS NULL OR t.transaction_id < $2)
+  WHERE t.provider_id = $1 AND t.${providerIndexCondition} AND ($2::uuid IS NULL OR t.transaction_id < $2)
   ORDER BY t.transaction_id DESC LIMIT $3`;
 
 function toProviderPayment(row: Row): ProviderQrPayment {

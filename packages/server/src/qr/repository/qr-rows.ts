@@ -17,6 +17,11 @@ import type {
   ReviewReason,
 } from '../transaction/state-machine.ts';
 
+// True for every row. A partial index is used only by a query that repeats its condition (see 0001-baseline.sql).
+export const merchantIndexCondition = 'amount > 0';
+export const providerIndexCondition = 'amount > 0';
+export const organizationIndexCondition = 'settled >= 0';
+
 type OperationJson = {
   number: number;
   operation_id: string;

@@ -218,7 +218,7 @@ export function createQrStore({
       return (await database.hot<PaymentRow>(statements.findByClientId, values)).map(loadRow);
     },
     async findForProvider(providerId, transactionId, eventId) {
-      const values = [providerId, transactionId, eventId, bucketOf(transactionId)];
+      const values = [bucketOf(transactionId), providerId, transactionId, eventId];
       type FoundRow = PaymentRow & { is_known: boolean };
       const [row] = await database.hot<FoundRow>(statements.findForProvider, values);
       return row === undefined ? undefined : { ...loadRow(row), isKnown: row.is_known };

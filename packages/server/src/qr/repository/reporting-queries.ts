@@ -10,7 +10,12 @@ import {
 } from '../../platform/index.ts';
 import { viewWithEvents } from '../transaction/payment-views.ts';
 import type { LoadedPayment, StoredEvent } from '../transaction/records.ts';
-import { loadedColumns, type PaymentRow, toLoadedPayment } from './qr-rows.ts';
+import {
+  loadedColumns,
+  organizationIndexCondition,
+  type PaymentRow,
+  toLoadedPayment,
+} from './qr-rows.ts';
 
 /** A payment with its events and the time zone of its store, or else of its merchant. */
 export type ReportedQrPayment = {
@@ -62,7 +67,7 @@ export async function readQrPayments(
 }
 
 export const listQrPaymentIdsText = `SELECT transaction_id FROM qr_transactions
-  WHERE organization_id = $1 AND transaction_id > $2 AND settled >= 0 ORDER BY transaction_id LIMIT $3`;
+  WHERE organization_id = $1 AND transaction_id > $2 AND ${organizationIndexCondition} ORDER BY transaction_id LIMIT $3`;
 
 /** Returns identifiers after a given one, in order of time. */
 export async function listQrPaymentIds(

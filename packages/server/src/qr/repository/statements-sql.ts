@@ -1,7 +1,13 @@
 // Defines the SQL of the frequent QR payment statements, and their JSON input rows.
-import { allBuckets, bucketOf, bucketSql, isoTime, requireBucketOf } from '../../platform/index.ts';
+import {
+  allBuckets,
+  bucketOf,
+  bucketSql,
+  isoTime,
+  requireSameBucket,
+} from '../../platform/index.ts';
 import type { PaymentChange, QrRow, StoredEvent } from '../transaction/records.ts';
-import { loadedColumns } from './qr-rows.ts';
+import { loadedColumns, merchantIndexCondition, organizationIndexCondition } from './qr-rows.ts';
 
 /** Inserts intents; an existing row stays unchanged and is not returned. */
 export const insertPayment = {
@@ -36,7 +42,7 @@ export function paymentInsertRow(
   dueAt: string | null,
 ): Record<string, unknown> {
   return {
-    bucket: requireBucketOf(row.merchantId, row.transactionId),
+    bucket: requireSameBucket(row.merchantId, row.transactionId),
     organization_id: row.organizationId,
     transaction_id: row.transactionId,
     merchant_id: row.merchantId,
@@ -174,8 +180,8 @@ export const findForProvider = {
   name: 'qr-find-for-provider',
   text: `SELECT ${loadedColumns}, EXISTS (SELECT 1 FROM qr_events e
       WHERE e.bucket = t.bucket AND e.transaction_id = t.transaction_id
-        AND e.provider_event_id = $3) AS is_known
-    FROM qr_transactions t WHERE t.bucket = $4 AND t.transaction_id = $2 AND t.provider_id = $1`,
+        AND e.provider_event_id = $4) AS is_known
+    FROM qr_transactions t WHERE t.bucket = $1 AND t.transaction_id = $3 AND t.provider_id = $2`,
 };
 
 export const findOperation = {
@@ -230,20 +236,18 @@ const reviewFilters = {
   held: 'AND t.hold IS NOT NULL',
   free: 'AND t.hold IS NULL',
 } as const;
-/** True for every row: the conditions of the two indexes. */
-const usesIndexOfMerchant = 'AND t.amount > 0';
-const usesIndexOfOrganization = 'AND t.settled >= 0';
 
 /**
  * Newest first, after the cursor $2, with one statement per index. $4 is the store, $5 the
  * merchant.
  */
-export function listPayments(review: keyof typeof reviewFilters, ofMerchant: boolean) {
-  const scope = ofMerchant
-    ? `t.bucket = ${bucketSql('$5::uuid')} AND t.merchant_id = $5 ${usesIndexOfMerchant}`
-    : `$5::uuid IS NULL ${review === 'held' ? '' : usesIndexOfOrganization}`;
+export function listPayments(review: keyof typeof reviewFilters, isForMerchant: boolean) {
+  const ofOrganization = review === 'held' ? '' : `AND t.${organizationIndexCondition}`;
+  const scope = isForMerchant
+    ? `t.bucket = ${bucketSql('$5::uuid')} AND t.merchant_id = $5 AND t.${merchantIndexCondition}`
+    : `$5::uuid IS NULL ${ofOrganization}`;
   return {
-    name: `qr-list-${review}${ofMerchant ? '-merchant' : ''}`,
+    name: `qr-list-${review}${isForMerchant ? '-merchant' : ''}`,
     text: `SELECT ${loadedColumns} FROM qr_transactions t
     WHERE t.organization_id = $1 AND t.transaction_id < coalesce($2::uuid, '${lastId}')
       AND ${scope} AND ($4::uuid IS NULL OR t.store_id = $4) ${reviewFilters[review]}
