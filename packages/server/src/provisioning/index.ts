@@ -65,7 +65,7 @@ export type { FoundDevice } from './devices/find-device.ts';
 export type { Terminal, TerminalFinder } from './devices/find-terminals.ts';
 export type { PointsOfSale } from './devices/points-of-sale.ts';
 export type { TerminalClaims } from './devices/terminal-claims.ts';
-export { formatAddressLine, type PostalAddress } from './merchants/format-address-line.ts';
+export type { PostalAddress } from './merchants/format-address-line.ts';
 export type { CachedOrganization } from './organizations/organization-tree.ts';
 export type { UserDomains } from './organizations/user-domain-port.ts';
 export type { CallerScope } from './resources/caller-scope.ts';

@@ -7,7 +7,7 @@ import {
 } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { type Clock, isoTime, isUuidV7 } from '../../platform/index.ts';
-import { type AcquirerContract, formatAddressLine } from '../../provisioning/index.ts';
+import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -93,8 +93,8 @@ export async function createSaleIntent(
     reference,
     partialApproval: request.partialApproval ?? false,
   };
-  const address = formatAddressLine((store ?? merchant).address);
-  if (address !== undefined) context.merchantAddress = address;
+  const { addressLine } = store ?? merchant;
+  if (addressLine !== undefined) context.merchantAddress = addressLine;
   if (card.panSequenceNumber !== undefined) context.panSequenceNumber = card.panSequenceNumber;
   if (card.receiptChipTags !== undefined) context.receiptChipTags = card.receiptChipTags;
   if (request.amounts !== undefined) context.amounts = request.amounts;

@@ -11,11 +11,9 @@ export type PostalAddress = {
 /**
  * The address in one line, for receipts.
  *
- * @returns undefined without an address
  * @example formatAddressLine({ line1: '1 High Street', city: 'York' }); // '1 High Street, York'
  */
-export function formatAddressLine(address: PostalAddress | undefined): string | undefined {
-  if (address === undefined) return undefined;
+export function formatAddressLine(address: PostalAddress): string {
   const { line1, line2, postalCode, city, region } = address;
   const town = [postalCode, city].filter((part) => part !== undefined).join(' ');
   return [line1, line2, town, region].filter((part) => part !== undefined).join(', ');

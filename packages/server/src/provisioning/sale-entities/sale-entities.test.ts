@@ -67,6 +67,7 @@ test('a store without time zone and address has those of its merchant', () => {
     name: 'Canal',
     timeZone: 'Europe/Paris',
     address: { line1: '12 quai de Valmy', city: 'Paris' },
+    addressLine: '12 quai de Valmy, Paris',
   });
   assert.deepEqual(device, { deviceId: 'd1', name: 'Counter 1' });
   assert.equal(contract.mcc, '5814');

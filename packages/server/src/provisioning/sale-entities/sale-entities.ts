@@ -1,6 +1,6 @@
 // Resolves the identifiers of a sale to a merchant, its store, device and acquirer contracts.
 import { type ErrorCode, throwProblem } from '@switchyard/contract';
-import type { PostalAddress } from '../merchants/format-address-line.ts';
+import { formatAddressLine, type PostalAddress } from '../merchants/format-address-line.ts';
 import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
 import type { Row } from '../resources/resource-sql.ts';
 
@@ -62,6 +62,8 @@ export type SaleEntities = {
     readonly timeZone: string;
     readonly status: 'Enabled';
     readonly address?: PostalAddress;
+    /** The address in one line, for receipts. */
+    readonly addressLine?: string;
   };
   /** Time zone and address default to those of the merchant. */
   readonly store?: {
@@ -69,6 +71,8 @@ export type SaleEntities = {
     readonly name: string;
     readonly timeZone: string;
     readonly address?: PostalAddress;
+    /** The address in one line, for receipts. */
+    readonly addressLine?: string;
   };
   readonly device?: { readonly deviceId: string; readonly name: string };
   /** The oldest enabled contract with an enabled link. */
@@ -137,8 +141,11 @@ function requireEnabledEntities(row: Row): void {
   }
 }
 
-function addressMember(value: unknown): { address?: PostalAddress } {
-  return typeof value === 'object' && value !== null ? { address: value as PostalAddress } : {};
+/** The line is formatted here, because these entities are cached, and each sale stores it. */
+function addressMembers(value: unknown): { address?: PostalAddress; addressLine?: string } {
+  if (typeof value !== 'object' || value === null) return {};
+  const address = value as PostalAddress;
+  return { address, addressLine: formatAddressLine(address) };
 }
 
 /** The defaults: one week, and more sales than a till makes in a day. */
@@ -185,14 +192,14 @@ function readEntities(row: Row): Omit<SaleEntities, 'contract' | 'contracts'> {
     country: textColumn(row, 'country'),
     timeZone: textColumn(row, 'merchant_time_zone'),
     status: 'Enabled' as const,
-    ...addressMember(row['merchant_address']),
+    ...addressMembers(row['merchant_address']),
   };
   if (isNull(row, 'store_id')) return { merchant };
   const store = {
     storeId: textColumn(row, 'store_id'),
     name: textColumn(row, 'store_name'),
     timeZone: String(row['store_time_zone'] ?? merchant.timeZone),
-    ...addressMember(row['store_address'] ?? merchant.address),
+    ...addressMembers(row['store_address'] ?? merchant.address),
   };
   if (isNull(row, 'logical_device_id')) return { merchant, store };
   const device = {
