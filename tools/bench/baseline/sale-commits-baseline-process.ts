@@ -151,7 +151,7 @@ async function sale(pool: pg.Pool, number: number): Promise<void> {
   const { row, event } = intent(number);
   await commit(pool, statements.insertTransaction, statements.toInsertRow(row, event));
   const change = outcome(row);
-  const outcomeRow = statements.toUpdateRow(change, 0, systemIdGenerator.uuid());
+  const outcomeRow = statements.toUpdateRow(change, systemIdGenerator.uuid());
   await commit(pool, statements.updateWithEvent, outcomeRow);
 }
 

@@ -44,7 +44,7 @@ const createIdList =
     return rows.map(({ id }) => id);
   };
 
-/** Reads only the buckets of the organisation's merchants: others may have most transactions. */
+/** Reads only the buckets of the organisation's merchants, so that transactions of other organisations are not scanned. */
 export const listTransactionIdsText = `SELECT t.id FROM (
     SELECT DISTINCT ${bucketSql('merchant_id')} AS bucket FROM merchants WHERE organization_id = $1
       AND ${bucketSql('merchant_id')} >= ${bucketSql('$2::uuid')} ORDER BY bucket) AS b
@@ -52,7 +52,7 @@ export const listTransactionIdsText = `SELECT t.id FROM (
     WHERE bucket = b.bucket AND organization_id = $1
       AND transaction_id > CASE WHEN b.bucket = ${bucketSql('$2::uuid')} THEN $2 ELSE '${nilUuid}' END::uuid
     ORDER BY transaction_id LIMIT $3) AS t
-  LIMIT $3`;
+  ORDER BY b.bucket, t.id LIMIT $3`;
 
 /** The identifiers behind `after`, bucket by bucket, each in the order of time. */
 export const listTransactionIds = createIdList(listTransactionIdsText);

@@ -116,10 +116,10 @@ async function lockFailures(
 
 async function isOperationStored(
   trx: Queries,
-  { clientOperationId, ...request }: CodeCheckRequest,
+  { organizationId, merchantId, kind, clientOperationId }: CodeCheckRequest,
 ): Promise<boolean> {
   if (clientOperationId === undefined) return false;
-  const values = findOperationValues({ ...request, clientOperationId });
+  const values = findOperationValues({ organizationId, merchantId, kind, clientOperationId });
   return (await trx.query(findOperation.text, values)).length > 0;
 }
 

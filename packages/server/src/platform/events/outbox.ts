@@ -98,6 +98,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
         const values = [position.bucket, position.outboxId, limit];
         const claimed = await trx.query<ClaimedRow>(claimText, values);
         rows = claimed.toSorted(comparePositions);
+        // The feed of an organisation gets its positions in this order.
         const rowsByTenant = rows.toSorted(compareTenants);
         for (const subscriber of rows.length > 0 ? subscribers : []) {
           hints.push(await subscriber(rowsByTenant, trx));
@@ -169,8 +170,10 @@ function measurements(metrics: Metrics) {
   };
 }
 
-const compareTexts = (first: string, second: string): number =>
-  first < second ? -1 : Number(first > second);
+function compareTexts(first: string, second: string): number {
+  if (first === second) return 0;
+  return first < second ? -1 : 1;
+}
 
 const comparePositions = (first: OutboxPosition, second: OutboxPosition): number =>
   first.bucket - second.bucket || compareTexts(first.outboxId, second.outboxId);

@@ -162,7 +162,8 @@ export function createHotPool(options: HotPoolOptions): HotPool {
       if (isTransaction) await query('COMMIT');
     } catch (error) {
       // A connection whose transaction may be open is not used again.
-      if (isTransaction) await query('ROLLBACK').catch(() => discard(lease));
+      if (isTransaction && !isConnectionLost(error))
+        await query('ROLLBACK').catch(() => discard(lease));
       throw error;
     }
     return results;

@@ -33,7 +33,7 @@ export type GroupCommitOptions<Row, Result> = {
   secondStatementRows?: number;
   maxHoldMs?: number;
   maxRows?: number;
-  /** Maximum number of waiting rows, also by row. The next one is refused with `overloaded`. */
+  /** Maximum number of waiting rows, or a function of the row. The next row is refused with `overloaded`. */
   queueLimit?: number | ((row: Row) => number);
   /** Rows with the same key conflict, such as rows with the same unique key. */
   key(row: Row): string;
