@@ -1,6 +1,6 @@
 // The public interface of the package.
 export { fieldsOfBitmap } from './bitmap.ts';
-export { compileDialect, type Dialect, type InvalidTextHandler } from './compile-dialect.ts';
+export { compileDialect, type Dialect, type TextErrorPolicy } from './compile-dialect.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
 export { describeMessage, maskPan } from './describe-message.ts';
 export type {
