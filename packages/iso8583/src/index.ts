@@ -31,5 +31,5 @@ export type {
 } from './hosts/host-table.ts';
 export { HostTableError } from './hosts/host-table-error.ts';
 export { readHostTable } from './hosts/read-host-table.ts';
-export { hostSamples, listPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
+export { createPlatformSamples, hostSamples, sampleTime } from './hosts/sample-messages.ts';
 export type { Fields, Message } from './message.ts';
