@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Database } from '../../src/platform/index.ts';
+import { findMerchantSql } from '../../src/reporting/infrastructure/find-merchant-sql.ts';
 import {
   buildLinesValues,
   insertLinesSql,
@@ -198,7 +199,7 @@ describe('the plans of the reports', () => {
     }
     for (const column of ['store_id', 'device_id'] as const) {
       const id = entityId(column === 'store_id' ? 's0' : 'd0');
-      const [index] = await indexesOf(search.findMerchantSql(column), [organizationId, id]);
+      const [index] = await indexesOf(findMerchantSql(column), [organizationId, id]);
       assert.equal(index, `report_payments_${column.replace('_id', '')}`);
     }
   });

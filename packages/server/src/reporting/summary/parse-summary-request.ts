@@ -6,7 +6,7 @@ import {
   type GroupFilters,
   hasGroupFilters,
   parseGroupFilters,
-} from '../search/parse-search-filters.ts';
+} from '../infrastructure/group-filters.ts';
 import type { ReportScope } from '../infrastructure/report-scope.ts';
 import { type AggregateLevel, deviceLevel } from '../projection/daily-aggregates.ts';
 

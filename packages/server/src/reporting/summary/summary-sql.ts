@@ -1,6 +1,6 @@
 // SQL for summaries: sums of cells, with each day as a part of the key.
 import { encodeSimpleArray, nilUuid } from '../../platform/index.ts';
-import { type GroupFilters, hasGroupFilters } from '../search/parse-search-filters.ts';
+import { type GroupFilters, hasGroupFilters } from '../infrastructure/group-filters.ts';
 import {
   type AggregateLevel,
   deviceLevel,
