@@ -85,7 +85,7 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
     output: [/^Captured\nAskPin\nksn_reused\n541333\*{6}0012$/m],
   },
   'docs/reference/host-tables.md': {
-    output: [/^iso1987-binary can be spoken\.\nsale +[0-9A-F]+\n +MTI +0200$/m],
+    output: [/^The host table iso1987-binary is valid\.\nsale +[0-9A-F]+\n +MTI +0200$/m],
   },
   'docs/reference/simulators.md': { output: [/"originalsLeftOut": 0/, /^in balance$/m] },
   // The last page: it ends all tokens.

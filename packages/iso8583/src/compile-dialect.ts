@@ -8,8 +8,12 @@ import { compileField, type FieldCodec } from './field-codec.ts';
 import type { Fields, Message } from './message.ts';
 import { bcdCodec, textCodec, type ValueCodec } from './value-codec.ts';
 
-/** Throws the error to refuse the message. */
-export type InvalidTextHandler = (error: Iso8583Error) => void;
+/** Decides which text fields with invalid characters do not refuse the message. */
+export type TextErrorPolicy = {
+  canIgnore(field: number): boolean;
+  /** Receives the error of each ignored field; the message does not contain the field. */
+  onIgnored(error: Iso8583Error): void;
+};
 
 /** A compiled dialect. It holds no state between calls; share one per table. */
 export type Dialect = {
@@ -25,11 +29,11 @@ export type Dialect = {
   /**
    * Reads a message that fills `bytes` entirely; the values are copies.
    *
-   * @param onInvalidText called for a text field with characters that its content does not permit; the field is left
-   *   out if it returns
+   * @param textErrors for text fields with characters that their content does not permit; without it, each such field
+   *   refuses the message
    * @throws Iso8583Error with field and offset, and no other error, for any bytes
    */
-  decode(bytes: Buffer, onInvalidText?: InvalidTextHandler): Message;
+  decode(bytes: Buffer, textErrors?: TextErrorPolicy): Message;
 };
 
 const MTI_FIELD = 0;
@@ -87,7 +91,7 @@ function readWord(
   wordIndex: number,
   word: number,
   fields: Fields,
-  onInvalidText?: InvalidTextHandler,
+  textErrors?: TextErrorPolicy,
 ): void {
   let bits = word;
   while (bits !== 0) {
@@ -100,8 +104,8 @@ function readWord(
       fields[field] = codec.read(cursor);
     } catch (error) {
       // Only the reader of a text has passed all of its bytes before it checks them.
-      if (onInvalidText === undefined || !codec.isText || !isInvalidContent(error)) throw error;
-      onInvalidText(error);
+      if (!codec.isText || !isInvalidContent(error) || !textErrors?.canIgnore(field)) throw error;
+      textErrors.onIgnored(error);
     }
   }
 }
@@ -177,7 +181,7 @@ export function compileDialect(table: DialectTable): Dialect {
     return bytes;
   }
 
-  function decode(bytes: Buffer, onInvalidText?: InvalidTextHandler): Message {
+  function decode(bytes: Buffer, textErrors?: TextErrorPolicy): Message {
     const cursor: Cursor = { bytes, offset: 0, end: bytes.length };
     const message: Message = { mti: readMti(cursor, mti), fields: {} };
     const { fields } = message;
@@ -186,10 +190,10 @@ export function compileDialect(table: DialectTable): Dialect {
     const more = alwaysTwo || (first & HIGHEST_BIT) !== 0;
     const third = more ? bitmap.read(cursor) : 0;
     const fourth = more ? bitmap.read(cursor) : 0;
-    readWord(cursor, codecs, 0, first & ~HIGHEST_BIT, fields, onInvalidText);
-    readWord(cursor, codecs, 1, second, fields, onInvalidText);
-    readWord(cursor, codecs, 2, third, fields, onInvalidText);
-    readWord(cursor, codecs, 3, fourth, fields, onInvalidText);
+    readWord(cursor, codecs, 0, first & ~HIGHEST_BIT, fields, textErrors);
+    readWord(cursor, codecs, 1, second, fields, textErrors);
+    readWord(cursor, codecs, 2, third, fields, textErrors);
+    readWord(cursor, codecs, 3, fourth, fields, textErrors);
     if (cursor.offset !== cursor.end) {
       throw new Iso8583Error('trailing_bytes', undefined, cursor.offset);
     }

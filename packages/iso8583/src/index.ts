@@ -1,6 +1,6 @@
 // The public interface of the package.
 export { fieldsOfBitmap } from './bitmap.ts';
-export { compileDialect, type Dialect, type InvalidTextHandler } from './compile-dialect.ts';
+export { compileDialect, type Dialect, type TextErrorPolicy } from './compile-dialect.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
 export { describeMessage, maskPan } from './describe-message.ts';
 export type {
@@ -31,5 +31,5 @@ export type {
 } from './hosts/host-table.ts';
 export { HostTableError } from './hosts/host-table-error.ts';
 export { readHostTable } from './hosts/read-host-table.ts';
-export { hostSamples, listPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
+export { createPlatformSamples, hostSamples, sampleTime } from './hosts/sample-messages.ts';
 export type { Fields, Message } from './message.ts';

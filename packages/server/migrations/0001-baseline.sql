@@ -1734,9 +1734,9 @@ CREATE TABLE report_groups (
   PRIMARY KEY (organization_id, group_id)
 );
 
--- A group with a state, and its number of payments, by which a search chooses its index. The payments of a frequent
--- class are not indexed by class, because a scan in the order of time finds them soon; a class that has become
--- frequent stays so.
+-- A group with a state. payments is the number of its payments; the search chooses an index by this number. If
+-- is_frequent is true, new payments of the class are not indexed by class, because a scan by time soon finds them.
+-- is_frequent stays true.
 CREATE TABLE report_classes (
   organization_id uuid NOT NULL,
   class_id integer NOT NULL,
@@ -1748,8 +1748,9 @@ CREATE TABLE report_classes (
 ) WITH (fillfactor = 50);
 
 -- A payment, card or QR, for searches. counted is the number of its events that the sums include. rare_class_id is
--- the class, and null for a class that was frequent at the time of writing. The columns from settlement_date on are
--- the movement of a sale that was captured at once; they are null if there is none.
+-- class_id, and null if the class was frequent when the row was written. settlement_date, settled, settled_currency,
+-- acquirer_merchant_number, terminal and trace_number are the movement of a sale that was captured at once; they are
+-- null if there is none.
 CREATE TABLE report_payments (
   organization_id uuid NOT NULL,
   created_at timestamptz NOT NULL,
@@ -1785,9 +1786,9 @@ CREATE TABLE report_payments (
   PRIMARY KEY (organization_id, created_at, payment_id)
 ) WITH (fillfactor = 90);
 
--- Most keys are hashes of a value and its organisation, in 8 bytes: an entry with both values is twice as long. Of
--- the columns that later events change, the indexes contain only those that rarely differ, so that most updates add
--- no entry.
+-- Most keys are hashes of a value and organization_id, in 8 bytes: an entry with both values is twice as long. Of the
+-- columns that later events can change, the indexes contain only those that later events rarely change:
+-- rare_class_id, link_id, retrieval_reference, authorization_code and settlement_date. Most updates add no entry.
 CREATE INDEX report_payments_class ON report_payments
   (organization_id, rare_class_id, created_at, payment_id) WHERE rare_class_id IS NOT NULL;
 CREATE INDEX report_payments_merchant ON report_payments
@@ -1816,9 +1817,10 @@ CREATE INDEX report_payments_settlement ON report_payments
   WHERE settlement_date IS NOT NULL;
 
 -- Sums of one day in the store's time zone. level is 0 for the organisation, 1 for the merchant, 2 for the device; an
--- identifier that a level does not separate is the nil UUID. hours and latency hold the same sums by hour of
--- the day and the payments by bucket of the response time. At level 2 each hour has its own row, because a text with
--- all hours of a device would be written again for nearly every payment; elsewhere hour is -1.
+-- identifier that a level does not separate is the nil UUID. Levels 5, 4 and 3 are the same, with group_id only by
+-- currency. hours contains the same sums by hour of the day, and latency the number of payments by bucket of the
+-- response time; both are empty at level 3. At level 2 each hour has its own row and hours is empty, because hours
+-- would be written again for nearly every payment of a device; at other levels hour is -1.
 CREATE TABLE report_cells (
   organization_id uuid NOT NULL,
   level integer NOT NULL,
@@ -1878,7 +1880,7 @@ CREATE TABLE report_settlement_files (
 );
 
 -- A movement of money between an acquirer and a merchant by an operation: a capture, refund or reversal of a
--- settlement. number is that of the operation. The movement of a sale that was captured at once is in its line.
+-- settlement. number is that of the operation. The movement of a sale that was captured at once is in report_payments.
 CREATE TABLE report_movements (
   organization_id uuid NOT NULL,
   link_id uuid NOT NULL,
@@ -1901,8 +1903,8 @@ CREATE TABLE report_movements (
 CREATE INDEX report_movements_reference ON report_movements
   (hashtextextended(retrieval_reference, uuid_hash_extended(organization_id, 0)));
 
--- All movements. Conditions on link_key and reference_key, the hashes of link_id and retrieval_reference, find them
--- by an index, and is_sale chooses one of the tables.
+-- All movements. link_key and reference_key are the index keys of link_id and retrieval_reference. is_sale is true for
+-- the rows of report_payments, and false for those of report_movements.
 CREATE VIEW report_all_movements AS
   SELECT organization_id, link_id, settlement_date, payment_id, number, merchant_id, kind, amount, currency,
     acquirer_merchant_number, terminal, trace_number, retrieval_reference, authorization_code, masked_number,

@@ -75,20 +75,20 @@ const keysOf = {
   5: [`'${nil}'::uuid`, `'${nil}'::uuid`, `'${nil}'::uuid`],
 } as const;
 
+function hoursAndLatencySql(level: keyof typeof keysOf): string {
+  if (level === 3) return "'{}', '{}'";
+  if (level === 2) return "'{}', jsonb_build_object(40 + hour, sum(approved + declined)::bigint)";
+  return `jsonb_object_agg(hour, jsonb_build_array(approved, declined, failed, 0, authorized::text,
+      captured::text, refunded::text, cancelled::text, '0')),
+    jsonb_object_agg(40 + hour, approved + declined)`;
+}
+
 const cellsText = (
   level: keyof typeof keysOf,
 ) => `INSERT INTO report_cells (organization_id, level, day, merchant_id,
     store_id, device_id, group_id, hour, ${sums.join(', ')}, other, reversed, hours, latency)
   SELECT $1, ${level}, day, m, s, d, group_id, ${level === 2 ? 'hour' : '-1'}, ${sums.map((name) => `sum(${name})::bigint`).join(', ')}, 0, 0,
-    ${
-      level === 3
-        ? "'{}', '{}'"
-        : level === 2
-          ? "'{}', jsonb_build_object(40 + hour, sum(approved + declined)::bigint)"
-          : `jsonb_object_agg(hour, jsonb_build_array(approved, declined, failed, 0, authorized::text,
-      captured::text, refunded::text, cancelled::text, '0')),
-    jsonb_object_agg(40 + hour, approved + declined)`
-    }
+    ${hoursAndLatencySql(level)}
   FROM (SELECT day, hour, ${keysOf[level][0]} AS m, ${keysOf[level][1]} AS s, ${keysOf[level][2]} AS d,
       ${level >= 3 ? 'currency_group' : 'group_id'} AS group_id,
       ${sums.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')}

@@ -6,7 +6,7 @@ import type { Message } from '../message.ts';
 import type { CompiledHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
 import { throwTableError } from './host-table-error.ts';
-import { hostSamples, listPlatformSamples } from './sample-messages.ts';
+import { createPlatformSamples, hostSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
 
 /** Fields that identify a message or state its amount: a host that does not get them books the wrong payment. */
@@ -269,7 +269,7 @@ function checkSampleMessages(host: CompiledHost): void {
     const isAmount = field === amountField || field === replacementField;
     return !(name === 'partial' && isAmount && amountIs === 'Remaining' && !hasPreviousAmount);
   };
-  for (const [name, sample] of Object.entries<Message>(listPlatformSamples(table))) {
+  for (const [name, sample] of Object.entries<Message>(createPlatformSamples(table.messages))) {
     const { fields } = convertSample(host, name, sample);
     for (const [key, content] of Object.entries(variableFields)) {
       const field = Number(key);

@@ -1,5 +1,5 @@
 // Compiles a host's table: canonical messages in, the bytes of the host out, and back.
-import { compileDialect, type Dialect, type InvalidTextHandler } from '../compile-dialect.ts';
+import { compileDialect, type Dialect, type TextErrorPolicy } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
 import type { Message } from '../message.ts';
@@ -33,16 +33,14 @@ export type CompiledHost = {
   requiresMac(mti: string): boolean;
   /** @throws Iso8583Error as `Dialect.encode` does */
   encode(message: Message): Buffer;
-  /**
-   * @param onIgnoredField called for a text field that is left out, because its characters are not valid and the
-   *   outcome of a payment does not depend on it
-   * @throws Iso8583Error as `Dialect.decode` does
-   */
-  decode(bytes: Buffer, onIgnoredField?: InvalidTextHandler): Message;
+  /** Whether the platform can decide about a payment without this field of the host's message. */
+  canIgnoreField(field: number): boolean;
+  /** @throws Iso8583Error as `Dialect.decode` does */
+  decode(bytes: Buffer, textErrors?: TextErrorPolicy): Message;
   /** @throws Iso8583Error as `encode`, and `table_invalid` for a host without authentication */
   encodeWithoutMac(message: Message): MessageWithoutMac;
   /** @throws Iso8583Error as `decode`, and `table_invalid` for a host without authentication */
-  decodeWithMac(bytes: Buffer, onIgnoredField?: InvalidTextHandler): MessageWithMac;
+  decodeWithMac(bytes: Buffer, textErrors?: TextErrorPolicy): MessageWithMac;
 };
 
 const codeBytes = 8;
@@ -81,10 +79,10 @@ function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
         },
       };
     },
-    opened(bytes: Buffer, onInvalidText?: InvalidTextHandler): MessageWithMac {
+    opened(bytes: Buffer, textErrors?: TextErrorPolicy): MessageWithMac {
       // A code over the whole message needs every field, because the message is encoded again.
       const isWhole = mac.over === 'WholeMessage';
-      const message = dialect.decode(bytes, isWhole ? undefined : onInvalidText);
+      const message = dialect.decode(bytes, isWhole ? undefined : textErrors);
       const { fields } = message;
       const last = fields[secondaryPlace] === undefined ? primaryPlace : secondaryPlace;
       const place = mac.place === 'Last' ? last : mac.place;
@@ -98,20 +96,14 @@ function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
   };
 }
 
-/** The fields up to 42 identify a payment and its result. */
-const firstIgnorableField = 43;
+const merchantField = 42;
 const currencyField = 49;
 
-/** Ignores invalid text in fields that no decision depends on: an approval is not lost because of them. */
-function createTextHandler({ network, originalData, replacement }: HostTable) {
-  const requiredFields = [currencyField, network.field, originalData.field, replacement.field];
-  return (onIgnoredField: InvalidTextHandler | undefined): InvalidTextHandler | undefined =>
-    onIgnoredField &&
-    ((error) => {
-      const { field = 0 } = error;
-      if (field < firstIgnorableField || requiredFields.includes(field)) throw error;
-      onIgnoredField(error);
-    });
+function createFieldCheck({ network, originalData, replacement }: HostTable) {
+  // The fields up to 42 and these decide about a payment. Invalid text in another field must not turn an approval into
+  // an unknown outcome.
+  const decisionFields = [currencyField, network.field, originalData.field, replacement.field];
+  return (field: number): boolean => field > merchantField && !decisionFields.includes(field);
 }
 
 /**
@@ -130,7 +122,6 @@ function createTextHandler({ network, originalData, replacement }: HostTable) {
 export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost {
   const dialect = compileDialect(table.messages);
   const converter = createConverter(table, deps.now);
-  const textHandler = createTextHandler(table);
   const { mac, framing } = table;
   const seals = mac === undefined ? undefined : sealing(table, mac, dialect);
   const requireSeals = () => {
@@ -145,11 +136,11 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
     framing,
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
-    decode: (bytes, onIgnoredField) =>
-      converter.toCanonical(dialect.decode(bytes, textHandler(onIgnoredField))),
+    canIgnoreField: createFieldCheck(table),
+    decode: (bytes, textErrors) => converter.toCanonical(dialect.decode(bytes, textErrors)),
     encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
-    decodeWithMac(bytes, onIgnoredField) {
-      const { message, ...rest } = requireSeals().opened(bytes, textHandler(onIgnoredField));
+    decodeWithMac(bytes, textErrors) {
+      const { message, ...rest } = requireSeals().opened(bytes, textErrors);
       return { message: converter.toCanonical(message), ...rest };
     },
   };

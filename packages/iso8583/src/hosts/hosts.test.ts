@@ -1,10 +1,10 @@
 // Host tables: conversion of canonical messages to the host form and back.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileDialect } from '../compile-dialect.ts';
+import { compileDialect, type TextErrorPolicy } from '../compile-dialect.ts';
 import type { Message } from '../message.ts';
 import { builtInHostNames, builtInHosts } from './built-in.ts';
-import { compileHost } from './compile-host.ts';
+import { type CompiledHost, compileHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
 import { HostTableError } from './host-table-error.ts';
 import { readHostTable } from './read-host-table.ts';
@@ -218,11 +218,16 @@ describe('a field with invalid characters', () => {
   ]);
   const sender = compileDialect({ ...table.messages, fields: Object.fromEntries(lenient) });
   const answer = { 11: '000001', 39: '00', 41: 'TERM0001', 49: '978' };
-  /** The fields with a hyphen in one of them, where only letters and digits are valid. */
+  const policyOf = (host: CompiledHost, ignored: (number | undefined)[] = []): TextErrorPolicy => ({
+    canIgnore: host.canIgnoreField,
+    onIgnored: ({ field }) => ignored.push(field),
+  });
+  /** Decodes an answer with one field that has an invalid hyphen. */
   const decode = (members: object) => {
     const ignored: (number | undefined)[] = [];
     const bytes = sender.encode({ mti: '0210', fields: { ...answer, ...members } });
-    const { fields } = hostOf(table).decode(bytes, ({ field }) => ignored.push(field));
+    const host = hostOf(table);
+    const { fields } = host.decode(bytes, policyOf(host, ignored));
     return { fields, ignored };
   };
 
@@ -235,8 +240,9 @@ describe('a field with invalid characters', () => {
       sender.encode({ mti: '0210', fields: { ...answer, 48: 'XXXXXXXX' } }),
     );
     bytes.set([0xdf, 0x01, 0x04, 0x41], bytes.indexOf('XXXXXXXX'));
-    assert.deepEqual(hostOf(table).decode(bytes, () => {}).fields, answer);
-    assert.throws(() => hostOf(table).decode(bytes), /content_invalid in DE48/);
+    const host = hostOf(table);
+    assert.deepEqual(host.decode(bytes, policyOf(host)).fields, answer);
+    assert.throws(() => host.decode(bytes), /content_invalid in DE48/);
   });
 
   it('refuses the message if a decision depends on the field', () => {
@@ -257,8 +263,10 @@ describe('a field with invalid characters', () => {
       mti: '0210',
       fields: { ...answer, 91: '-', 128: '0'.repeat(16) },
     });
-    const read = (over: 'WholeMessage' | 'BeforeField') =>
-      hostOf({ ...table, mac: { ...mac, over } }).decodeWithMac(bytes, () => {});
+    const read = (over: 'WholeMessage' | 'BeforeField') => {
+      const host = hostOf({ ...table, mac: { ...mac, over } });
+      return host.decodeWithMac(bytes, policyOf(host));
+    };
     assert.throws(() => read('WholeMessage'), /content_invalid in DE91/);
     assert.deepEqual(read('BeforeField').message.fields, answer);
   });
@@ -595,17 +603,21 @@ describe('a table in JSON', () => {
     });
   }
 
-  it('can refuse a PIN, accept a PIN block of 16 bytes, and omit field 48 to read it as bytes', () => {
-    const withFields = (fields: object, members = {}) =>
-      readHostTable({ ...host1987, messages: { fields }, ...members });
-    withFields({ '52': null });
-    withFields({ '52': { max: 16 } });
-    assert.throws(
-      () => withFields({ '52': { max: 12 } }),
-      /"chip": the field has the fixed length 12/,
-    );
-    const binary = { '48': { content: 'b', size: 'LLL', max: 200 } };
-    const host = hostOf(withFields(binary, { omit: [48] }));
+  it('can have no field for a PIN block', () => {
+    const table = readHostTable({ ...host1987, messages: { fields: { '52': null } } });
+    assert.equal(table.messages.fields[52], undefined);
+  });
+
+  it('can have a PIN block of 8 or 16 bytes, and no other length', () => {
+    const withPinBlock = (max: number) =>
+      readHostTable({ ...host1987, messages: { fields: { '52': { max } } } });
+    for (const max of [8, 16]) assert.equal(withPinBlock(max).messages.fields[52]?.max, max);
+    assert.throws(() => withPinBlock(12), /"chip": the field has the fixed length 12/);
+  });
+
+  it('can read field 48 as bytes if it omits that field in requests', () => {
+    const fields = { '48': { content: 'b', size: 'LLL', max: 200 } };
+    const host = hostOf(readHostTable({ ...host1987, messages: { fields }, omit: [48] }));
     const answer = { mti: '0210', fields: { 11: '000001', 39: '00' } };
     const bytes = compileDialect(host.table.messages).encode({
       ...answer,

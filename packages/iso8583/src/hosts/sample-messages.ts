@@ -12,8 +12,8 @@ const cardFields = { ...terminalFields, 2: sampleCardNumber, 14: '3012', 18: '54
 const sampleTrack2 = `${sampleCardNumber}=3012201`.padEnd(37, '0');
 const tipAndCashback = '0040978D0000000002000044978D000000000100';
 const addressCheckAndSecurityCode = '8219123456789123456789092041234';
-/** The data objects of an authorisation, with issuer application data (9F10) of its maximum length. */
-const sampleChipData = [
+/** The tags of an authorisation and their lengths, with issuer application data (9F10) of its maximum length. */
+const sampleTags: readonly (readonly [tag: string, bytes: number])[] = [
   ['82', 2],
   ['84', 7],
   ['95', 5],
@@ -30,11 +30,9 @@ const sampleChipData = [
   ['9F34', 3],
   ['9F36', 2],
   ['9F37', 4],
-]
-  .map(
-    ([tag, bytes]) =>
-      `${tag}${Buffer.of(Number(bytes)).toString('hex')}${'00'.repeat(Number(bytes))}`,
-  )
+];
+const sampleChipData = sampleTags
+  .map(([tag, bytes]) => `${tag}${Buffer.of(bytes).toString('hex')}${'00'.repeat(bytes)}`)
   .join('')
   .toUpperCase();
 const originalSale = '0200900001013112000000000123456'.padEnd(42, '0');
@@ -151,7 +149,7 @@ const platformSamples = {
 } as const satisfies { readonly [name: string]: Message };
 
 const pinField = 52;
-const formatFourBytes = 16;
+const pinBlockFormat4Bytes = 16;
 
 /**
  * Messages that the platform sends to a host. A host without field 52 gets no PIN, and one with 16 bytes gets a PIN
@@ -159,14 +157,16 @@ const formatFourBytes = 16;
  *
  * @example
  * ```ts
- * const bytes = compileHost(table, { now: () => sampleTime }).encode(listPlatformSamples(table).sale);
+ * const bytes = compileHost(table, { now: () => sampleTime }).encode(createPlatformSamples(table.messages).sale);
  * ```
  */
-export function listPlatformSamples({ messages }: HostTable) {
+export function createPlatformSamples(messages: HostTable['messages']) {
   const { 52: pinBlock, 53: security, ...fields } = platformSamples.chip.fields;
   const format = messages.fields[pinField];
-  const block = (format?.max ?? 0) < formatFourBytes ? pinBlock : pinBlock.repeat(2);
-  const pin = format === undefined ? {} : { 52: block, 53: security };
+  const pin = format && {
+    52: format.max < pinBlockFormat4Bytes ? pinBlock : pinBlock.repeat(2),
+    53: security,
+  };
   return { ...platformSamples, chip: { ...platformSamples.chip, fields: { ...fields, ...pin } } };
 }
 

@@ -89,7 +89,7 @@ function createOutcomeMetrics(
     const codeKey = `${linkId} ${responseCode}`;
     if (loggedCodes.has(codeKey) || loggedCodes.size >= maxLoggedCodes) return;
     loggedCodes.add(codeKey);
-    const message = 'acquirer responded with an unknown response code; add it to the dialect table';
+    const message = 'acquirer responded with an unknown response code; add it to the host table';
     log.error({ linkId, responseCode }, message);
   }
 

@@ -2,7 +2,7 @@
 import { readTransactions } from '../payments/index.ts';
 import { type Database, nilUuid, type Queries } from '../platform/index.ts';
 import { readQrPayments } from '../qr/index.ts';
-import { type StoredAggregate, toStoredAggregate } from './projection/daily-aggregate-sql.ts';
+import { readAggregates, type StoredAggregate } from './projection/daily-aggregate-sql.ts';
 import {
   addSumEntry,
   aggregateKeyText,
@@ -71,26 +71,18 @@ const aggregateText = ({ figures, hours, latency }: StoredAggregate): string => 
   );
 };
 
-const aggregatesSql = `SELECT level, day::text, merchant_id AS "merchantId", store_id AS "storeId",
-    device_id AS "deviceId", group_id AS "groupId", hour, approved, declined, failed, other, authorized::text,
-    captured::text, refunded::text, cancelled::text, reversed::text, hours, latency
-  FROM report_cells WHERE organization_id = $1`;
-
-type AggregateRow = Parameters<typeof toStoredAggregate>[0] &
-  Parameters<typeof aggregateKeyText>[0];
-
 function listDifferences(
   counted: DailyAggregates,
-  rows: readonly AggregateRow[],
+  storedAggregates: readonly StoredAggregate[],
 ): ReportDifference[] {
   const differences: ReportDifference[] = [];
   const uncompared = new Map([...counted].map(([where, cell]) => [where, aggregateText(cell)]));
   const addDifference = (difference: ReportDifference) => {
     if (differences.length < differencesMax) differences.push(difference);
   };
-  for (const row of rows) {
-    const where = aggregateKeyText(row);
-    const stored = aggregateText(toStoredAggregate(row));
+  for (const aggregate of storedAggregates) {
+    const where = aggregateKeyText(aggregate);
+    const stored = aggregateText(aggregate);
     const expected = uncompared.get(where) ?? 'nothing';
     uncompared.delete(where);
     if (stored !== expected) addDifference({ where, stored, counted: expected });
@@ -130,8 +122,8 @@ export function compareReports(
       lastPayment = lines.at(-1) ?? lastPayment;
       if (lines.length < paymentsPerPart) break;
     }
-    const rows = await queries.query<AggregateRow>(aggregatesSql, [organizationId]);
+    const stored = await readAggregates(queries, organizationId);
     await queries.query('COMMIT');
-    return { payments, cells: rows.length, differences: listDifferences(aggregates, rows) };
+    return { payments, cells: stored.length, differences: listDifferences(aggregates, stored) };
   });
 }

@@ -16,9 +16,10 @@ import { createPaymentClassCache } from './search/payment-class-cache.ts';
 import { type ScannedPart, type ScanPart, scanPayments } from './search/scan-payments.ts';
 
 export { compareReports, type ReportComparison, type ReportDifference } from './compare-reports.ts';
+export type { GroupFilters } from './infrastructure/group-filters.ts';
 export type { ReportScope } from './infrastructure/report-scope.ts';
 export { rebuildReports } from './projection/projection-batch.ts';
-export type { GroupFilters, PaymentSearchCriteria } from './search/parse-search-filters.ts';
+export type { PaymentSearchCriteria } from './search/parse-search-filters.ts';
 export type { ScannedPart, ScannedPayment, ScanPart } from './search/scan-payments.ts';
 
 export type ReportingDeps = {

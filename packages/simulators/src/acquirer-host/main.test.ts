@@ -70,7 +70,7 @@ describe('acquirer-host on the command line', () => {
     const { stdout, status } = run('dialect', 'iso1993-ascii');
     assert.equal(status, 0);
     const [first, ...lines] = stdout.trimEnd().split('\n');
-    assert.equal(first, 'iso1993-ascii can be spoken.');
+    assert.equal(first, 'The host table iso1993-ascii is valid.');
     assert.deepEqual(
       lines.filter((line) => !line.startsWith(' ')).map((line) => line.slice(0, 22)),
       [

@@ -101,7 +101,7 @@ test('a correct response after an invalid one is reported as a late response', a
   }
 });
 
-test('an approval is not lost because its field 48 has bytes that are no text', async () => {
+test('an approval with invalid bytes in field 48 is an approval', async () => {
   const { host, connection, close } = await attached();
   try {
     host.script(({ message, socket }) => {

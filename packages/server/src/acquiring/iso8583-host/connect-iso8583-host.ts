@@ -1,4 +1,4 @@
-// Adapter for ISO 8583 hosts over TCP, configured by a dialect table.
+// Adapter for ISO 8583 hosts over TCP, configured by a host table.
 import type { CompiledHost, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../platform/index.ts';

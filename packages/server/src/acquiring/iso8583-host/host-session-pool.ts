@@ -116,11 +116,12 @@ export function openHostLink(options: HostLinkOptions) {
 
   /** Logs each field once. */
   function logIgnoredField(error: Iso8583Error): void {
-    if (loggedFields.has(error.field)) return;
-    loggedFields.add(error.field);
+    const { field } = error;
+    if (loggedFields.has(field)) return;
+    loggedFields.add(field);
     log.warn(
       { err: error },
-      'host sent a field that could not be decoded; the platform ignores it. Correct its format in the dialect table',
+      `the platform ignores field ${field} of a host message, because its characters are not valid; correct its format in the host table`,
     );
   }
 

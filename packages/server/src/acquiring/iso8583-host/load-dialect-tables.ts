@@ -1,4 +1,4 @@
-// Loads the built-in dialect tables and the tables from the operator's directory.
+// Loads the built-in host tables and the tables from the operator's directory.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -47,7 +47,7 @@ export function createHostTables(options: { directory: string; clock: Clock; log
     onError: (table, reason) =>
       log.error(
         { table, reason },
-        'dialect table could not be loaded; its links use the previous table, or are unavailable if this process has loaded none',
+        'host table could not be loaded; its links use the previous table, or are unavailable if this process has loaded none',
       ),
   });
   let operatorTables = new Map<string, LoadedHost | undefined>();

@@ -1,10 +1,10 @@
-// Encodes messages into frames and decodes payloads, with the MAC of the dialect table.
+// Encodes messages into frames and decodes payloads, with the MAC of the host table.
 import { timingSafeEqual } from 'node:crypto';
 import {
   type CompiledHost,
   createDeframer,
   encodeFrame,
-  type InvalidTextHandler,
+  type Iso8583Error,
   type Message,
 } from '@switchyard/iso8583';
 import type { Hsm } from '../../vault/index.ts';
@@ -18,12 +18,12 @@ export type MessageFraming = ReturnType<typeof createMessageFraming>;
 
 export type MessageFramingOptions = {
   host: CompiledHost;
-  /** Hexadecimal; default from the dialect table. */
+  /** Hexadecimal; default from the host table. */
   tpdu?: string | undefined;
   hsm?: Pick<Hsm, 'mac'> | undefined;
   listMacKeyRefs(): readonly string[];
   /** Without it, invalid characters refuse the whole message. */
-  onIgnoredField?: InvalidTextHandler;
+  onIgnoredField?: (error: Iso8583Error) => void;
 };
 
 const maxFrameBytes = 8192;
@@ -34,6 +34,10 @@ export function createMessageFraming(options: MessageFramingOptions) {
   const { host, tpdu, hsm, listMacKeyRefs, onIgnoredField } = options;
   const { framing, table } = host;
   const algorithm = table.mac?.algorithm;
+  const textErrors = onIgnoredField && {
+    canIgnore: host.canIgnoreField,
+    onIgnored: onIgnoredField,
+  };
   const tpduHeader =
     (framing.tpduBytes ?? 0) === 0 ? undefined : (tpdu ?? table.framing.tpdu ?? '');
   const frameOptions = tpduHeader === undefined ? {} : { tpdu: Buffer.from(tpduHeader, 'hex') };
@@ -52,7 +56,7 @@ export function createMessageFraming(options: MessageFramingOptions) {
   }
 
   async function decodeAndVerifyMac(payload: Buffer): Promise<Message> {
-    const { message, over, code } = host.decodeWithMac(payload, onIgnoredField);
+    const { message, over, code } = host.decodeWithMac(payload, textErrors);
     if (!host.requiresMac(message.mti)) return message;
     if (code === undefined) throw new MacError('the MAC of the message is missing');
     // The host may use the previous key during a key update.
@@ -73,7 +77,7 @@ export function createMessageFraming(options: MessageFramingOptions) {
      */
     decodeMessage: (payload: Buffer): Message | Promise<Message> =>
       table.mac === undefined
-        ? host.decode(payload, onIgnoredField)
+        ? host.decode(payload, textErrors)
         : decodeAndVerifyMac(Buffer.from(payload)),
     createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
     /** False if financial messages require a MAC key and none exists. */

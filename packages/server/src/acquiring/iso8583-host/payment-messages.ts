@@ -78,7 +78,7 @@ function formatOriginalData(
   return original.mti + original.stan + originalTime + institution + '0'.repeat(11);
 }
 
-/** Reversal reason as four-digit code of ISO 8583:1993; the dialect table maps it to the host's code. */
+/** Reversal reason as four-digit code of ISO 8583:1993; the host table maps it to the host's code. */
 const reversalReasons: Readonly<Record<AcquirerReversalReason, string>> = {
   CustomerCancel: '4000',
   CardRemoved: '4004',

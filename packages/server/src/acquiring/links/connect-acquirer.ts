@@ -14,7 +14,7 @@ import {
 } from '../spi/acquirer-spi.ts';
 import { assertOwnKeys } from './check-link-keys-and-certificate.ts';
 
-/** Keys, certificates and dialect tables that the settings of a link name. */
+/** Keys, certificates and host tables that the settings of a link name. */
 export type LinkResources = {
   hostTables: HostTables;
   clientCertificates: ClientCertificates;

@@ -160,7 +160,11 @@ describe('acquirer links', () => {
       const counted = metrics.registry.getSingleMetric('switchyard_acquirer_unknown_codes_total');
       return (await counted?.get())?.values.map(({ labels, value }) => [labels['link'], value]);
     };
-    assert.deepEqual(await unknownCodes(), [[link.linkId, 0]], 'an alarm sees the first code');
+    assert.deepEqual(
+      await unknownCodes(),
+      [[link.linkId, 0]],
+      'the series exists before the first message',
+    );
     const answered: string[] = [];
     for (let sale = 0; sale < 5; sale += 1) {
       const outcome = await acquiring.send(saleOn(link.linkId));
@@ -191,7 +195,11 @@ describe('acquirer links', () => {
     const outcome = async (merchantNumber: string) =>
       (await acquiring.send({ ...saleOn(link.linkId), merchantNumber })).outcome;
     assert.equal(await outcome('M00000000000001'), 'Approved');
-    assert.deepEqual(await counted(), [[link.linkId, 0]], 'an alarm sees the first message');
+    assert.deepEqual(
+      await counted(),
+      [[link.linkId, 0]],
+      'the series exists before the first message',
+    );
     assert.equal(await outcome('M'.repeat(16)), 'NotSent');
     assert.deepEqual(await counted(), [[link.linkId, 1]]);
   });

@@ -33,7 +33,7 @@ export type ZonePinKey = { keyRef: string; format: 0 | 3 | 4; keyIndex?: string 
 /** A PIN block (hex) under the zone PIN key of the link, with format and key index. */
 export type AcquirerPin = Omit<ZonePinKey, 'keyRef'> & { block: string };
 
-/** The dialect table maps it to the code of the host. */
+/** The host table maps it to the code of the host. */
 export type AcquirerReversalReason = NonNullable<SpiReversal['reason']>;
 
 export type AcquirerRequest = {
@@ -83,7 +83,7 @@ export type ExchangeResult<Response> =
   | { result: 'NotSent'; reason: string }
   | { result: UnknownReason };
 
-/** The dialect table of the host cannot encode the message: a repetition cannot succeed. */
+/** The host table cannot encode the message: a repetition cannot succeed. */
 export const unencodableReason = 'not encodable';
 
 /** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
@@ -139,11 +139,11 @@ type LinkWithAdapter<Adapter extends string, Settings> = {
 export type Iso8583HostLink = LinkWithAdapter<
   'iso8583-host',
   {
-    /** Name of the dialect table; default `iso1987-binary`. */
+    /** Name of the host table; default `iso1987-binary`. */
     dialect?: string;
     /** Number of connections; default 1. */
     connections?: number;
-    /** TPDU of each message, ten hexadecimal digits; default from the dialect table. */
+    /** TPDU of each message, ten hexadecimal digits; default from the host table. */
     tpdu?: string;
     macKey?: { keyRef: string };
     /** The host encrypts new zone keys under this key. */

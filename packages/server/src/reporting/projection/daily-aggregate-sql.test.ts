@@ -4,27 +4,18 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { createSeededRandom } from '../../../test/support/seeded-random.ts';
-import { nilUuid, type Queries } from '../../platform/index.ts';
-import { addAggregates, toStoredAggregate } from './daily-aggregate-sql.ts';
+import { nilUuid } from '../../platform/index.ts';
+import { addAggregates, readAggregates, type StoredAggregate } from './daily-aggregate-sql.ts';
 import { addSumEntry, aggregateKeyText, type DailyAggregates } from './daily-aggregates.ts';
 import type { SumEntry } from './reported-payment-types.ts';
 
-const storedText = `SELECT level, day::text, merchant_id AS "merchantId", store_id AS "storeId",
-    device_id AS "deviceId", group_id AS "groupId", hour, approved, declined, failed, other, authorized::text,
-    captured::text, refunded::text, cancelled::text, reversed::text, hours, latency
-  FROM report_cells WHERE organization_id = $1`;
-
-type Row = Parameters<typeof toStoredAggregate>[0] & Parameters<typeof aggregateKeyText>[0];
-
-async function stored(queries: Queries, organizationId: string) {
-  const rows = await queries.query<Row>(storedText, [organizationId]);
-  return new Map(rows.map((row) => [aggregateKeyText(row), toStoredAggregate(row)]));
-}
-
-/** The content of the cells without their keys. */
-const contents = (cells: DailyAggregates) =>
+/** The content of the cells by their keys. */
+const contents = (cells: Iterable<StoredAggregate>) =>
   new Map(
-    [...cells].map(([text, { figures, hours, latency }]) => [text, { figures, hours, latency }]),
+    [...cells].map(({ figures, hours, latency, ...key }) => [
+      aggregateKeyText(key),
+      { figures, hours, latency },
+    ]),
   );
 
 const seed = randomInt(2 ** 31);
@@ -55,7 +46,8 @@ test(`the stored sum of partial aggregates equals the sum of all entries (seed $
     }
     await addAggregates(database, organizationId, [...cells.values()]);
   }
-  assert.deepEqual(await stored(database, organizationId), contents(whole));
+  const stored = await readAggregates(database, organizationId);
+  assert.deepEqual(contents(stored), contents(whole.values()));
 });
 
 test('the database stores sums above MAX_SAFE_INTEGER exactly', async () => {
@@ -73,7 +65,7 @@ test('the database stores sums above MAX_SAFE_INTEGER exactly', async () => {
     await addAggregates(database, organizationId, [...cells.values()]);
   }
   const expectedSum = 3n * BigInt(Number.MAX_SAFE_INTEGER);
-  for (const cell of (await stored(database, organizationId)).values()) {
+  for (const cell of await readAggregates(database, organizationId)) {
     assert.equal(cell.figures.captured, expectedSum);
     for (const hour of cell.hours.values()) assert.equal(hour.captured, expectedSum);
   }

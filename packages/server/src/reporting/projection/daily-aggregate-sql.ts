@@ -9,6 +9,7 @@ import {
   type AggregateKey,
   type DailyAggregate,
   type FiguresRow,
+  figureColumns,
   type HoursJson,
   type LatencyJson,
   parseLatencyHistogram,
@@ -29,7 +30,6 @@ const keyColumns = [
   ['groupId', 'integer'],
   ['hour', 'smallint'],
 ] as const satisfies readonly (readonly [keyof AggregateKey, string])[];
-const figureColumns = [...paymentOutcomes, ...sumNames];
 const firstFigureParameter = keyColumns.length + 2;
 const hoursParameter = firstFigureParameter + figureColumns.length;
 
@@ -79,14 +79,25 @@ export async function addAggregates(
   ]);
 }
 
-type AggregateRow = FiguresRow & { hours: HoursJson; latency: LatencyJson };
+const selectAggregatesSql = `SELECT level, day::text, merchant_id AS "merchantId", store_id AS "storeId",
+    device_id AS "deviceId", group_id AS "groupId", hour, ${paymentOutcomes.join(', ')},
+    ${sumNames.map((name) => `${name}::text`).join(', ')}, hours, latency
+  FROM report_cells WHERE organization_id = $1`;
 
-export type StoredAggregate = Omit<DailyAggregate, keyof AggregateKey | 'aggregatesOfAllLevels'>;
+type AggregateRow = AggregateKey & FiguresRow & { hours: HoursJson; latency: LatencyJson };
 
-export function toStoredAggregate(row: AggregateRow): StoredAggregate {
-  return {
+export type StoredAggregate = Omit<DailyAggregate, 'aggregatesOfAllLevels'>;
+
+/** Reads all cells of an organisation. */
+export async function readAggregates(
+  queries: Queries,
+  organizationId: string,
+): Promise<StoredAggregate[]> {
+  const rows = await queries.query<AggregateRow>(selectAggregatesSql, [organizationId]);
+  return rows.map((row) => ({
+    ...row,
     figures: toFigures(row),
     hours: readHours(row.hours),
     latency: parseLatencyHistogram(row.latency),
-  };
+  }));
 }

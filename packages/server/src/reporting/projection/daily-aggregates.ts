@@ -18,12 +18,16 @@ import type { LocalTime } from './store-local-time.ts';
 const aggregateLevels = [0, 1, 2, 3, 4, 5] as const;
 export type AggregateLevel = (typeof aggregateLevels)[number];
 
+export const deviceLevel = 2;
+
 export const paymentOutcomes = [
   'approved',
   'declined',
   'failed',
   'other',
 ] as const satisfies PaymentOutcome[];
+/** The order of the figures in a stored hour. */
+export const figureColumns = [...paymentOutcomes, ...sumNames] as const;
 
 export type Figures = Record<PaymentOutcome, number> & Record<SumName, bigint>;
 
@@ -104,7 +108,7 @@ function buildKey(
   entities: PaymentEntities,
   groupId: number,
 ): AggregateKey {
-  const hasDevice = level === 2 || level === 3;
+  const hasDevice = level === deviceLevel || level === 3;
   const merchantId = level === 0 || level === 5 ? nilUuid : entities.merchantId;
   const storeId = hasDevice ? (entities.storeId ?? nilUuid) : nilUuid;
   const deviceId = hasDevice ? (entities.deviceId ?? nilUuid) : nilUuid;
@@ -115,7 +119,7 @@ function buildKey(
     storeId,
     deviceId,
     groupId,
-    hour: level === 2 ? hour : wholeDay,
+    hour: level === deviceLevel ? hour : wholeDay,
   };
 }
 
@@ -156,7 +160,7 @@ function getAggregatesOfAllLevels(
       aggregates,
       buildKey(level, time, entities, level >= 3 ? groupIds.currencyGroupId : groupIds.groupId),
     );
-  const { aggregatesOfAllLevels } = getAtLevel(2);
+  const { aggregatesOfAllLevels } = getAtLevel(deviceLevel);
   if (aggregatesOfAllLevels.length === 0)
     aggregatesOfAllLevels.push(...aggregateLevels.map(getAtLevel));
   return aggregatesOfAllLevels;
@@ -177,7 +181,8 @@ export function addSumEntry(
   for (const aggregate of getAggregatesOfAllLevels(aggregates, entry, entities, groupIds)) {
     addToFigures(aggregate.figures, entry, sums);
     if (aggregate.level === 3) continue;
-    if (aggregate.level !== 2) addToFigures(getHourFigures(aggregate, entry.hour), entry, sums);
+    if (aggregate.level !== deviceLevel)
+      addToFigures(getHourFigures(aggregate, entry.hour), entry, sums);
     if (bucket !== undefined) addLatency(aggregate.latency, [[bucket, 1]]);
   }
 }

@@ -1,9 +1,9 @@
-// Assigns small numbers to the groups and classes of an organisation; numbers are never reused.
+// Assigns small ids to the groups and classes of an organisation; an id is never reused.
 import type { Queries } from '../../platform/index.ts';
 import type { PaymentGroup } from './reported-payment-types.ts';
 
-export type NumberedGroup = PaymentGroup & { readonly groupId: number };
-export type NumberedClass = {
+export type GroupWithId = PaymentGroup & { readonly groupId: number };
+export type ClassWithId = {
   readonly classId: number;
   readonly groupId: number;
   readonly state: string;
@@ -47,12 +47,12 @@ const insertClassesSql = `INSERT INTO report_classes (organization_id, class_id,
   SELECT $1, r."classId", r."groupId", r.state, 0 FROM jsonb_to_recordset($2::jsonb)
     AS r("classId" integer, "groupId" integer, state text)`;
 
-export const readGroups = (queries: Queries, organizationId: string): Promise<NumberedGroup[]> =>
-  queries.query<NumberedGroup>(groupsSql, [organizationId]);
+export const readGroups = (queries: Queries, organizationId: string): Promise<GroupWithId[]> =>
+  queries.query<GroupWithId>(groupsSql, [organizationId]);
 
 async function readDictionary(queries: Queries, organizationId: string): Promise<GroupDictionary> {
   const groups = await readGroups(queries, organizationId);
-  const classes = await queries.query<NumberedClass>(classesSql, [organizationId]);
+  const classes = await queries.query<ClassWithId>(classesSql, [organizationId]);
   return {
     groups: new Map(groups.map((group) => [groupKey(group), group.groupId])),
     classes: new Map(
@@ -72,7 +72,7 @@ export type PaymentGroupAndStateIds = {
 };
 type GroupAndState = { readonly group: PaymentGroup; readonly state: string };
 
-function findNumbers(
+function findIds(
   { groups, classes, frequentClassIds }: GroupDictionary,
   { group, state }: GroupAndState,
 ): PaymentGroupAndStateIds | undefined {
@@ -82,13 +82,17 @@ function findNumbers(
   return { groupId, classId, rareClassId: frequentClassIds.has(classId) ? undefined : classId };
 }
 
-export const unknownNumbers: PaymentGroupAndStateIds = {
-  groupId: 0,
-  classId: 0,
-  rareClassId: undefined,
-};
+/** @throws Error if no ids are assigned to the group */
+export function requireIds(
+  ids: PaymentGroupAndStateIds | undefined,
+  { group, state }: GroupAndState,
+): PaymentGroupAndStateIds {
+  if (ids === undefined)
+    throw new Error(`no ids are assigned to the group ${groupKey(group)} in the state ${state}`);
+  return ids;
+}
 
-const maxNumber = (numbers: Iterable<number>): number => Math.max(0, ...numbers);
+const maxId = (ids: Iterable<number>): number => Math.max(0, ...ids);
 
 async function addMissing(
   queries: Queries,
@@ -96,10 +100,10 @@ async function addMissing(
   { groups, classes }: GroupDictionary,
   groupsAndStates: readonly GroupAndState[],
 ): Promise<void> {
-  const newGroups: NumberedGroup[] = [];
-  const newClasses: Omit<NumberedClass, 'isFrequent'>[] = [];
-  let groupId = maxNumber(groups.values());
-  let classId = maxNumber(classes.values());
+  const newGroups: GroupWithId[] = [];
+  const newClasses: Omit<ClassWithId, 'isFrequent'>[] = [];
+  let groupId = maxId(groups.values());
+  let classId = maxId(classes.values());
   for (const { group, state } of groupsAndStates) {
     const text = groupKey(group);
     if (!groups.has(text)) {
@@ -128,23 +132,20 @@ const limitGroups = ({ groups }: GroupDictionary, group: PaymentGroup): PaymentG
 
 export type DictionarySession = {
   /**
-   * Returns numbers in the order of `groups`, and creates missing ones. The caller must hold the
+   * Returns ids in the order of `groups`, and creates missing ones. The caller must hold the
    * lock of the organisation.
    */
-  assignNumbers(
-    queries: Queries,
-    groups: readonly GroupAndState[],
-  ): Promise<PaymentGroupAndStateIds[]>;
+  assignIds(queries: Queries, groups: readonly GroupAndState[]): Promise<PaymentGroupAndStateIds[]>;
   /** Later payments of these classes are not indexed by class. */
   addFrequentClasses(classIds: readonly number[]): void;
-  /** Call this after the commit, so that the new numbers may be cached. */
+  /** Call this after the commit, so that the new ids may be cached. */
   cacheAfterCommit(): void;
 };
 
-/** Caches committed numbers of at most this many organisations. */
+/** Caches committed ids of at most this many organisations. */
 const cachedOrganizationsMax = 200;
 
-/** @example const numbering = dictionaries.open(organizationId); */
+/** @example const dictionary = dictionaries.open(organizationId); */
 export function createGroupDictionaries() {
   const cache = new Map<string, GroupDictionary>();
 
@@ -160,11 +161,11 @@ export function createGroupDictionaries() {
       let newDictionary: GroupDictionary | undefined;
       const newFrequentClassIds: number[] = [];
       return {
-        async assignNumbers(queries, groupsAndStates) {
+        async assignIds(queries, groupsAndStates) {
           const cached = cache.get(organizationId);
-          const cachedNumbers = groupsAndStates.map((each) => cached && findNumbers(cached, each));
-          if (cachedNumbers.every((each) => each !== undefined)) return cachedNumbers;
-          // Another process may have added numbers while it held the lock.
+          const cachedIds = groupsAndStates.map((each) => cached && findIds(cached, each));
+          if (cachedIds.every((each) => each !== undefined)) return cachedIds;
+          // Another process may have added ids while it held the lock.
           const dictionary = await readDictionary(queries, organizationId);
           const limited = groupsAndStates.map((each) => ({
             ...each,
@@ -172,7 +173,7 @@ export function createGroupDictionaries() {
           }));
           await addMissing(queries, organizationId, dictionary, limited);
           newDictionary = dictionary;
-          return limited.map((each) => findNumbers(dictionary, each) ?? unknownNumbers);
+          return limited.map((each) => requireIds(findIds(dictionary, each), each));
         },
         addFrequentClasses(classIds) {
           newFrequentClassIds.push(...classIds);

@@ -3,47 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { createPaymentLine } from './payment-line.fixture.ts';
 import { writeLines } from './payment-line-sql.ts';
-import type { PaymentLine, SettlementMovement } from './reported-payment-types.ts';
+import type { SettlementMovement } from './reported-payment-types.ts';
 
 const clientName = ' "a,b" {\\} NULL \'é漢\' ';
-
-function lineOf(changes: Partial<PaymentLine>): PaymentLine {
-  return {
-    paymentId: randomUUID(),
-    createdAt: '2026-03-01T10:00:00.123Z',
-    state: 'Captured',
-    group: {
-      kind: 'Card',
-      scheme: 'Visa',
-      entryMode: 'Chip',
-      currency: 'EUR',
-      category: '',
-      reason: '',
-    },
-    merchantId: randomUUID(),
-    storeId: undefined,
-    deviceId: randomUUID(),
-    linkId: randomUUID(),
-    amount: 999_999_999_999,
-    authorized: 5,
-    captured: 5,
-    cancelled: 0,
-    refunded: 0,
-    clientTransactionId: clientName,
-    orderId: undefined,
-    retrievalReference: 'null',
-    authorizationCode: '',
-    maskedNumber: '411111******1111',
-    cardToken: undefined,
-    responseCode: '00',
-    isOffline: false,
-    day: '2026-03-01',
-    updatedAt: '2026-03-01T10:00:01.000Z',
-    version: 2,
-    ...changes,
-  };
-}
 
 const moveOf = (number: number, amount: number): SettlementMovement => ({
   date: '2026-03-01',
@@ -69,7 +33,7 @@ const movesStored = `SELECT number, amount, payment_id AS id, link_id AS link, m
 test('a line is stored with its exact texts, and the write returns the earlier state of the payment', async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
-  const line = lineOf({});
+  const line = createPaymentLine({ clientTransactionId: clientName });
   const moves = new Map([[2, [moveOf(0, 5)]]]);
   const first = await writeLines(database, organizationId, [
     { line, movements: moves, classId: 7, rareClassId: 7 },
@@ -78,7 +42,12 @@ test('a line is stored with its exact texts, and the write returns the earlier s
 
   const later = { ...line, captured: 9, version: 4, authorizationCode: 'ABC' };
   const more = new Map([...moves, [4, [moveOf(1, 4)]]]);
-  const other = lineOf({ linkId: undefined, maskedNumber: undefined, version: 9 });
+  const other = createPaymentLine({
+    clientTransactionId: clientName,
+    linkId: undefined,
+    maskedNumber: undefined,
+    version: 9,
+  });
   const earlierStates = await writeLines(database, organizationId, [
     { line: other, movements: new Map(), classId: 8, rareClassId: undefined },
     { line: later, movements: more, classId: 8, rareClassId: undefined },
@@ -122,7 +91,7 @@ test('a line is stored with its exact texts, and the write returns the earlier s
 test('a repeated or older version of a line changes nothing', async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
-  const line = lineOf({ version: 3 });
+  const line = createPaymentLine({ version: 3 });
   await writeLines(database, organizationId, [
     { line, movements: new Map(), classId: 1, rareClassId: 1 },
   ]);

@@ -9,7 +9,7 @@ import type { PaymentLine, ProjectedPayment } from './reported-payment-types.ts'
 
 export type StoredPayment = { paymentId: string; classId: number; counted: number };
 
-export type NumberedLine = Pick<ProjectedPayment, 'line' | 'movements'> & {
+export type LineWithIds = Pick<ProjectedPayment, 'line' | 'movements'> & {
   readonly classId: number;
   /** Undefined for a frequent class, whose payments are not indexed by class. */
   readonly rareClassId: number | undefined;
@@ -18,7 +18,7 @@ export type NumberedLine = Pick<ProjectedPayment, 'line' | 'movements'> & {
 type Column = {
   readonly name: string;
   readonly type: string;
-  readonly readValue: (each: NumberedLine) => string | number | undefined;
+  readonly readValue: (each: LineWithIds) => string | number | undefined;
   /** Texts from clients, hosts or providers. */
   readonly isText?: true;
   /** Columns without this flag never change, and are written only once. */
@@ -98,7 +98,7 @@ type NewMovement = { readonly at: number } & Record<
   string
 > & { readonly number: number; readonly amount: number; readonly currency: string };
 
-function listNewMovements(lines: readonly NumberedLine[], stored: StoredPayments): NewMovement[] {
+function listNewMovements(lines: readonly LineWithIds[], stored: StoredPayments): NewMovement[] {
   return lines.flatMap(({ line, movements }, index) => {
     if (line.linkId === undefined) return [];
     const countedEvents = stored.get(line.paymentId)?.counted ?? 0;
@@ -184,15 +184,15 @@ export const updateLinesSql: PreparedStatement = {
       SET ${changingColumnNames.map((name) => `${name} = excluded.${name}`).join(', ')}
       WHERE p.counted < excluded.counted
     RETURNING payment_id
-  ), moved AS (${insertMovementsSql})
-  SELECT 1 FROM written LIMIT 0`,
+  )
+  ${insertMovementsSql}`,
 };
 
 type StoredPayments = ReadonlyMap<string, StoredPayment>;
 
 export function buildLinesValues(
   organizationId: string,
-  lines: readonly NumberedLine[],
+  lines: readonly LineWithIds[],
   stored: StoredPayments,
 ) {
   const movements = listNewMovements(lines, stored);
@@ -213,14 +213,15 @@ export function buildLinesValues(
 export async function writeLines(
   queries: Queries,
   organizationId: string,
-  lines: readonly NumberedLine[],
+  lines: readonly LineWithIds[],
 ): Promise<StoredPayments> {
   const values = buildLinesValues(organizationId, lines, new Map());
   const storedRows = await queries.query<StoredPayment>(insertLinesSql, values);
   const stored = new Map(storedRows.map((each) => [each.paymentId, each]));
-  const changedLines = lines.filter(
-    ({ line }) => (stored.get(line.paymentId)?.counted ?? line.version) < line.version,
-  );
+  const changedLines = lines.filter(({ line }) => {
+    const existing = stored.get(line.paymentId);
+    return existing !== undefined && existing.counted < line.version;
+  });
   if (changedLines.length > 0) {
     const changedValues = buildLinesValues(organizationId, changedLines, stored);
     await queries.query(updateLinesSql, changedValues);

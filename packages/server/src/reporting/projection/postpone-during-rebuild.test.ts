@@ -8,11 +8,16 @@ import { postponeJobDuringRebuild } from './postpone-job-during-rebuild.ts';
 
 const asOf = '2026-03-01T10:00:00.000Z';
 const positions = [
-  ['is done on whole reports', 'Following', asOf, true],
-  ['waits while they are deleted', 'Wiping', asOf, false],
-  ['waits while all payments are walked through', 'Cards', asOf, false],
-  ['waits where a version before has written', 'Following', '2026-03-01T09:00:00.000Z', false],
-  ['waits where this version has not written yet', 'Following', null, false],
+  ['a job runs when the reports are complete', 'Following', asOf, true],
+  ['a job waits while the server deletes the reports', 'Wiping', asOf, false],
+  ['a job waits while the projection reads all payments', 'Cards', asOf, false],
+  [
+    'a job waits after an older version has written the reports',
+    'Following',
+    '2026-03-01T09:00:00.000Z',
+    false,
+  ],
+  ['a job waits until this version has written the reports', 'Following', null, false],
 ] as const;
 
 async function outcomeOf(organizationId: string) {
@@ -47,7 +52,7 @@ for (const [name, stage, writtenAsOf, isDone] of positions) {
   });
 }
 
-test('is done for an organisation in which nothing has happened', async () => {
+test('a job runs for an organisation without reports', async () => {
   const organizationId = randomUUID();
   assert.deepEqual((await outcomeOf(organizationId)).done, [organizationId]);
 });

@@ -1,4 +1,5 @@
 // Derives the report entries of a card payment from its events: the day and amount of each.
+import { defined } from '@switchyard/contract';
 import {
   type AuthorizationContext,
   authorizationContext,
@@ -155,7 +156,15 @@ function toSettlementMovements(
       const isSaleCapture =
         kind === 'Capture' && references.number === 0 && saleCapture === undefined;
       if (isSaleCapture) saleCapture = { ...references, date, amount };
-      movements.push({ date, kind, count: 1, amount, ...(isSaleCapture ? {} : { references }) });
+      movements.push(
+        defined({
+          date,
+          kind,
+          count: 1,
+          amount,
+          references: isSaleCapture ? undefined : references,
+        }),
+      );
     };
     if (captured > 0) addMovement('Capture', captured, event.data.settlementDate);
     if (captured < 0) addMovement('Reversal', -captured, undefined);
@@ -173,7 +182,11 @@ const readText = (object: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-function toPaymentLine(record: TransactionRecord, context: AuthorizationContext): PaymentLine {
+function toPaymentLine(
+  record: TransactionRecord,
+  context: AuthorizationContext,
+  saleCapture: SaleCapture | undefined,
+): PaymentLine {
   const { row } = record;
   const { position } = row;
   const response = saleResponse(record);
@@ -210,6 +223,7 @@ function toPaymentLine(record: TransactionRecord, context: AuthorizationContext)
     day: localTimeAt(saleTimeMs(record, context), context.timeZone).day,
     updatedAt: row.updatedAt,
     version: row.version,
+    saleCapture,
   };
 }
 
@@ -218,7 +232,7 @@ export function projectCardPayment(record: TransactionRecord): ProjectedPayment 
   const context = authorizationContext(record);
   const { movements, saleCapture } = toSettlementMovements(record, context);
   return {
-    line: { ...toPaymentLine(record, context), saleCapture },
+    line: toPaymentLine(record, context, saleCapture),
     entries: toSumEntries(record, context),
     movements,
   };

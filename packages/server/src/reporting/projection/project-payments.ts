@@ -12,7 +12,7 @@ import {
   currencyGroup,
   type DictionarySession,
   type PaymentGroupAndStateIds,
-  unknownNumbers,
+  requireIds,
 } from './group-dictionary.ts';
 import { type StoredPayment, writeLines } from './payment-line-sql.ts';
 import { projectCardPayment } from './project-card-payment.ts';
@@ -41,7 +41,7 @@ const everyEvent = Number.POSITIVE_INFINITY;
 export const withoutFeedEvents = (cards: readonly string[]): PaymentsToProject['cards'] =>
   new Map(cards.map((id) => [id, everyEvent]));
 
-type NumberedPayment = ProjectedPayment &
+type PaymentWithIds = ProjectedPayment &
   PaymentGroupAndStateIds & {
     readonly currencyGroupId: number;
     readonly existing: StoredPayment | undefined;
@@ -57,7 +57,7 @@ async function readCards(
   const missingIds: string[] = [];
   for (const [id, events] of cards) {
     const recentRecord = recent?.find(organizationId, id, events);
-    // A walk over all payments leaves the record in memory for the feed event of the payment.
+    // A run over all payments leaves the record in memory for the feed event of the payment.
     if (events !== everyEvent) recent?.remove(id);
     if (recentRecord === undefined) missingIds.push(id);
     else recentRecords.push(recentRecord);
@@ -78,7 +78,7 @@ async function readProjectedPayments(
 /** Counts the payments that have entered or left each class. */
 function countClassChanges(
   changes: Map<number, number>,
-  payments: readonly NumberedPayment[],
+  payments: readonly PaymentWithIds[],
 ): void {
   const change = (classId: number, difference: number) =>
     changes.set(classId, (changes.get(classId) ?? 0) + difference);
@@ -89,7 +89,7 @@ function countClassChanges(
   }
 }
 
-function addSumEntries(aggregates: DailyAggregates, payments: readonly NumberedPayment[]): void {
+function addSumEntries(aggregates: DailyAggregates, payments: readonly PaymentWithIds[]): void {
   for (const { existing, entries, line, groupId, currencyGroupId } of payments) {
     const countedEvents = existing?.counted ?? 0;
     for (const [sequence, entry] of entries) {
@@ -115,7 +115,7 @@ type NewMovement = {
 };
 
 /** The new movements of payments that have an acquirer link. */
-function listNewMovements(payments: readonly NumberedPayment[]): NewMovement[] {
+function listNewMovements(payments: readonly PaymentWithIds[]): NewMovement[] {
   return payments.flatMap(({ existing, movements, line }) => {
     const { linkId, version } = line;
     if (linkId === undefined) return [];
@@ -159,7 +159,7 @@ async function writeAggregates(
 
 type ProjectionContext = {
   readonly organizationId: string;
-  readonly numbering: DictionarySession;
+  readonly dictionary: DictionarySession;
   readonly at: string;
   readonly recent: RecentTransactions | undefined;
 };
@@ -169,22 +169,24 @@ async function projectPart(
   queries: Queries,
   context: Omit<ProjectionContext, 'at'>,
   payments: PaymentsToProject,
-): Promise<NumberedPayment[]> {
-  const { organizationId, numbering } = context;
+): Promise<PaymentWithIds[]> {
+  const { organizationId, dictionary } = context;
   const reported = await readProjectedPayments(queries, context, payments);
   if (reported.length === 0) return [];
-  const numbers = await numbering.assignNumbers(queries, [
-    ...reported.map(({ line }) => line),
-    ...reported.map(({ line }) => ({ group: currencyGroup(line.group.currency), state: '' })),
-  ]);
-  const numbered = reported.map((each, index) => ({
-    ...each,
-    ...(numbers[index] ?? unknownNumbers),
-    currencyGroupId: numbers[reported.length + index]?.groupId ?? 0,
+  const lines = reported.map(({ line }) => line);
+  const currencies = lines.map(({ group }) => ({
+    group: currencyGroup(group.currency),
+    state: '',
   }));
-  const existingById = await writeLines(queries, organizationId, numbered);
-  return numbered
-    .map((each): NumberedPayment => ({ ...each, existing: existingById.get(each.line.paymentId) }))
+  const ids = await dictionary.assignIds(queries, [...lines, ...currencies]);
+  const withIds = reported.map((each, index) => ({
+    ...each,
+    ...requireIds(ids[index], each.line),
+    currencyGroupId: requireIds(ids[lines.length + index], each.line).groupId,
+  }));
+  const existingById = await writeLines(queries, organizationId, withIds);
+  return withIds
+    .map((each): PaymentWithIds => ({ ...each, existing: existingById.get(each.line.paymentId) }))
     .filter(({ line, existing }) => line.version > (existing?.counted ?? 0));
 }
 
@@ -216,10 +218,10 @@ export async function projectPayments(
   const changes = new Map<number, number>();
   const settlements: SettlementsByKey = new Map();
   for (const part of splitIntoParts(payments)) {
-    const numbered = await projectPart(queries, context, part);
-    addSumEntries(aggregates, numbered);
-    countClassChanges(changes, numbered);
-    addSettlements(settlements, listNewMovements(numbered));
+    const projected = await projectPart(queries, context, part);
+    addSumEntries(aggregates, projected);
+    countClassChanges(changes, projected);
+    addSettlements(settlements, listNewMovements(projected));
   }
   const changed = [...changes].filter(([, delta]) => delta !== 0);
   if (changed.length > 0) {
@@ -231,7 +233,7 @@ export async function projectPayments(
     const frequent = await queries.query<{ classId: number }>(markFrequentClassesSql, [
       organizationId,
     ]);
-    context.numbering.addFrequentClasses(frequent.map(({ classId }) => classId));
+    context.dictionary.addFrequentClasses(frequent.map(({ classId }) => classId));
   }
   await writeAggregates(queries, organizationId, aggregates);
   if (settlements.size > 0) {

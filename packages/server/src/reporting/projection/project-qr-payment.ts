@@ -108,6 +108,7 @@ function toPaymentLine({ loaded, events, timeZone }: ReportedQrPayment): Payment
     day: localTimeAt(Date.parse(row.createdAt), timeZone).day,
     updatedAt: row.updatedAt,
     version: row.version,
+    saleCapture: undefined,
   };
 }
 

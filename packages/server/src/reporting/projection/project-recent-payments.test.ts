@@ -65,13 +65,13 @@ async function projected(cards: ReadonlyMap<string, number>, recentIds: readonly
   };
   const recent = createRecentTransactions();
   for (const id of recentIds) recent.add(captured(id));
-  const numbering = {
-    assignNumbers: async (_queries: Queries, all: readonly unknown[]) =>
+  const dictionary = {
+    assignIds: async (_queries: Queries, all: readonly unknown[]) =>
       all.map(() => ({ groupId: 1, classId: 1, rareClassId: 1 })),
     addFrequentClasses: () => {},
     cacheAfterCommit: () => {},
   };
-  await projectPayments(queries, { organizationId, numbering, at, recent }, { cards, qr: [] });
+  await projectPayments(queries, { organizationId, dictionary, at, recent }, { cards, qr: [] });
   const idsIn = (text: string, index: number) => {
     const values = valuesByText[text];
     return Array.isArray(values) ? String(values[index]) : undefined;
@@ -79,7 +79,7 @@ async function projected(cards: ReadonlyMap<string, number>, recentIds: readonly
   return { read: idsIn(selectTransactionsText, 1), written: idsIn(insertLinesSql.text, 2), recent };
 }
 
-test('a sale that this process has committed is not read again, and forgotten then', async () => {
+test('the projection takes a committed sale from memory, and then removes it there', async () => {
   const { read, written, recent } = await projected(new Map([['a', 2]]), ['a', 'b']);
   assert.equal(read, undefined);
   assert.equal(written, '{a}');

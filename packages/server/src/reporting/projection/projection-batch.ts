@@ -1,4 +1,4 @@
-// One batch for one organisation: new feed events, or a part of the walk over all its payments.
+// One batch for one organisation: new feed events, or a part of the run over all its payments.
 import {
   listClearingFileIds,
   listTransactionIds,
@@ -29,7 +29,7 @@ const filesAtOnce = 20;
 type BatchContext = {
   readonly queries: Queries;
   readonly organizationId: string;
-  readonly numbering: DictionarySession;
+  readonly dictionary: DictionarySession;
   readonly at: string;
   readonly recent: RecentTransactions | undefined;
 };
@@ -76,7 +76,7 @@ const nextStages: Readonly<Record<ProjectionStage, ProjectionStage>> = {
   Following: 'Following',
 };
 
-/** Processes a part of the walk; each stage starts at its first row. */
+/** Processes a part of the run; each stage starts at its first row. */
 async function projectStage(
   context: BatchContext,
   { stage, place }: ProjectionPosition,
@@ -111,7 +111,7 @@ async function projectStage(
   }
 }
 
-/** If events were deleted before the server read them, a walk over all payments replaces them. */
+/** If events were deleted before the server read them, a run over all payments replaces them. */
 function restartAfterDeletedEvents(position: ProjectionPosition): ProjectionPosition {
   if (position.swept <= position.position) return position;
   const isWiping = position.stage === 'Wiping';
@@ -183,14 +183,14 @@ export async function runProjectionBatch(
   organizationId: string,
 ): Promise<BatchResult> {
   const { database, clock, dictionaries } = deps;
-  let numbering: DictionarySession | undefined;
+  let dictionary: DictionarySession | undefined;
   const now = clock.now();
   const result = await database.transaction(async (trx): Promise<BatchResult> => {
     const queries = withPauses(trx, deps.pauseAfter);
-    // Created with the transaction, because numbers of a rolled-back transaction are not valid.
-    numbering = dictionaries.open(organizationId);
+    // Created with the transaction, because ids of a rolled-back transaction are not valid.
+    dictionary = dictionaries.open(organizationId);
     const at = isoTime(now);
-    const context: BatchContext = { queries, organizationId, numbering, at, recent: deps.recent };
+    const context: BatchContext = { queries, organizationId, dictionary, at, recent: deps.recent };
     const [locked] = await queries.query<LockedPosition>(lockPositionSql, [organizationId]);
     if (locked === undefined) return { events: 0, isFull: false, isLockedElsewhere: true };
     const position = restartAfterDeletedEvents(restartAfterOlderVersion(locked));
@@ -218,7 +218,7 @@ export async function runProjectionBatch(
       isLockedElsewhere: false,
     };
   });
-  if (!result.isLockedElsewhere) numbering?.cacheAfterCommit();
+  if (!result.isLockedElsewhere) dictionary?.cacheAfterCommit();
   return result;
 }
 

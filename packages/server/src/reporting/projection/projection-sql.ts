@@ -1,7 +1,7 @@
 // SQL that updates reports, one organisation at a time, with a lock on the row of its position.
 import { nilUuid, type Queries } from '../../platform/index.ts';
 
-/** `Wiping` starts a new walk over all payments; after the walk the stage is `Following`. */
+/** `Wiping` starts a new run over all payments; after the run the stage is `Following`. */
 export type ProjectionStage = 'Wiping' | 'Cards' | 'Qr' | 'Files' | 'Following';
 /** `swept` is the position up to which feed events were deleted. */
 export type ProjectionPosition = {
@@ -15,7 +15,7 @@ export type ProjectionPosition = {
 /** `isForeign` is true if an older version wrote last, which did not compute all sums. */
 export type LockedPosition = ProjectionPosition & { isForeign: boolean };
 
-/** Starts at the current position of the feed; the walk reads all earlier payments. */
+/** Starts at the current position of the feed; the run reads all earlier payments. */
 export const insertPositionSql = `INSERT INTO report_positions (organization_id, position, as_of, stage, place, written_as_of)
   SELECT $1, coalesce((SELECT position FROM feed_heads WHERE organization_id = $1), 0), $2::timestamptz,
     'Cards', '${nilUuid}', $2::timestamptz
@@ -30,7 +30,7 @@ export const lockPositionSql = `SELECT p.position, p.stage, coalesce(p.place, '$
 
 const reachedAtSql = "CASE WHEN $4::text = 'Following' THEN $3::timestamptz ELSE as_of END";
 
-/** During a walk `as_of` does not advance, because the reports are not complete. */
+/** During a run `as_of` does not advance, because the reports are not complete. */
 export const updatePositionSql = `UPDATE report_positions SET position = $2, as_of = ${reachedAtSql},
     written_as_of = ${reachedAtSql}, stage = $4, place = $5
   WHERE organization_id = $1`;
@@ -69,8 +69,8 @@ export const updateClassCountsSql = `UPDATE report_classes c SET payments = c.pa
   WHERE c.organization_id = $1 AND c.class_id = r.class_id`;
 
 /**
- * A class with at least this share of all payments: a walk in the order of time fills a page soon.
- * The minimum number of payments keeps small organisations, whose shares change, out.
+ * A class with this share of the payments: a scan by time soon finds a page of them. Small
+ * organisations have no frequent class, because their shares change.
  */
 export const frequentShare = 1 / 200;
 const frequentPaymentsMin = 10_000;

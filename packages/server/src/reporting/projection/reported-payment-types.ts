@@ -38,7 +38,7 @@ export type PaymentLine = {
   /** The number of its events. */
   readonly version: number;
   /** The movement of a sale that was captured at once. */
-  readonly saleCapture?: SaleCapture | undefined;
+  readonly saleCapture: SaleCapture | undefined;
 };
 
 export type SaleCapture = Omit<MovementReferences, 'number' | 'retrievalReference'> & {

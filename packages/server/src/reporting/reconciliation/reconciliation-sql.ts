@@ -6,6 +6,7 @@ import type {
   SettlementLine,
 } from '@switchyard/contract';
 import type { Queries } from '../../platform/index.ts';
+import { organizationFilter, textKeySql, uuidKeySql } from '../infrastructure/index-keys-sql.ts';
 import type {
   AcquirerLine,
   ComparedLine,
@@ -115,8 +116,8 @@ const movementColumns = `payment_id AS "transactionId", number AS "sequence", ki
  */
 export const movementsSql = `SELECT ${movementColumns} FROM unnest($3::text[]) r(reference)
   CROSS JOIN LATERAL (SELECT * FROM report_all_movements
-    WHERE reference_key = hashtextextended(r.reference, uuid_hash_extended($1, 0))
-      AND organization_id IS NOT DISTINCT FROM $1::uuid AND retrieval_reference = r.reference
+    WHERE reference_key = ${textKeySql('r.reference', '$1')}
+      AND ${organizationFilter} AND retrieval_reference = r.reference
     OFFSET 0) m
   WHERE link_id = $2 AND amount > 0
     AND settlement_date BETWEEN $4::date - ${nearbyDays} AND $5::date + ${nearbyDays}
@@ -128,19 +129,21 @@ const recordMatchesSql = `UPDATE reconciliation_items i SET outcome = r.outcome,
     payment_id uuid, sequence integer, ours jsonb)
   WHERE i.organization_id = $1 AND i.reconciliation_id = $2 AND i.number = r.number`;
 
-/** The next movements of a day from one of the tables, so that each is read in the order of its index. */
-const movementsOfDaySql = (isSale: boolean) => `(SELECT * FROM report_all_movements
-    WHERE organization_id ${isSale ? 'IS NOT DISTINCT FROM' : '='} $1 AND link_id = $3
-      AND settlement_date = $4 AND is_sale = ${isSale}
-      AND link_key = uuid_hash_extended($3, uuid_hash_extended($1, 0))
+const nextOfDaySql = `AND link_id = $3 AND settlement_date = $4
       AND (payment_id, number) > ($5::uuid, $6::int)
-    ORDER BY payment_id, number LIMIT $7)`;
+    ORDER BY payment_id, number LIMIT $7`;
+/** The next movements of a day by operations, in the order of the primary key. */
+const operationsOfDaySql = `SELECT * FROM report_all_movements
+    WHERE NOT is_sale AND organization_id = $1 ${nextOfDaySql}`;
+/** The next movements of a day by sales, in the order of the index that begins with `link_key`. */
+const salesOfDaySql = `SELECT * FROM report_all_movements
+    WHERE is_sale AND link_key = ${uuidKeySql('$3', '$1')} AND ${organizationFilter} ${nextOfDaySql}`;
 
 /** Inserts the movements of one day that match no line of the file, one page at a time. */
 export const recordMissingSql = `WITH page AS (
     SELECT m.payment_id, m.number, m.retrieval_reference,
       to_jsonb(of) - 'sequence' AS ours
-    FROM (${movementsOfDaySql(false)} UNION ALL ${movementsOfDaySql(true)}) m
+    FROM ((${operationsOfDaySql}) UNION ALL (${salesOfDaySql})) m
     CROSS JOIN LATERAL (SELECT ${movementColumns}) of
     ORDER BY m.payment_id, m.number LIMIT $7
   ), missed AS (
@@ -184,7 +187,7 @@ const balancesSql = `WITH file AS (
   ), moved AS (
     SELECT currency, sum(amount * CASE kind WHEN 'Capture' THEN 1 ELSE -1 END) AS operations
     FROM report_all_movements WHERE organization_id = $1 AND link_id = $3
-      AND link_key = uuid_hash_extended($3, uuid_hash_extended($1, 0))
+      AND link_key = ${uuidKeySql('$3', '$1')}
       AND settlement_date BETWEEN $4 AND $5 GROUP BY currency
   ), kept AS (
     SELECT currency, sum(captured - refunded - reversed) AS ledger FROM report_settlements

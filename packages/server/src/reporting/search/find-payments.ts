@@ -2,8 +2,10 @@
 import { findTransactionsByIdentifier } from '../../payments/index.ts';
 import { isUuid, type Queries } from '../../platform/index.ts';
 import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
+import { findMerchantSql } from '../infrastructure/find-merchant-sql.ts';
+import { hasGroupFilters } from '../infrastructure/group-filters.ts';
 import type { PagePosition, SearchPageRequest } from './page-position.ts';
-import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
+import type { PaymentSearchCriteria } from './parse-search-filters.ts';
 import {
   matchesFilters,
   type PaymentClass,
@@ -12,7 +14,6 @@ import {
 import {
   amountCountStatement,
   amountStatement,
-  findMerchantSql,
   indexScanEndStatement,
   indexScanStatement,
   mergeStatement,
@@ -31,23 +32,23 @@ export type FoundPayments = {
   readonly next: PagePosition | undefined;
 };
 
-/** The rows that one page may read: those of an entity lie apart, those in the order of time together. */
+/** One page scans at most this many rows of an entity, which lie apart in the table. */
 const entityRowsMax = 20_000;
+/** One page scans at most this many rows in the order of time, which lie together in the table. */
 const lineRowsMax = 50_000;
-/** Payments of all classes are mixed, so a walk fills a page of frequent payments quickly. */
+/** After a scan of this many rows without a full page, the search merges the classes instead. */
 const frequentRowsMax = 20_000;
-const shortWalkRows = 1_000;
-/** The payments that a walk reads in the time in which a merge starts one class. */
+/** If a scan fills the page within this many rows, it is faster than a merge of any classes. */
+const shortScanRows = 1_000;
+/** A scan reads this many rows in the time in which a merge starts one class. */
 const rowsPerClass = 15;
-/**
- * Up to this many payments in a range of amounts, the search reads and sorts them instead of a walk
- * along the payments of the entity, or along all payments.
- */
+/** With at most this many payments in the range of amounts, the search sorts them and does not scan the entity. */
 const fewPaymentsInRange = 1_500;
+/** With at most this many payments in the range of amounts, the search sorts them and does not scan all payments. */
 const fewPaymentsInRangeOfAll = 10_000;
-/** Up to this many payments in the classes, the search reads those to find an amount. */
+/** With at most this many payments in the classes, the search reads them to find an amount. */
 const fewPaymentsInClasses = 20_000;
-/** The maximum number of rows that one page merges from the classes. */
+/** One page merges at most this many rows from the classes. */
 const mergedRowsMax = 60_000;
 
 type SearchTask = {
@@ -56,7 +57,7 @@ type SearchTask = {
   readonly page: SearchPageRequest;
   readonly classIds: readonly number[] | undefined;
   /** True if the index of classes contains all payments of those classes. */
-  readonly isIndexed: boolean;
+  readonly areClassesIndexed: boolean;
   /** The number of payments in those classes, and in all classes. */
   readonly matching: number;
   readonly total: number;
@@ -112,24 +113,25 @@ async function scanIndex(
 }
 
 async function findByAmount(task: SearchTask): Promise<PageRows> {
-  const { search, classIds, page, matching, isIndexed } = task;
+  const { search, classIds, page, matching, areClassesIndexed } = task;
   const scan = { search, classIds, page: withOneMore(page) };
-  if (isIndexed && matching <= fewPaymentsInClasses) return readPage(task, mergeStatement(scan));
-  if (await hasFewAmounts(task, fewPaymentsInRangeOfAll))
+  if (areClassesIndexed && matching <= fewPaymentsInClasses)
+    return readPage(task, mergeStatement(scan));
+  if (await hasFewPaymentsInRange(task, fewPaymentsInRangeOfAll))
     return readPage(task, amountStatement(scan));
   return scanIndex(task, 'time', lineRowsMax);
 }
 
 async function findByGroup(task: SearchTask): Promise<PageRows> {
-  const { search, classIds = [], page, matching, total, isIndexed } = task;
+  const { search, classIds = [], page, matching, total, areClassesIndexed } = task;
   const scan = { search, classIds, page: withOneMore(page) };
-  const mustWalk = !isIndexed || classIds.length * (page.limit + 1) > mergedRowsMax;
+  const mustScan = !areClassesIndexed || classIds.length * (page.limit + 1) > mergedRowsMax;
   const rowsOfPage = ((page.limit + 1) * total) / Math.max(1, matching);
-  const isShortWalk = rowsOfPage <= Math.max(shortWalkRows, classIds.length * rowsPerClass);
-  if (isShortWalk || mustWalk) {
-    const pageRows = await scanIndex(task, 'time', mustWalk ? lineRowsMax : frequentRowsMax);
+  const isShortScan = rowsOfPage <= Math.max(shortScanRows, classIds.length * rowsPerClass);
+  if (isShortScan || mustScan) {
+    const pageRows = await scanIndex(task, 'time', mustScan ? lineRowsMax : frequentRowsMax);
     const isIncomplete = pageRows.next !== undefined && pageRows.rows.length < page.limit;
-    if (!isIncomplete || mustWalk) return pageRows;
+    if (!isIncomplete || mustScan) return pageRows;
   }
   return readPage(task, mergeStatement(scan));
 }
@@ -175,7 +177,10 @@ export function chooseEntityIndex({
   return merchantId === undefined ? undefined : 'merchant';
 }
 
-async function hasFewAmounts({ queries, search }: SearchTask, few: number): Promise<boolean> {
+async function hasFewPaymentsInRange(
+  { queries, search }: SearchTask,
+  few: number,
+): Promise<boolean> {
   const { text, values } = amountCountStatement(search, few + 1);
   const [row] = await queries.query<{ count: number }>(text, values);
   return (row?.count ?? 0) <= few;
@@ -186,7 +191,7 @@ async function findByEntity(task: SearchTask, index: SearchIndex): Promise<PageR
   const { search, classIds, page } = task;
   const { amountMin, amountMax } = search;
   const isRange = amountMin !== undefined && amountMax !== undefined;
-  if (isRange && (await hasFewAmounts(task, fewPaymentsInRange))) {
+  if (isRange && (await hasFewPaymentsInRange(task, fewPaymentsInRange))) {
     return readPage(task, amountStatement({ search, classIds, page: withOneMore(page) }));
   }
   return scanIndex(task, index, entityRowsMax);
@@ -194,7 +199,7 @@ async function findByEntity(task: SearchTask, index: SearchIndex): Promise<PageR
 
 /**
  * A store always belongs to the same merchant. If the search names both, this check decides whether
- * results are possible. The walk along the store then needs no filter by merchant.
+ * results are possible. The scan of the store then needs no filter by merchant.
  */
 async function dropRedundantMerchant(
   queries: Queries,
@@ -248,7 +253,8 @@ export async function findPayments(
     search,
     page,
     classIds: hasGroupFilters(groupFilters) ? matching.map(({ classId }) => classId) : undefined,
-    isIndexed: hasGroupFilters(groupFilters) && !matching.some(({ isFrequent }) => isFrequent),
+    areClassesIndexed:
+      hasGroupFilters(groupFilters) && !matching.some(({ isFrequent }) => isFrequent),
     matching: count(matching),
     total: count(classesById.values()),
   });

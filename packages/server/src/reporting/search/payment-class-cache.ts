@@ -1,7 +1,7 @@
 // Caches the classes of an organisation's payments; most filters select a set of classes.
 import type { Clock, Queries } from '../../platform/index.ts';
+import type { GroupFilters } from '../infrastructure/group-filters.ts';
 import type { PaymentGroup } from '../projection/reported-payment-types.ts';
-import type { GroupFilters } from './parse-search-filters.ts';
 
 export type PaymentClass = PaymentGroup & {
   readonly classId: number;

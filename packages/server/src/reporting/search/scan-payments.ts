@@ -1,8 +1,9 @@
 // Reads payments in bulk for exports, oldest first, as plain records at low cost.
 import type { Queries } from '../../platform/index.ts';
+import { hasGroupFilters } from '../infrastructure/group-filters.ts';
 import { chooseEntityIndex, findPayments } from './find-payments.ts';
 import { formatPagePosition, parsePagePosition } from './page-position.ts';
-import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
+import type { PaymentSearchCriteria } from './parse-search-filters.ts';
 import {
   matchesFilters,
   type PaymentClass,

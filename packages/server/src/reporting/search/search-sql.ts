@@ -1,5 +1,11 @@
 // SQL for the search: each statement reads one index in the order of time, or merges several reads.
 import { encodeSimpleArray } from '../../platform/index.ts';
+import {
+  keyCondition,
+  organizationFilter,
+  textKeySql,
+  uuidKeySql,
+} from '../infrastructure/index-keys-sql.ts';
 import type { PagePosition, SearchPageRequest } from './page-position.ts';
 import type { PaymentSearchCriteria } from './parse-search-filters.ts';
 
@@ -73,19 +79,6 @@ function timeCondition(
   ].join('');
 }
 
-/** The key of an index: a hash of the value and the organisation, `$1`. */
-const uuidKeySql = (value: string, organization: string) =>
-  `uuid_hash_extended(${value}, uuid_hash_extended(${organization}, 0))`;
-const textKeySql = (value: string, organization: string) =>
-  `hashtextextended(${value}, uuid_hash_extended(${organization}, 0))`;
-
-/** A condition on the key of an index; the hash of another value can be equal, if very rarely. */
-const keyCondition = (keySql: typeof uuidKeySql, column: string, parameter: string) =>
-  `${keySql(column, 'organization_id')} = ${keySql(parameter, '$1')}`;
-
-/** Beside such a key, in a form for which the planner considers no other index. */
-const ownRows = 'organization_id IS NOT DISTINCT FROM $1::uuid';
-
 const entityColumns = {
   merchant: ['merchant_id', 'merchantId'],
   store: ['store_id', 'storeId'],
@@ -139,7 +132,7 @@ type IndexScan = {
 };
 
 /**
- * The rows that a walk reads: those of one index, in the order of time. A condition on other columns
+ * The rows that a scan reads: those of one index, in the order of time. A condition on other columns
  * would let the planner expect few rows and sort all of them.
  */
 function indexRowsSql(
@@ -155,8 +148,8 @@ function indexRowsSql(
   return `FROM report_payments WHERE ${condition}${timeCondition(parameters, search, page)} ${orderBySql(page)}`;
 }
 
-/** The conditions on the rows of a walk. */
-const walkConditions = (parameters: ParameterList, { search, classIds }: IndexScan): string =>
+/** The conditions on the rows of a scan. */
+const scanConditions = (parameters: ParameterList, { search, classIds }: IndexScan): string =>
   `organization_id = $1${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, entityNames)}`;
 
 /**
@@ -171,7 +164,7 @@ export function indexScanStatement(
   const { search, page } = scan;
   const parameters = createParameterList(search.organizationId);
   const scannedRows = `SELECT organization_id, created_at, payment_id, class_id, amount, merchant_id, store_id, device_id ${indexRowsSql(parameters, index, scan)} LIMIT ${parameters.add(scannedMax)}`;
-  const keys = `SELECT created_at, payment_id FROM (${scannedRows}) part WHERE ${walkConditions(parameters, scan)} LIMIT ${parameters.add(page.limit)}`;
+  const keys = `SELECT created_at, payment_id FROM (${scannedRows}) part WHERE ${scanConditions(parameters, scan)} LIMIT ${parameters.add(page.limit)}`;
   return { text: selectPaymentsSql(keys, page), values: parameters.values };
 }
 
@@ -203,11 +196,11 @@ export function exportScanStatement(
   const scannedRows = `SELECT * ${indexRowsSql(parameters, index, scan)} LIMIT ${parameters.add(scannedMax)}`;
   const fields = scannedColumns.map((name) => `coalesce(p.${name}::text, '')`).join(', ');
   const text = `SELECT p.class_id, concat_ws('|', ${fields}) AS fields FROM (${scannedRows}) p
-    WHERE ${walkConditions(parameters, scan)} ${orderBySql(page, 'p.')} LIMIT ${parameters.add(page.limit)}`;
+    WHERE ${scanConditions(parameters, scan)} ${orderBySql(page, 'p.')} LIMIT ${parameters.add(page.limit)}`;
   return { text, values: parameters.values };
 }
 
-/** Finds the end of such a walk; no row if the walk has reached the end of the index. */
+/** Finds the end of such a scan; no row if the scan has reached the end of the index. */
 export function indexScanEndStatement(
   index: SearchIndex,
   scan: IndexScan,
@@ -229,12 +222,6 @@ export function mergeStatement({ search, classIds = [], page }: IndexScan): Stat
     ${orderBySql(page, 'q.')} LIMIT ${limit}`;
   return { text: selectPaymentsSql(keys, page), values: parameters.values };
 }
-
-/** Finds the merchant of a store or device from its payments. */
-export const findMerchantSql = (column: 'store_id' | 'device_id') =>
-  `SELECT merchant_id AS "merchantId" FROM report_payments
-    WHERE ${keyCondition(uuidKeySql, column, '$2::uuid')} AND ${ownRows} AND ${column} = $2
-    ORDER BY created_at DESC LIMIT 1`;
 
 /** Counts the payments in a range of amounts, up to `limit`. */
 export function amountCountStatement(search: PaymentSearchCriteria, limit: number): Statement {
@@ -280,7 +267,7 @@ export function referenceStatement(
     const [column, type, keySql] = referenceColumns[name];
     const parameter = `${parameters.add(value)}::${type}`;
     return `(SELECT created_at, payment_id FROM report_payments WHERE ${keyCondition(keySql, column, parameter)}
-      AND ${ownRows} AND ${column} = ${parameter}${conditions} ${orderBySql(page)} LIMIT ${limit})`;
+      AND ${organizationFilter} AND ${column} = ${parameter}${conditions} ${orderBySql(page)} LIMIT ${limit})`;
   });
   const times = parameters.add(
     encodeSimpleArray(foundByIdentifier.map(({ createdAt }) => createdAt)),

@@ -1,14 +1,14 @@
 // Parses and checks a summary request: days, filters and grouping.
 import { type SummaryGrouping, throwProblem } from '@switchyard/contract';
 import { dayMs, isoDay } from '../../platform/index.ts';
-import type { ReportScope } from '../infrastructure/report-scope.ts';
-import type { AggregateLevel } from '../projection/daily-aggregates.ts';
 import {
   type GroupFilterQuery,
   type GroupFilters,
   hasGroupFilters,
   parseGroupFilters,
-} from '../search/parse-search-filters.ts';
+} from '../infrastructure/group-filters.ts';
+import type { ReportScope } from '../infrastructure/report-scope.ts';
+import { type AggregateLevel, deviceLevel } from '../projection/daily-aggregates.ts';
 
 export type SummaryQuery = GroupFilterQuery & {
   readonly from: string;
@@ -67,7 +67,7 @@ export type LevelsByDetail = {
 
 const organizationLevels: LevelsByDetail = { byGroup: 0, byCurrency: 5 };
 export const merchantLevels: LevelsByDetail = { byGroup: 1, byCurrency: 4 };
-export const deviceLevels: LevelsByDetail = { byGroup: 2, byCurrency: 3 };
+export const deviceLevels: LevelsByDetail = { byGroup: deviceLevel, byCurrency: 3 };
 
 export function chooseLevels({ merchantId, storeId, deviceId }: EntityFilters): LevelsByDetail {
   if (storeId !== undefined || deviceId !== undefined) return deviceLevels;

@@ -1,9 +1,9 @@
 // Builds a summary: its lines, their figures, and the total.
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { isoTime, nilUuid, type Queries } from '../../platform/index.ts';
+import { findMerchantSql } from '../infrastructure/find-merchant-sql.ts';
 import { type AggregateLevel, type FiguresRow, toFigures } from '../projection/daily-aggregates.ts';
 import { addLatency } from '../projection/latency-histogram.ts';
-import { findMerchantSql } from '../search/search-sql.ts';
 import {
   chooseLevels,
   deviceLevels,

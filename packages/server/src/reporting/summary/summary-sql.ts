@@ -1,8 +1,13 @@
 // SQL for summaries: sums of cells, with each day as a part of the key.
 import { encodeSimpleArray, nilUuid } from '../../platform/index.ts';
-import { type AggregateLevel, paymentOutcomes } from '../projection/daily-aggregates.ts';
-import { type PaymentOutcome, sumNames } from '../projection/reported-payment-types.ts';
-import { type GroupFilters, hasGroupFilters } from '../search/parse-search-filters.ts';
+import { type GroupFilters, hasGroupFilters } from '../infrastructure/group-filters.ts';
+import {
+  type AggregateLevel,
+  deviceLevel,
+  figureColumns,
+  paymentOutcomes,
+} from '../projection/daily-aggregates.ts';
+import { sumNames } from '../projection/reported-payment-types.ts';
 
 /** Selects the cells to add. */
 export type AggregateFilter = {
@@ -58,10 +63,14 @@ const buildValues = (filter: AggregateFilter, level: AggregateLevel): unknown[] 
   toSqlArray(filter.groupFilters.entryMode),
 ];
 
-const sumColumns = [
-  ...paymentOutcomes.map((name) => `sum(c.${name})::bigint AS ${name}`),
-  ...sumNames.map((name) => `sum(c.${name})::text AS ${name}`),
-].join(', ');
+type FigureSql = (name: (typeof figureColumns)[number]) => string;
+const columnFigureSql: FigureSql = (name) => `c.${name}`;
+
+const sumColumnsSql = (figureSql: FigureSql): string =>
+  [
+    ...paymentOutcomes.map((name) => `sum(${figureSql(name)})::bigint AS ${name}`),
+    ...sumNames.map((name) => `sum(${figureSql(name)})::text AS ${name}`),
+  ].join(', ');
 
 const countSql = `sum(${paymentOutcomes.map((name) => `c.${name}`).join(' + ')})::bigint`;
 const declinedOrFailedSql = 'c.declined + c.failed';
@@ -76,7 +85,7 @@ const lineKeys: Readonly<Record<LineGrouping, string>> = {
 };
 
 const selectSums = (key: string, from: string) =>
-  `SELECT ${key} AS key, g.currency, ${sumColumns} ${from} GROUP BY 1, 2`;
+  `SELECT ${key} AS key, g.currency, ${sumColumnsSql(columnFigureSql)} ${from} GROUP BY 1, 2`;
 const selectReasons = (key: string, from: string) =>
   `SELECT ${key} AS key, g.reason, sum(${declinedOrFailedSql})::bigint AS count ${from}
     WHERE ${declinedOrFailedSql} > 0 GROUP BY 1, 2`;
@@ -108,36 +117,32 @@ export const reasonsStatement = lineStatement(selectReasons, true);
 /** Counts of payments by line and latency bucket. */
 export const latencyStatement = lineStatement(selectLatency, false);
 
-const hourFigureSql = (index: number) => `(h.value->>${index})::bigint`;
-/** At level 2 each hour has its own row. */
-const joinHoursSql = (level: AggregateLevel): string =>
-  level === 2
-    ? `CROSS JOIN LATERAL (SELECT c.hour::text AS key,
-        jsonb_build_array(${[...paymentOutcomes, ...sumNames].map((name) => `c.${name}`).join(', ')}) AS value) h`
-    : 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
+type HourSql = { readonly key: string; readonly join: string; readonly figureSql: FigureSql };
+/** At the device level each hour has its own row; at the others a row contains all hours of the day. */
+const deviceHourSql: HourSql = { key: 'c.hour::text', join: '', figureSql: columnFigureSql };
+const jsonHourSql: HourSql = {
+  key: 'h.key',
+  join: 'CROSS JOIN LATERAL jsonb_each(c.hours) h',
+  figureSql: (name) => `(h.value->>${figureColumns.indexOf(name)})::bigint`,
+};
+const chooseHourSql = (level: AggregateLevel): HourSql =>
+  level === deviceLevel ? deviceHourSql : jsonHourSql;
 
 /** Sums of all days by hour and currency. */
 export function hourSumsStatement(filter: AggregateFilter, level: AggregateLevel): Statement {
-  const columns = [
-    ...paymentOutcomes.map((name, index) => `sum(${hourFigureSql(index)})::bigint AS ${name}`),
-    ...sumNames.map(
-      (name, index) => `sum(${hourFigureSql(index + paymentOutcomes.length)})::text AS ${name}`,
-    ),
-  ].join(', ');
-  const text = `SELECT lpad(h.key, 2, '0') AS key, g.currency, ${columns} ${fromAggregatesSql(filter, true)} ${joinHoursSql(level)}
-    GROUP BY 1, 2`;
+  const { key, join, figureSql } = chooseHourSql(level);
+  const text = `SELECT lpad(${key}, 2, '0') AS key, g.currency, ${sumColumnsSql(figureSql)}
+    ${fromAggregatesSql(filter, true)} ${join} GROUP BY 1, 2`;
   return { text, values: buildValues(filter, level) };
 }
 
-const declinedOrFailedInHour = ['declined', 'failed'].map((name) =>
-  hourFigureSql(paymentOutcomes.indexOf(name as PaymentOutcome)),
-);
-
 /** Reasons of declined and failed payments by hour. */
 export function hourReasonsStatement(filter: AggregateFilter, level: AggregateLevel): Statement {
-  const inHour = declinedOrFailedInHour.join(' + ');
-  const text = `SELECT lpad(h.key, 2, '0') AS key, g.reason, sum(${inHour})::bigint AS count
-    ${fromAggregatesSql(filter, true)} ${joinHoursSql(level)} WHERE ${declinedOrFailedSql} > 0 GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
+  const { key, join, figureSql } = chooseHourSql(level);
+  const inHour = `${figureSql('declined')} + ${figureSql('failed')}`;
+  const text = `SELECT lpad(${key}, 2, '0') AS key, g.reason, sum(${inHour})::bigint AS count
+    ${fromAggregatesSql(filter, true)} ${join} WHERE ${declinedOrFailedSql} > 0
+    GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
   return { text, values: buildValues(filter, level) };
 }
 

@@ -2,11 +2,11 @@
 import {
   compileDialect,
   compileHost,
+  createPlatformSamples,
   encodeFrame,
   type HostTable,
   hostSamples,
   Iso8583Error,
-  listPlatformSamples,
   type Message,
   sampleTime,
 } from '@switchyard/iso8583';
@@ -17,19 +17,19 @@ const sampleKey = Buffer.alloc(16);
 
 /**
  * For each sample a line with its name and its bytes in hexadecimal, with frame and authentication
- * code, and a line for each field. Constants and omitted fields are those of the platform's messages.
+ * code, and a line for each field. Constants and omissions apply only to messages of the platform.
  */
 export function sampleLines(table: HostTable): string {
   const { constants: _constants, omit: _omit, ...tableOfHost } = table;
   const lines = [
-    ...samplesOf(table, listPlatformSamples(table)),
+    ...formatSamples(table, createPlatformSamples(table.messages)),
     'Messages of the host:\n',
-    ...samplesOf(tableOfHost, hostSamples),
+    ...formatSamples(tableOfHost, hostSamples),
   ];
-  return `${table.name} can be spoken.\n${lines.join('')}`;
+  return `The host table ${table.name} is valid.\n${lines.join('')}`;
 }
 
-function samplesOf(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
+function formatSamples(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
   const host = compileHost(table, { now: () => sampleTime });
   const hostForm = compileDialect(table.messages);
   const { framing } = host;
