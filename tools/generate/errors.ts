@@ -1,5 +1,11 @@
 // docs/reference/errors.md: every code that a problem response can have, each under a heading of its own.
-import { type ErrorCode, type ErrorCodeFacts, errorCodes } from '@switchyard/contract';
+import {
+  type ErrorCode,
+  type ErrorCodeFacts,
+  errorCodes,
+  getErrorAdvice,
+  outcomeMeanings,
+} from '@switchyard/contract';
 import { code, table } from './markdown.ts';
 
 const opening = `# Errors
@@ -21,12 +27,14 @@ uses a reserved code yet.
 Only some errors have \`errors\`, \`retryAfterMs\` (the header \`Retry-After\` has the same in seconds), or
 \`transaction\` with \`allowedOperations\`. \`requestId\` finds the request in the logs.
 
-\`outcome\` says whether this request was processed:
+\`outcome\` says whether money can have moved:
 
-- \`NotProcessed\`: this request moved no money. It says nothing about an earlier request with the same
-  identifier: see [repeating a request](../explanation/idempotency.md).
-- \`Processed\`: the effect took place.
-- \`Unknown\`: the platform may have processed it. Request its outcome before any other step.
+- \`NotProcessed\`: ${outcomeMeanings.NotProcessed} See
+  [repeating a request](../explanation/idempotency.md).
+- \`Processed\`: ${outcomeMeanings.Processed}
+- \`Unknown\`: ${outcomeMeanings.Unknown}
+
+The table has the usual outcome of each code; the response can give another one.
 
 In the texts below, *the detail* is the field \`detail\` of the response, and *the pointer* is
 \`errors[].pointer\`, a JSON Pointer to the field of your request.
@@ -61,14 +69,7 @@ function page(name: ErrorCode): string {
   const facts: ErrorCodeFacts = errorCodes[name];
   const { status, title, help, outcome, retryable, reserved, advice } = facts;
   const reservedNote = reserved === true ? 'Reserved: no response uses this code yet. ' : '';
-  const again = advice ?? adviceOnRepeating(outcome, retryable);
-  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${reservedNote}${help} ${again}`.trimEnd();
-}
-
-function adviceOnRepeating(outcome: ErrorCodeFacts['outcome'], retryable: boolean): string {
-  if (outcome === 'Processed') return 'Do not send the request again: it was already processed.';
-  if (outcome === 'NotProcessed') return retryable ? 'The same request can succeed later.' : '';
-  return retryable
-    ? 'Request the outcome first. A repeated request must have the same identifier: the platform processes it only once.'
-    : 'Do not send the request again: it may have been processed. Request its outcome.';
+  // The opening of the page has the advice for the other codes.
+  const hasAdvice = advice !== undefined || retryable || outcome !== 'NotProcessed';
+  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${reservedNote}${help}${hasAdvice ? ` ${getErrorAdvice(name)}` : ''}`;
 }

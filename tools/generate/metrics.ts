@@ -17,7 +17,8 @@ NATS only with \`SWITCHYARD_NATS_URL\`. A histogram has the suffixes \`_bucket\`
 
 ## Alarms
 
-Save these rules as a rule file of Prometheus. A platform without faults meets none of the conditions.
+Save these rules as a rule file of Prometheus. In the scrape configuration, name the job of the platform \`switchyard\`:
+the rule \`ProcessDown\` selects it. A platform without faults meets none of the conditions.
 
 `;
 

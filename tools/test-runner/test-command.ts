@@ -36,9 +36,9 @@ const minimumCounts = {
   wholeRun: { files: 550, tests: 4500 },
 };
 const runLimitMs = Number(process.env['TEST_LIMIT_SECONDS'] ?? 1800) * 1000;
-/** So long after its start `--changed` begins no further test file, so that it ends within half a minute. */
+/** `--changed` starts no test file later than this after the process start. */
 const changedStartMs = 20_000;
-/** A first run takes that time to prepare, and still begins files for this time. */
+/** If the preparation took longer, `--changed` still starts files for this time. */
 const changedTestsMs = 10_000;
 /** Each tool uses more than one core for part of its time. */
 const concurrentChecks = 2;
@@ -58,7 +58,7 @@ type Plan = {
   /** What stays out of this run, in words. */
   note?: string;
   /** Takes the first files only, for as long as `changedStartMs` allows. */
-  isChanged?: true;
+  isLimitedToChanges?: true;
 };
 
 function planRun({ patterns, isWhole, changed }: Choice): Plan {
@@ -83,7 +83,7 @@ function planChanged(all: readonly TestFile[], changed: readonly string[]): Plan
     files,
     minimum: { files: 1, tests: 1 },
     note,
-    isChanged: true,
+    isLimitedToChanges: true,
   };
 }
 
@@ -150,10 +150,10 @@ async function runTests(plan: Plan, { isWhole, runnerOptions }: Choice): Promise
     const run = await runTestFiles(files, {
       runnerOptions,
       limitMs: runLimitMs,
-      startLimitMs: plan.isChanged
+      startLimitMs: plan.isLimitedToChanges
         ? Math.max(changedStartMs - performance.now(), changedTestsMs)
         : runLimitMs,
-      isInOrder: plan.isChanged ?? false,
+      isInOrder: plan.isLimitedToChanges ?? false,
       env: { TEST_SECRETS_FILE: secretsFile, ...size, ...shared },
     });
     const minimumTests = runnerOptions.length === 0 ? plan.minimum.tests : 1;
@@ -183,14 +183,16 @@ function readChoice(args: string[]): Choice & { isStatic: boolean } {
       since: { type: 'string' },
     },
   });
-  const isChanged = values.changed || values.since !== undefined;
+  const isLimitedToChanges = values.changed || values.since !== undefined;
   return {
     isStatic: values.static,
     isWhole: values.whole,
     patterns: positionals,
     runnerOptions: args.filter(isRunnerOption),
     ...defined({
-      changed: isChanged ? changedFiles(repositoryRoot, values.since ?? 'main') : undefined,
+      changed: isLimitedToChanges
+        ? changedFiles(repositoryRoot, values.since ?? 'main')
+        : undefined,
     }),
   };
 }

@@ -13,11 +13,7 @@ import { retailCodes } from './error-codes/retail-codes.ts';
 import { serverCodes } from './error-codes/server-codes.ts';
 
 /**
- * Whether money may have moved in a refused request.
- *
- * - `NotProcessed`: this request moved no money. It says nothing about an earlier one with the same identifier.
- * - `Processed`: the effect took place.
- * - `Unknown`: request the status before any other step.
+ * Whether money may have moved in a refused request; `outcomeMeanings` has a text for each value.
  *
  * @example
  * if (problem.outcome === 'Unknown') await readStatus(clientTransactionId);

@@ -26,7 +26,7 @@ export type ResponseCategory = (typeof responseCategories)[number];
 /**
  * What a terminal can try next, as a new sale with a new identifier.
  *
- * - `Never`: nothing.
+ * - `Never`: no new sale.
  * - `Later`: the same card later.
  * - `OtherCard`: another card.
  * - `WithPin`: the same card with a PIN.

@@ -216,7 +216,7 @@ export function schemeOfPan(pan: string): Scheme {
   const ranges = rangesOf[pan.charCodeAt(0) - 48] ?? [];
   let prefixDigits = 0;
   let prefix = 0;
-  // Sorted by their number of digits.
+  // Ranges are sorted by digits, so the prefix is computed once per length.
   for (const { digits, from, to, scheme, lengths } of ranges) {
     if (digits !== prefixDigits) {
       prefixDigits = digits;

@@ -1,18 +1,9 @@
-// Shared by the commands of all simulators: exit codes, the error of a wrong command line, whole numbers, and a closed
-// standard output.
+// Shared by the commands of all simulators: exit codes, the error of a wrong command line, and whole numbers.
 export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USAGE = 2;
 
 /** The command line is wrong; the command prints its usage. */
 export class UsageError extends Error {}
-
-/** A reader such as `head` may close standard output early. The command then ends without an error. */
-export function endWithReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit();
-  });
-}
 
 /** @throws UsageError */
 export function parseWholeNumber(value: string, name: string, max: number): number {

@@ -18,7 +18,8 @@ export const unknownOutcome = <const Status extends number>(
   status: Status,
   title: string,
   help: string,
-) => ({ status, title, help, retryable: true, outcome: 'Unknown' }) as const;
+  ownAdvice?: { readonly advice: string },
+) => ({ status, title, help, ...ownAdvice, retryable: true, outcome: 'Unknown' }) as const;
 
 /** Like `unknownOutcome`, but the request cannot be repeated: the client requests the outcome instead. */
 export const unknownOutcomeOnce = <const Status extends number>(

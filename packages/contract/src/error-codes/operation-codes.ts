@@ -32,7 +32,7 @@ export const lookupCodes = {
   transaction_not_found: permanentError(
     404,
     'The transaction is not found',
-    'No transaction that you may see has this identifier. A first request whose answer was lost can still arrive.',
+    'No transaction that you can access has this identifier. A request whose response was lost can still arrive.',
   ),
   settlement_not_found: permanentError(
     404,

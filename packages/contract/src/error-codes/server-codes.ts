@@ -61,15 +61,15 @@ export const serverCodes = {
     'The database is not available',
     'The platform cannot reach its database. Request the status of the transaction when it is available again.',
   ),
-  recovery_required: {
-    ...unknownOutcome(
-      503,
-      'The database is being recovered',
-      'The restored database does not contain all payments. Wait until the operator has completed the recovery.',
-    ),
-    advice:
-      'Request the payment after the recovery. If it is not found, ask the acquirer before you send it again: it may be paid, and the platform does not recognise a lost payment.',
-  },
+  recovery_required: unknownOutcome(
+    503,
+    'The database is being recovered',
+    'The restored database does not contain all payments. Wait until the operator has completed the recovery.',
+    {
+      advice:
+        'Request the status after the recovery. If the payment or the operation is not found, ask the acquirer before you send the request again: it can have been processed.',
+    },
+  ),
   overloaded: temporaryError(
     503,
     'The platform is overloaded',

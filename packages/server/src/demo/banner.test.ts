@@ -39,7 +39,12 @@ const locations = {
   qrProvider: { url: 'http://127.0.0.1:8585/switchyard', dir: `${dataDir}/qr-provider` },
 };
 // The first time in the table of RFC 6238: the six-digit code of its secret is 287082.
-const plain = { hasColours: false, nowMs: 59_000, isVerbose: true };
+const plain = {
+  hasColours: false,
+  isDocumentationBeingBuilt: false,
+  nowMs: 59_000,
+  isVerbose: true,
+};
 const notVerbose = { ...plain, isVerbose: false };
 
 const providerFacts = ({ serviceProvider }: ReturnType<typeof buildDemoJson>): string[] => {
@@ -98,6 +103,19 @@ test('the table names every address, application, store and device, in 100 colum
   ];
   for (const fact of expected) assert.ok(text.includes(fact), fact);
   for (const line of text.split('\n')) assert.ok(line.length <= 100, `${line.length}: ${line}`);
+});
+
+test('the banner says that the documentation is being built, only if it is', () => {
+  const facts = buildDemoJson(addresses, caFile, secrets);
+  const note = `${addresses.baseUrl}/docs (is being built, ready in about a minute)`;
+  for (const [style, count] of [
+    [notVerbose, 1],
+    [plain, 2],
+  ] as const) {
+    const text = renderBanner(facts, locations, { ...style, isDocumentationBeingBuilt: true });
+    assert.equal(text.split(note).length - 1, count);
+    assert.ok(!renderBanner(facts, locations, style).includes('being built'));
+  }
 });
 
 test('the banner shows the current one-time password of each user with a second factor', () => {

@@ -17,6 +17,8 @@ export type BannerStyle = {
   readonly hasColours: boolean;
   /** Adds all addresses, applications, merchants and devices. */
   readonly isVerbose: boolean;
+  /** The address of the documentation has no pages before the end of the first build. */
+  readonly isDocumentationBeingBuilt: boolean;
   /** Epoch milliseconds; decides the one-time passwords and the expiry year of the example card. */
   readonly nowMs: number;
 };
@@ -47,13 +49,18 @@ function columns(lines: readonly Line[]): string[] {
   );
 }
 
-function addressLines(facts: DemoFacts, paths: BannerPaths): Line[] {
+function documentationAddress({ baseUrl }: DemoFacts, style: BannerStyle): string {
+  const note = style.isDocumentationBeingBuilt ? ' (is being built, ready in about a minute)' : '';
+  return `${baseUrl}/docs${note}`;
+}
+
+function addressLines(facts: DemoFacts, paths: BannerPaths, style: BannerStyle): Line[] {
   return [
     [facts.authUrl === facts.baseUrl ? 'API and OAuth' : 'API', facts.baseUrl],
     ...(facts.authUrl === facts.baseUrl ? [] : [['OAuth', facts.authUrl]]),
     ['Portal', facts.portalUrl],
     ['Provider portal', facts.providerPortalUrl],
-    ['Documentation', `${facts.baseUrl}/docs`],
+    ['Documentation', documentationAddress(facts, style)],
     ['API reference', `${facts.baseUrl}/docs/api`],
     ['Sign-up', `${facts.authUrl}/sign-up`],
     ['Devices (mutual TLS)', facts.deviceAuthUrl],
@@ -169,22 +176,22 @@ function signInLines(facts: DemoFacts, at: number): Line[] {
 function allDetails(
   facts: DemoFacts,
   paths: BannerPaths,
-  at: number,
+  style: BannerStyle,
   section: (title: string, lines: readonly string[]) => string[],
 ): string[] {
   return [
-    ...section('Addresses', columns(addressLines(facts, paths))),
+    ...section('Addresses', columns(addressLines(facts, paths, style))),
     ...section(
       'Applications (client id, and its client secret below)',
       columns(applicationLines(facts)),
     ),
     ...section(
       `Users of the domain ${facts.userDomainId} (password, current one-time password, group)`,
-      columns(userLines(facts.users, at)),
+      columns(userLines(facts.users, style.nowMs)),
     ),
     ...section(
       `${facts.serviceProvider.name}, a service provider (its portal: ${facts.providerPortalUrl})`,
-      columns(providerLines(facts, at)),
+      columns(providerLines(facts, style.nowMs)),
     ),
     ...section('Merchants and their stores', columns(merchantLines())),
     ...section('Devices (terminal serial number, deviceId)', columns(deviceLines(facts))),
@@ -204,7 +211,7 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
   return [
     '',
     bold('Switchyard is ready. This demo has a simulated acquirer, and no real money moves.'),
-    ...(style.isVerbose ? allDetails(facts, paths, style.nowMs, section) : []),
+    ...(style.isVerbose ? allDetails(facts, paths, style, section) : []),
     ...section('Portal (user, password, one-time password)', [
       facts.portalUrl,
       ...columns(signInLines(facts, style.nowMs)),
@@ -217,7 +224,7 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
     // These lines have no indent, so that a user can paste them unchanged.
     ...sale,
     dim('—'.repeat(60)),
-    ...section('Documentation', [`${facts.baseUrl}/docs`]),
+    ...section('Documentation', [documentationAddress(facts, style)]),
     ...section('Data: kept for the next start; delete the directory to begin again', [
       dirname(paths.demoFile),
     ]),

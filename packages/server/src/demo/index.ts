@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
 import type { Catalog } from '../catalog/index.ts';
+import { isFirstDocumentationBuild } from '../http/index.ts';
 import type { Identity } from '../identity/index.ts';
 import {
   type Clock,
@@ -200,6 +201,7 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
         output.write(
           renderBanner(facts, paths, {
             hasColours,
+            isDocumentationBeingBuilt: isFirstDocumentationBuild(),
             nowMs: clock.now(),
             isVerbose: deps.verbose ?? false,
           }),

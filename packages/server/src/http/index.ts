@@ -27,6 +27,7 @@ export type { EventStreams, StreamSource } from './event-streams/event-streams.t
 export type { ReadPage, StreamPage, StreamTimings } from './event-streams/open-stream.ts';
 export { defaultLoadLimits, type LoadLimits, type LoadShedding } from './limits/load-shedding.ts';
 export type { RatePolicies, RatePolicy } from './limits/rate-limits.ts';
+export { isFirstDocumentationBuild } from './openapi/documentation-site.ts';
 export {
   entityTag,
   matchesIfNoneMatch,

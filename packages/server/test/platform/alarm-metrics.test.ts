@@ -8,7 +8,7 @@ import { createApplication } from '../../src/application.ts';
 import { createLog, readSettings } from '../../src/platform/index.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 
-test('these counters with an alarm have the value 0 from the start, and without an HSM its metrics are absent', async (t) => {
+test('the alarm counters of jobs, the card vault and webhooks start at 0; without an HSM, its metrics are absent', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'switchyard-metrics-'));
   t.after(() => rm(dataDir, { recursive: true, force: true }));
   const settings = readSettings({

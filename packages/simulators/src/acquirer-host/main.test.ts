@@ -11,7 +11,6 @@ import { fileURLToPath } from 'node:url';
 import { connectAndSignOn, createTerminalRequests } from './iso8583-client.fixture.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-const qrProvider = fileURLToPath(new URL('../qr-provider/main.ts', import.meta.url));
 
 function run(...args: string[]) {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
@@ -51,18 +50,6 @@ describe('acquirer-host on the command line', () => {
       const { status, stderr } = run(...args);
       assert.equal(status, 2);
       assert.match(stderr, says);
-    }
-  });
-
-  it('ends without an error if its reader closes standard output', async () => {
-    for (const command of [main, qrProvider]) {
-      const child = spawn(process.execPath, [command, '--help'], {
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      child.stdout.destroy();
-      const errors = child.stderr.setEncoding('utf8').toArray();
-      const [code] = (await once(child, 'exit')) as [number | null];
-      assert.deepEqual({ code, errors: await errors }, { code: 0, errors: [] });
     }
   });
 

@@ -3,13 +3,8 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
-import {
-  EXIT_FAILED,
-  EXIT_WRONG_USAGE,
-  endWithReader,
-  parseWholeNumber,
-  UsageError,
-} from '../usage-error.ts';
+import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
+import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
 import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
 import { sampleLines } from './connection/sample-messages.ts';
 import { formatLedger } from './ledger/format-ledger.ts';
@@ -179,7 +174,7 @@ async function run(args: string[]): Promise<void> {
   else printLedger(values, values.data);
 }
 
-endWithReader();
+exitWhenStdoutIsClosed();
 try {
   await run(process.argv.slice(2));
 } catch (error) {

@@ -1,5 +1,6 @@
 // The command `http-acquirer` runs the reference acquirer. `acquirer-host ledger` reads its ledger.
 import { parseArgs } from 'node:util';
+import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
 import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
 import { loadSigningKey } from './message-signatures.ts';
 import { startHttpAcquirer } from './server.ts';
@@ -96,6 +97,7 @@ async function run(args: string[]): Promise<void> {
   else await serve(values, values.data);
 }
 
+exitWhenStdoutIsClosed();
 try {
   await run(process.argv.slice(2));
 } catch (error) {

@@ -2,13 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import {
-  EXIT_FAILED,
-  EXIT_WRONG_USAGE,
-  endWithReader,
-  parseWholeNumber,
-  UsageError,
-} from '../usage-error.ts';
+import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
+import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
 import { faultModes, isFaultMode } from './fault-modes.ts';
 import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
@@ -163,7 +158,7 @@ async function run(args: string[]): Promise<void> {
   await runOn(command, values, values.data);
 }
 
-endWithReader();
+exitWhenStdoutIsClosed();
 try {
   await run(process.argv.slice(2));
 } catch (error) {

@@ -219,7 +219,7 @@ export const AcquirerLinkStateList = closed(
               attempts: Type.Integer({
                 minimum: 0,
                 description:
-                  'The highest number of attempts to send one of these messages, without the first copy of a capture, refund or cancel.',
+                  'The highest number of attempts to send one of these messages, not counting the first transmission of a capture, refund or cancel.',
               }),
               alarms: Type.Integer({
                 minimum: 0,

@@ -77,6 +77,7 @@ describe('the documentation pages', () => {
       const answer = await get(url);
       assert.equal(answer.statusCode, 404, url);
       assert.match(answer.body, /No such error code/);
+      assert.equal(answer.headers['cache-control'], 'no-store');
     }
     assert.equal((await get('/docs/api/assets/package.json')).json().code, 'resource_not_found');
     assert.equal((await get('/docs/api/assets/..%2fpackage.json')).statusCode, 404);

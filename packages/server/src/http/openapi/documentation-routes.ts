@@ -2,11 +2,12 @@
 import { asyncApiDocument, isErrorCode, ProblemError } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { BuiltFolder } from '../responses/built-folder.ts';
 import { html, sendHtmlPage } from '../responses/html.ts';
 import { createStaticAsset } from '../responses/static-assets.ts';
 import { route } from '../routes/declare-route.ts';
 import { createDocumentationAssets } from './documentation-assets.ts';
-import { type DocumentationSite, registerDocumentationSite } from './documentation-site.ts';
+import { registerDocumentationSite } from './documentation-site.ts';
 import { errorIndexPage, errorPage, unknownErrorPage } from './error-code-pages.ts';
 
 const referencePage = html`<!doctype html>
@@ -78,7 +79,7 @@ const documentResponse = {
 export function registerDocumentation(
   app: FastifyInstance,
   { openApi, asyncApi }: Documents,
-  site: DocumentationSite,
+  site: BuiltFolder,
 ): void {
   const document = createDocument(openApi);
   const events = createDocument(asyncApi);

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSample } from '../server/sample-server.fixture.ts';
+import { isFirstDocumentationBuild } from './documentation-site.ts';
 import movedPages from './moved-pages.json' with { type: 'json' };
 
 const docs = join(import.meta.dirname, '../../../../../docs');
@@ -96,6 +97,19 @@ test('without a build, /docs answers 503 and says that a build runs, or how to s
   const answer = await get('/docs/');
   assert.equal(answer.statusCode, 503);
   assert.match(answer.body, /npm run docs:build|are being built/);
+  assert.equal(answer.headers['cache-control'], 'no-store');
+});
+
+test('the first build runs while a process holds the lock and the site has no pages', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-docs-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const lock = join(folder, 'build-documentation.lock');
+  assert.equal(isFirstDocumentationBuild(folder, folder), false);
+  mkdirSync(lock);
+  writeFileSync(join(lock, 'pid'), String(process.pid));
+  assert.equal(isFirstDocumentationBuild(folder, folder), true);
+  writeFileSync(join(folder, 'index.html'), 'pages');
+  assert.equal(isFirstDocumentationBuild(folder, folder), false);
 });
 
 test('old addresses of pages and numbers of merged decision records lead to the new page', async (t) => {

@@ -1,10 +1,16 @@
 // Serves the built documentation site below /docs: pages with clean URLs, and their files.
 import { createHash } from 'node:crypto';
-import { extname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type BuiltFolder, cacheForever, cacheOneHour } from '../responses/built-folder.ts';
+import {
+  type BuiltFolder,
+  cacheForever,
+  cacheOneHour,
+  isBuilding,
+} from '../responses/built-folder.ts';
 import { html, pageHeaders, sendHtmlPage } from '../responses/html.ts';
 import { route } from '../routes/declare-route.ts';
 import movedPageTable from './moved-pages.json' with { type: 'json' };
@@ -14,11 +20,13 @@ export const documentationFolder = fileURLToPath(
   new URL('../../../../../docs/.vitepress/dist', import.meta.url),
 );
 
-export type DocumentationSite = {
-  readonly built: BuiltFolder;
-  /** True while a process builds the documentation. */
-  isBuilding(): boolean;
-};
+/** Returns true until the end of the first build: `/docs` has no pages yet. During a later build it has the old ones. */
+export function isFirstDocumentationBuild(
+  builtFolder = documentationFolder,
+  cacheFolder?: string,
+): boolean {
+  return isBuilding('documentation', cacheFolder) && !existsSync(join(builtFolder, 'index.html'));
+}
 
 /** Old addresses of pages, and the number of each decision record. */
 const movedPages: Readonly<Record<string, string>> = movedPageTable;
@@ -52,7 +60,7 @@ const unavailablePage = (text: string) => html`<!doctype html>
 `;
 
 const beingBuiltText =
-  'The pages are being built. This takes one to two minutes. The page reloads automatically.';
+  'The pages are being built. This takes about a minute. The page reloads automatically.';
 const notBuiltText =
   'The pages are not built on this server. The operator builds them with “npm run docs:build”.';
 
@@ -88,10 +96,7 @@ function pageFile(path: string): string {
   return path === '' || path.endsWith('/') ? `${path}index.html` : `${path}.html`;
 }
 
-export function registerDocumentationSite(
-  app: FastifyInstance,
-  { built, isBuilding }: DocumentationSite,
-): void {
+export function registerDocumentationSite(app: FastifyInstance, built: BuiltFolder): void {
   const policyFor = createPolicy();
 
   async function send(path: string, request: FastifyRequest, reply: FastifyReply) {
@@ -100,7 +105,7 @@ export function registerDocumentationSite(
       return reply.header('cache-control', cacheOneHour).redirect(`/docs/${address}`, 308);
     const index = await built.index();
     if (index === undefined) {
-      const isBeingBuilt = isBuilding();
+      const isBeingBuilt = isBuilding('documentation');
       if (isBeingBuilt) reply.header('refresh', String(reloadSeconds));
       return sendHtmlPage(
         reply.code(503),
@@ -109,10 +114,10 @@ export function registerDocumentationSite(
     }
     reply.headers({ ...pageHeaders, 'content-security-policy': policyFor(index) });
     const isPage = ['', '.html'].includes(extname(path));
-    const cacheControl = path.startsWith('assets/') ? cacheForever : cacheOneHour;
-    if (!isPage && (await built.send(path, cacheControl, request, reply))) return reply;
-    const page = pageFile(path);
-    if (isPage && (await built.send(page, cachePage, request, reply))) return reply;
+    const fileCache = path.startsWith('assets/') ? cacheForever : cacheOneHour;
+    const cacheControl = isPage ? cachePage : fileCache;
+    const file = isPage ? pageFile(path) : path;
+    if (await built.send(file, cacheControl, request, reply)) return reply;
     reply.code(404);
     if (await built.send('404.html', 'no-store', request, reply)) return reply;
     return reply.header('cache-control', 'no-store').type('text/plain').send('Not found.\n');

@@ -3,36 +3,15 @@ import {
   type ErrorCode,
   type ErrorCodeFacts,
   errorCodes,
+  getErrorAdvice,
   listErrorCodes,
+  outcomeMeanings,
 } from '@switchyard/contract';
 import { type Html, html } from '../responses/html.ts';
 
-/** What each outcome says about moved money. */
-const outcomeTexts: Record<ErrorCodeFacts['outcome'], Html> = {
-  NotProcessed: html`This request moved no money. It says nothing about an earlier request with the same identifier: see <a href="../explanation/idempotency">Repeating a request</a>.`,
-  Processed: html`The earlier request was processed, and money may have moved.`,
-  Unknown: html`Unless the response gives another outcome, money may have moved.`,
-};
-
 const reservedText = 'Reserved: no operation of this version returns it.';
 
-function adviceOf({ status, retryable, outcome }: ErrorCodeFacts): string {
-  if (outcome === 'Processed') return 'Do not send the request again. Request the outcome.';
-  if (outcome === 'Unknown') {
-    return retryable
-      ? 'Request the outcome first, by your own identifier. A repeated request must have the same identifier: the platform processes it only once.'
-      : 'Do not send the request again: it may have been processed. Request its outcome.';
-  }
-  if (retryable) {
-    return 'The same request can succeed later. Send it again, unchanged, after the time in Retry-After or retryAfterMs.';
-  }
-  if (status === 401) return 'Request a valid access token, and send the request again with it.';
-  if (status === 403)
-    return 'Ask an administrator for the permission, or use a resource that your token may access.';
-  if (status === 404) return 'Check the path and the identifier, and the scope of your token.';
-  if (status >= 500) return 'Send a new request with a new identifier.';
-  return 'Correct the cause that detail and errors name before you send the request again.';
-}
+const repeatingLink: Html = html` See <a href="../explanation/idempotency">Repeating a request</a>.`;
 
 function layout(title: string, root: string, main: Html): Html {
   return html`<!doctype html>
@@ -68,9 +47,9 @@ ${facts.reserved === true ? html`<p>${reservedText}</p>` : ''}
 <dl>
 <dt>HTTP status</dt><dd>${facts.status}</dd>
 <dt>Meaning</dt><dd>${facts.help}</dd>
-<dt>Outcome</dt><dd><code>${facts.outcome}</code> – ${outcomeTexts[facts.outcome]}</dd>
+<dt>Outcome, unless the response gives another one</dt><dd><code>${facts.outcome}</code> – ${outcomeMeanings[facts.outcome]}${facts.outcome === 'NotProcessed' ? repeatingLink : ''}</dd>
 <dt>Can be retried</dt><dd>${facts.retryable ? 'Yes' : 'No'}</dd>
-<dt>What to do</dt><dd>${facts.advice ?? adviceOf(facts)}</dd>
+<dt>What to do</dt><dd>${getErrorAdvice(code)}</dd>
 </dl>`,
   );
 }

@@ -41,6 +41,9 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'public, max-age=300',
 };
 
+/** Caches keep no page of an error: the next request can succeed. */
 export function sendHtmlPage(reply: FastifyReply, page: Html): FastifyReply {
-  return reply.headers(pageHeaders).type('text/html; charset=utf-8').send(page.html);
+  reply.headers(pageHeaders);
+  if (reply.statusCode >= 400) reply.header('cache-control', 'no-store');
+  return reply.type('text/html; charset=utf-8').send(page.html);
 }

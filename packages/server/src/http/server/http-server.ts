@@ -39,7 +39,7 @@ import { createClientAddressReader } from '../requests/client-address.ts';
 import { createRequestIdReader, requestIdHeader, traceIdOf } from '../requests/request-id.ts';
 import { createSchemaValidation } from '../requests/schema-validation.ts';
 import { parseStrictJson } from '../requests/strict-json.ts';
-import { createBuiltFolder, isBuilding } from '../responses/built-folder.ts';
+import { createBuiltFolder } from '../responses/built-folder.ts';
 import { createErrorHandler, createProblemSender } from '../responses/problem-responses.ts';
 import { createActOnBehalf, type FindOrganization } from '../routes/act-on-behalf-of.ts';
 import { deprecationHooks } from '../routes/deprecation.ts';
@@ -231,12 +231,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       openApi: () => buildOpenApiDocument(openApiOptions(deps), operations),
       asyncApi: asyncApiOf(settings, apiInfo.version),
     },
-    {
-      built: createBuiltFolder(deps.documentationFolder ?? documentationFolder, clock, {
-        servesPages: true,
-      }),
-      isBuilding: () => isBuilding('documentation'),
-    },
+    createBuiltFolder(deps.documentationFolder ?? documentationFolder, clock, {
+      servesPages: true,
+    }),
   );
 
   return {

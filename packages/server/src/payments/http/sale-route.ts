@@ -1,5 +1,5 @@
 // Route: process a sale.
-import { type ErrorCode, ProcessRequest, Transaction, throwProblem } from '@switchyard/contract';
+import { type ErrorCode, ProcessRequest, Transaction } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import {
   acceptedHeaders,
@@ -11,6 +11,7 @@ import {
   setReplayedHeader,
 } from '../../http/index.ts';
 import { type StoreOfflinePorts, storeOfflineSale } from '../offline/store-offline-sale.ts';
+import { throwNotSent } from '../runtime/throw-not-sent.ts';
 import { type PreparePorts, prepareSale } from '../sale/prepare-sale.ts';
 import { type ProcessPorts, processSale } from '../sale/process-sale.ts';
 import type { SaleResult } from '../sale/sale-idempotency.ts';
@@ -169,13 +170,9 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
       setReplayedHeader(reply, replayed);
       const { transactionId, clientTransactionId, state } = transaction.row;
       if (state === 'Failed') {
-        throwProblem(
-          'not_sent',
-          'The platform did not send the sale to the acquirer. Send it again with a new clientTransactionId. If it fails again, the log of the platform has the reason.',
-          {
-            extensions: { transaction: { transactionId, clientTransactionId, state } },
-          },
-        );
+        throwNotSent('clientTransactionId', {
+          extensions: { transaction: { transactionId, clientTransactionId, state } },
+        });
       }
       if (state === 'Received') respondAccepted(reply, locationOf(transaction));
       return viewTransaction(transaction);

@@ -19,6 +19,7 @@ import {
   confirmRuleFor,
   hasReservation,
   type OperationType,
+  type Position,
   remainingAuthorized,
   reversibleAmount,
 } from '../transaction/state-machine.ts';
@@ -178,7 +179,8 @@ export function decideOperation(
       { extensions: conflictExtensions(transaction, terms) },
     );
   }
-  const isFinal = isFinalCapture(row, operationType, request, amount, terms);
+  const isFinal =
+    operationType === 'Capture' && isFinalCapture(row.position, request, amount, terms);
   if (isFinal && hasReservation(row.position)) {
     const detail =
       'A final capture is not possible while another operation has no response. Retry later.';
@@ -204,14 +206,12 @@ function operationAmount(
 }
 
 function isFinalCapture(
-  { position }: TransactionRow,
-  operationType: OperationType,
+  position: Position,
   request: OperationInput,
   amount: number,
-  terms: ContractTerms,
+  { multipleCapture }: ContractTerms,
 ): boolean {
-  if (operationType !== 'Capture') return false;
-  if (terms.multipleCapture) {
+  if (multipleCapture) {
     // A pending operation can fail, and its amount can then be captured.
     const isLast = amount >= remainingAuthorized(position) && !hasReservation(position);
     return request.final ?? isLast;

@@ -1,11 +1,12 @@
 // Idempotency of operations: a repeated identifier returns the existing operation.
-import { defined, throwProblem } from '@switchyard/contract';
+import { defined } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import {
   DuplicateOperationId,
   type TransactionRepository,
 } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import { throwNotSent } from '../runtime/throw-not-sent.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import { duplicateRequestWaitMs } from '../transaction/time-limits.ts';
 import {
@@ -35,13 +36,6 @@ export const throwOperationIdReused = (
   first: Record<string, unknown>,
   second: Record<string, unknown>,
 ): void => throwIdentifierReused(first, second, 'clientOperationId');
-
-export function throwNotSent(): never {
-  return throwProblem(
-    'not_sent',
-    'The platform did not send the request to the acquirer. Send it again with a new clientOperationId. If it fails again, the log of the platform has the reason.',
-  );
-}
 
 /** Void and reversal have one route, so one identifier cannot name one of each. */
 const otherCancelType: Readonly<Partial<Record<OperationType, OperationType>>> = {
@@ -78,7 +72,7 @@ export async function findExistingResult(
     const operation = operationByNumber(current, existing.operationNumber);
     if (operation === undefined) throw new Error('the operation does not exist');
     throwOperationIdReused(operation.details.request, operationFingerprint(input));
-    if (operation.status === 'Failed') throwNotSent();
+    if (operation.status === 'Failed') throwNotSent('clientOperationId');
     if (operation.status !== 'Sent' || ports.dueClock.now() >= deadlineMs) {
       return { transaction: current, operation, replayed: true };
     }

@@ -9,6 +9,7 @@ import {
   logNotSent,
   reportProblemsAsUnknown,
 } from '../runtime/message-reference-and-unknown-outcome.ts';
+import { throwNotSent } from '../runtime/throw-not-sent.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import {
   authorizationContext,
@@ -21,7 +22,6 @@ import {
   findExistingResult,
   type IdempotencyPorts,
   OtherOperationTypeTaken,
-  throwNotSent,
 } from './operation-idempotency.ts';
 import { type ReservationPorts, reserveAmount } from './reserve-amount.ts';
 import { type SendPorts, sendOperation } from './send-operation.ts';
@@ -98,7 +98,8 @@ async function reserveAndSend(
     storeOperationOutcome(ports, transaction, operationNumber, outcome),
   );
   const storedOperation = operationByNumber(stored.transaction, operationNumber);
-  if (outcome.outcome === 'NotSent' && storedOperation?.status === 'Failed') throwNotSent();
+  if (outcome.outcome === 'NotSent' && storedOperation?.status === 'Failed')
+    throwNotSent('clientOperationId');
   return { transaction: stored.transaction, operation: storedOperation, replayed: false };
 }
 

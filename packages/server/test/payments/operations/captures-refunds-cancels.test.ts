@@ -70,23 +70,15 @@ test('a final capture releases the rest of the hold', async () => {
 
 test('the capture of the rest is sent as the final one', async (t) => {
   const setup = await createOrganizationBehindRelay(t);
-  const captures: [Record<string, unknown>, string][] = [
-    [{ amount: 4000 }, '06'],
-    [{}, '00'],
-    [{ final: false }, '06'],
-  ];
-  const ids = [await sell(setup), await sell(setup)];
-  for (const [index, [body]] of captures.entries()) {
-    const { status, text } = await sendOperation(setup, ids[index >> 1] ?? '', 'capture', body);
+  const [inParts, notFinal] = [await sell(setup), await sell(setup)];
+  async function conditionsAfterCapture(id: string, body: Record<string, unknown>) {
+    const { status, text } = await sendOperation(setup, id, 'capture', body);
     assert.equal(status, 200, text);
+    return setup.relay.sent.filter(({ mti }) => mti === '0220').map(({ fields }) => fields[25]);
   }
-  const conditions = setup.relay.sent
-    .filter(({ mti }) => mti === '0220')
-    .map(({ fields }) => fields[25]);
-  assert.deepEqual(
-    conditions,
-    captures.map(([, condition]) => condition),
-  );
+  assert.deepEqual(await conditionsAfterCapture(inParts, { amount: 4000 }), ['06']);
+  assert.deepEqual(await conditionsAfterCapture(inParts, {}), ['06', '00']);
+  assert.deepEqual(await conditionsAfterCapture(notFinal, { final: false }), ['06', '00', '06']);
 });
 
 test('a capture above the remaining amount is refused', async () => {
