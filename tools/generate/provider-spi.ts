@@ -50,11 +50,14 @@ provider: https://<address of the platform>/docs/how-to/service-providers/become
 \`${signature}\`, over \`id.timestamp.body\`. While the secret is being changed there are several signatures, and
 one valid signature is enough. A call without a body signs its method and its address below \`spiUrl\` in place of
 the body: \`${paymentCall}\`. The provider answers 401 if the signature is missing or wrong, or if its time
-differs by more than ${providerClockToleranceSeconds} seconds.
+differs by more than ${providerClockToleranceSeconds} seconds. The signature of a body does not cover the path: the
+provider refuses a call whose \`platformTransactionId\` in the body is not the one of the path. It answers a body that
+is not JSON with 400.
 
 **Idempotency.** \`platformTransactionId\` identifies a payment and \`refundId\` a refund, without a time limit. The
 same request again returns the same response and does nothing more, also while the first request is still running.
-The same identifier with another amount gets 409.
+The same identifier with another amount gets 409. The platform sends a create request once, and repeats a cancel or a
+refund without an answer.
 
 **Unknown outcome.** The platform waits ${providerAnswerMs / 1000} seconds, then requests the status of the payment, and
 cancels it at the latest when it expires. The provider always accepts a cancel. For an unknown payment it answers

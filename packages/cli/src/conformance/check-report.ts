@@ -1,6 +1,7 @@
 /** Runs conformance checks and formats their results. */
 import { defined } from '@switchyard/contract';
 import type { CommandContext } from '../command-line/command-runner.ts';
+import { UnreachableError } from '../http/https-transport.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import type { ExitName } from '../runtime/exit-codes.ts';
 import { NonconformityError } from './nonconformity-error.ts';
@@ -21,12 +22,12 @@ type CheckResult = {
   readonly detail?: string;
 };
 
-/** Returns a failed check for an error of the server; throws other errors. */
+/** Returns a failed check for an error of the server, `undefined` if it cannot be reached; throws other errors. */
 async function runCheck(
   context: CommandContext,
   { group, name, fault }: CheckName,
   run: () => Promise<void>,
-): Promise<CheckResult> {
+): Promise<CheckResult | undefined> {
   const began = context.environment.clock.now();
   const toResult = (ok: boolean, detail?: string): CheckResult => ({
     group,
@@ -40,6 +41,7 @@ async function runCheck(
     await run();
     return toResult(true);
   } catch (error) {
+    if (error instanceof UnreachableError && !error.wasSent) return undefined;
     if (error instanceof NonconformityError || error instanceof CommandError) {
       return toResult(false, error.message);
     }
@@ -74,9 +76,20 @@ export async function runChecks<Client>(
   client: Client,
 ): Promise<ExitName | undefined> {
   const results: CheckResult[] = [];
-  for (const check of checks) results.push(await runCheck(context, check, () => check.run(client)));
+  for (const check of checks) {
+    const result = await runCheck(context, check, () => check.run(client));
+    if (result === undefined) break;
+    results.push(result);
+  }
   const failed = results.filter(({ ok }) => !ok).length;
+  const skipped = checks.length - results.length;
   const outcome = { url: url.href, passed: results.length - failed, failed, checks: results };
   context.output.printResult(outcome, () => formatReport(context, results));
-  return failed === 0 ? undefined : 'notConforming';
+  if (skipped > 0) {
+    const last = results.at(-1)?.check ?? 'the first check';
+    context.output.printNote(
+      `The server stopped at or after “${last}”: ${skipped} of ${checks.length} checks did not run. Restart it and read its log.`,
+    );
+  }
+  return failed === 0 && skipped === 0 ? undefined : 'notConforming';
 }

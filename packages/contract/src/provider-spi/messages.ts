@@ -135,7 +135,7 @@ export const QrPaymentAnswer = messageSchema(
         minimum: 0,
         maximum: 3_600_000,
         description:
-          'How long the platform waits for an event before it requests the status: 500 to 60,000 ms, default 60,000.',
+          'How long the platform waits for an event before it requests the status, ms. Default 60,000. The platform uses 500 for a lower value, and 60,000 for a higher one.',
       }),
     ),
     payer: Type.Optional(ProviderPayer),

@@ -173,6 +173,31 @@ describe('races of a QR payment', () => {
     assert.equal((await qr.get(id))['status'], 'Completed');
   });
 
+  // Spec: QRPROV-11 QRPROV-12
+  test('after an older completion of an ended payment the platform asks the provider, and refunds only what was paid', async () => {
+    const id = await qr.begun();
+    await qr.tell(id, { type: 'payment.scanned', sequence: 9 });
+    const cancelled = await qr.call('POST', `${qrBase}/${id}/cancel`);
+    assert.equal(cancelled.body.status, 'Cancelled');
+    tooLate(id, 200, 'status');
+    const older = await qr.tell(id, { ...completed(), sequence: 2 });
+    assert.deepEqual([older.status, older.body.result], [202, 'Stored']);
+    const paid = await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the refund');
+    assert.deepEqual([paid['status'], paid['paidAmount']], ['Cancelled', 1050]);
+    assert.equal(qr.provider.of('refund', id).length, 1);
+    const again = await qr.tell(id, { ...completed(), sequence: 3 });
+    assert.equal(again.body.result, 'Ignored');
+    // The provider withdrew this payment, and its two events arrive in the wrong order.
+    const withdrawn = await qr.begun();
+    await qr.tell(withdrawn, { type: 'payment.cancelled', sequence: 2 });
+    await qr.tell(withdrawn, { ...completed(), sequence: 1 });
+    const isAnswered = ({ operations }: Json) => operations[0]?.status === 'Succeeded';
+    const ended = await qr.becomes(withdrawn, isAnswered, 'the answer');
+    assert.deepEqual([ended['status'], ended['paidAmount']], ['Cancelled', 0]);
+    assert.equal(qr.provider.of('cancel', withdrawn).length, 1);
+    assert.equal(qr.provider.of('refund', withdrawn).length, 0);
+  });
+
   test('an event of an unknown type or for an unknown refund does not make later events outdated', async () => {
     const id = await qr.begun();
     await qr.tell(id, { type: 'loyalty.awarded', sequence: 4 });

@@ -176,6 +176,45 @@ test('a scanned code in a response and a changed refund are found', async () => 
   ]);
 });
 
+test('a refund in another currency that is accepted is found', async () => {
+  const ended = await withProvider(undefined, (_check, { url, secret }) => {
+    const acceptsCurrency = changedResponses(url, ({ refundId, amount }) => {
+      const { currency } = (amount ?? {}) as { currency?: string };
+      return refundId !== undefined && currency !== 'EUR'
+        ? { refundId, status: 'Completed' }
+        : undefined;
+    });
+    return withServer(acceptsCurrency, (changed) => {
+      const args = [changed, ...secret, ...times, ...amounts, '--only', 'refunds-too-much'];
+      return run('--json', 'provider', 'conformance', ...args);
+    });
+  });
+  assert.equal(ended.code, 10, ended.stdout + ended.stderr);
+  assert.match(String(checksIn(ended.stdout)[0]?.detail), /a refund in another currency/);
+});
+
+test('the checks end when the server stops, and name the check at which it stopped', async () => {
+  const ended = await withProvider(undefined, async (_check, { url, secret }) => {
+    const correct = changedResponses(url, () => undefined);
+    const server = createServer((request, response) => {
+      const isGarbage = request.headers['content-length'] === String('{"platform'.length);
+      if (!isGarbage) return correct(request, response);
+      server.close();
+      server.closeAllConnections();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const changed = `http://127.0.0.1:${(server.address() as AddressInfo).port}/spi`;
+    return run('--json', 'provider', 'conformance', changed, ...secret, ...times, ...amounts);
+  });
+  assert.equal(ended.code, 10, ended.stdout + ended.stderr);
+  const failed = checksIn(ended.stdout).filter(({ ok }) => !ok);
+  assert.deepEqual(
+    failed.map(({ fault }) => fault),
+    ['accepts-garbage'],
+  );
+  assert.match(ended.stderr, /stopped at or after “a body that is not JSON is refused”/);
+});
+
 const secretFile = join(folder, 'secret');
 writeFileSync(secretFile, `whsec_${Buffer.alloc(32, 5).toString('base64')}\n`);
 

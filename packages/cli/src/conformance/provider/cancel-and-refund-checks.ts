@@ -187,9 +187,13 @@ export const refundChecks: readonly ProviderCheck[] = [
     group: 'refunds',
     fault: 'refunds-too-much',
     requires: 'paidAmount',
-    name: 'refunds of more than the paid amount are refused, in one refund or in two',
+    name: 'refunds of more than the paid amount, or in another currency, are refused',
     async run(client) {
       const { payment, paidAmount } = await createPaidPayment(client);
+      const small = client.createRefundRequest(payment, 1);
+      const currency = payment.amount.currency === 'USD' ? 'EUR' : 'USD';
+      const foreign = { ...small, amount: { amount: 1, currency } };
+      await expectNoRefund(client, payment, foreign, 'a refund in another currency');
       const tooLarge = client.createRefundRequest(payment, paidAmount + 1);
       await expectNoRefund(client, payment, tooLarge, 'a refund of more than was paid');
       await completeRefund(client, payment, paidAmount - 1);

@@ -392,7 +392,7 @@ export const QrEventReceipt = Type.Object(
     transactionId: Uuid,
     result: wordOf(qrEventResults, {
       description:
-        '`Stored`: durable, and it changed the payment. `UnderReview`: durable, and people decide, because the amount differs or the event contradicts an earlier one. `Ignored`: durable, and it changes nothing: older, already known, after the end, or of an unknown type. `Duplicate`: the platform had this event before.',
+        '`Stored`: durable, and it changed the payment, or the platform asks the provider about it. `UnderReview`: durable, and people decide, because the amount differs or the event contradicts an earlier one. `Ignored`: durable, and it changes nothing: older, already known, after the end, or of an unknown type. `Duplicate`: the platform had this event before.',
     }),
   },
   { description: 'The event is durable.' },

@@ -242,6 +242,34 @@ test('a connection is reused for the next call, and a closed one causes no error
   }
 });
 
+test('a connection that the server closed or announced to close is not used for a POST that is sent once', async () => {
+  for (const keepAlive of ['', 'keep-alive: timeout=1\r\n']) {
+    const sockets: Socket[] = [];
+    const server = createSocketServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        socket.write(`HTTP/1.1 200 OK\r\n${keepAlive}content-length: 2\r\n\r\nok`);
+        if (keepAlive === '') setTimeout(() => socket.end(), 20);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const calls = opening({ allowsLoopback: true });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    try {
+      for (let count = 1; count <= 3; count += 1) {
+        const answer = await calls.call(url, { method: 'POST', headers: {}, body: '{}' });
+        assert.deepEqual(withoutDuration(answer), { status: 200, body: 'ok' });
+        await eventually('the connection is closed', () => sockets.at(-1)?.closed === true);
+        assert.equal(sockets.length, count);
+      }
+    } finally {
+      calls.close();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+});
+
 test('a call that waited for a connection is sent once it has one, and not before', async () => {
   const requests: ServerResponse[] = [];
   const arrived = (count: number) => eventually('it arrives', () => requests.length === count);

@@ -33,7 +33,7 @@ export type ResponseLimits = {
   readonly signal?: AbortSignal;
 };
 
-/** The server closed a reused connection before it read the request. */
+/** The server closed a reused connection without a response; it may have read the request. */
 export const staleConnection = Symbol('the server closed a reused connection');
 
 /** How long to wait for the body if only the status matters. */

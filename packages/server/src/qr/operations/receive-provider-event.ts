@@ -151,7 +151,8 @@ export function buildProviderEventStep(
 }
 
 /**
- * The result for the provider. A note counts as stored only if it sets the provider's identifier.
+ * The result for the provider. A note counts as stored only if it sets the provider's identifier or
+ * makes the server ask the provider.
  */
 function resultOf(
   { row }: LoadedPayment,
@@ -162,7 +163,8 @@ function resultOf(
   if (alarm !== undefined || step.data?.reason === 'Held') return 'UnderReview';
   const bringsIdentifier =
     row.providerTransactionId === undefined && step.providerTransactionId !== undefined;
-  return bringsIdentifier ? 'Stored' : 'Ignored';
+  const asksProvider = (step.operations ?? []).length > 0;
+  return bringsIdentifier || asksProvider ? 'Stored' : 'Ignored';
 }
 
 function receipt({ row }: LoadedPayment, event: ProviderEvent, result: QrEventReceipt['result']) {

@@ -262,6 +262,32 @@ test('a provider that hangs, drips, floods or breaks off leaves the outcome unkn
   }
 });
 
+test('a POST that the provider read before it closed a reused connection is not sent again', async () => {
+  const server = await serving((request, response) => {
+    const isStatus = request.method === 'GET';
+    if (isStatus) answering({ providerTransactionId: 'P-1', status: 'Pending' })(request, response);
+    else request.socket.destroy();
+  });
+  const { providers } = opening(server.url);
+  try {
+    const merchant = await providers.merchantDetails(organizationId, { deviceId, currency: 'EUR' });
+    const refund = { refundId: systemIdGenerator.uuid(), amount: 400, currency: 'EUR' };
+    for (const send of [
+      () => providers.create(merchant, payment),
+      () => providers.cancel(paymentRef, 'Merchant'),
+      () => providers.refund(paymentRef, refund),
+    ]) {
+      // The answer to the status request leaves an open connection for the POST.
+      assert.equal((await providers.status(paymentRef)).outcome, 'Answered');
+      assert.deepEqual(await send(), { outcome: 'Unknown', fault: 'unreachable' });
+    }
+    const methods = server.requests.map(({ method }) => method);
+    assert.deepEqual(methods, ['GET', 'POST', 'GET', 'POST', 'GET', 'POST']);
+  } finally {
+    await server.stop();
+  }
+});
+
 test('a service without an address, an unknown one and a private address are not called', async () => {
   const nowhere = await opening(undefined).providers.status(paymentRef);
   assert.deepEqual(nowhere, { outcome: 'NotSent', reason: 'no_address' });

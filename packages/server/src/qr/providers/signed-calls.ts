@@ -104,12 +104,13 @@ export function createSignedCalls(deps: CallsDeps) {
       ...service.signingKeys(),
       body: body ?? providerCallText('GET', call.path),
     });
+    // Without `isIdempotent`, a POST that the provider may have read is never sent a second time: its
+    // outcome is unknown, and the platform requests the status.
     const result = await calls.call(addressOf(url, call.path), {
       method,
       headers,
       timeoutMs: call.timeoutMs ?? providerAnswerMs,
       maxResponseBytes: providerAnswerMaxBytes,
-      isIdempotent: true,
       ...defined({ body }),
     });
     durationHistogram.observe({ call: call.name }, result.ms / 1000);

@@ -132,22 +132,24 @@ function alarmOf(decision: ReportDecision): Pick<ReportOutcome, 'alarm'> {
   return contradicts ? { alarm: 'contradiction' } : {};
 }
 
-/** Whether the provider still offers an ended payment; then the server cancels it again. */
-function isStillOffered(
+/**
+ * Whether the server cancels an ended payment again: the provider still offers it, or an event with a
+ * lower sequence reports money that the server does not know. The answer to the cancel decides.
+ */
+function needsAnotherCancel(
   loaded: LoadedPayment,
   decision: ReportDecision,
   report: PaymentReport,
 ): boolean {
   const { position } = loaded.row;
+  // A paid payment is no longer offered: the answer is older than the completion.
+  const isUnpaid = !isLive(position) && position.paid === 0;
+  if (!isUnpaid || decision.kind !== 'Nothing' || openCancels(loaded).length > 0) return false;
+  if (decision.cause === 'Older') {
+    return report.status === 'Completed' || report.status === 'PartiallyRefunded';
+  }
   return (
-    decision.kind === 'Nothing' &&
-    decision.cause === 'AfterEnd' &&
-    position.phase !== 'Completed' &&
-    // A paid payment is no longer offered: the answer is older than the completion.
-    position.paid === 0 &&
-    report.sequence === undefined &&
-    !isFinalStatus(report.status) &&
-    openCancels(loaded).length === 0
+    decision.cause === 'AfterEnd' && report.sequence === undefined && !isFinalStatus(report.status)
   );
 }
 
@@ -170,7 +172,7 @@ function changedOperations(
       ...closedCancels,
     ];
   }
-  if (!isStillOffered(loaded, decision, report)) return closedCancels;
+  if (!needsAnotherCancel(loaded, decision, report)) return closedCancels;
   return [createOperation(loaded, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' })];
 }
 
