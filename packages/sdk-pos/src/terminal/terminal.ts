@@ -377,7 +377,11 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     const newExchange = createMessageExchange(
       {
         dialogue: {
-          ...{ saleId, poiId, now, nextServiceId, times },
+          saleId,
+          poiId,
+          now,
+          nextServiceId,
+          times,
           ...defined({ lastAnswered: answeredBefore(clock.now()) }),
         },
         protection,

@@ -181,13 +181,13 @@ test('an outcome is reported again until the point of sale has stored it', async
 
 test('the outcome of a sale is marked only after the point of sale has stored it', async (t) => {
   const { createTerminal, store } = await createPosWithTerminal(t);
-  const marks: unknown[] = [];
+  const storedOutcomes: unknown[] = [];
   const terminal = createTerminal({
-    onOutcome: async () => void marks.push((await store.load())[0]?.outcome),
+    onOutcome: async () => void storedOutcomes.push((await store.load())[0]?.outcome),
   });
   await terminal.open();
   await terminal.sale(order);
-  assert.deepEqual([...marks, (await store.load())[0]?.outcome], [undefined, 'Answered']);
+  assert.deepEqual([...storedOutcomes, (await store.load())[0]?.outcome], [undefined, 'Answered']);
 });
 
 // Spec: NEXO-43
