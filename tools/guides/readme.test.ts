@@ -71,6 +71,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.ok(states.includes(state), `${state} in ${stdout}`);
     }
     assert.match(stdout, /"code":"AD","display":"Andorra"/);
+    assert.match(stdout, /^Captured true$/m, 'the sale from Node.js is repeated');
     assert.match(stdout, /transaction\.captured/);
     assert.match(stdout, /"type":"qr\.completed"[^\n]*"isFinal":true/);
     const eventTypes = [...stdout.matchAll(/^[0-9:.]{12} +(qr\.\w+) .*#\d+$/gm)].map(

@@ -89,6 +89,9 @@ describe('the examples of “Receive webhooks”', () => {
     assert.equal(isGenuineByKey(pair.publicKey, signed('one'), Buffer.from(`${body} `)), false);
     const other = createWebhookKeyPair(Buffer.alloc(32, 9)).publicKey;
     assert.equal(isGenuineByKey(other, signed('one'), bytes), false);
+    const late = signed('one', now() - 301_000);
+    assert.equal(isGenuineByKey(pair.publicKey, late, bytes), false, 'too old');
+    assert.equal(isGenuineByKey(pair.publicKey, {}, bytes), false, 'no headers');
   });
 
   test('the Python example verifies signatures', {
@@ -105,10 +108,12 @@ print(json.dumps([is_genuine(c["secret"], c["headers"], c["body"].encode()) for 
       { secret, body: `${body} `, headers: signed('three') },
       { secret, body, headers: signed('four', now() - 301_000) },
       { secret: formatWebhookSecret(otherKey), body, headers: signed('five') },
+      { secret, body, headers: {} },
+      { secret, body, headers: { ...signed('six'), 'webhook-signature': 'v1' } },
     ];
     const { stdout } = await promisify(execFile)('python3', ['-c', script, JSON.stringify(cases)], {
       cwd: directory,
     });
-    assert.deepEqual(JSON.parse(stdout), [true, true, false, false, false]);
+    assert.deepEqual(JSON.parse(stdout), [true, true, false, false, false, false, false]);
   });
 });

@@ -151,7 +151,7 @@ export const idempotencyCodes = {
   client_id_reused: permanentError(
     422,
     'The identifier was used for another request',
-    'An earlier request has this identifier. Request its result before you send another one with a new identifier.',
+    'Read the earlier request before you use a new identifier. If you did not send it, its result is not yours: use UUIDs.',
   ),
   offline_sequence_reused: permanentError(
     422,

@@ -175,8 +175,10 @@ test('a repeated response must match the service and a sent status request', () 
   assert.equal(receive(sale, repeats(status, approved(payment))).do, 'Ignore', 'asked once');
 });
 
-test('NotFound counts when it is said twice in a row', () => {
+test('NotFound counts when it is said twice in a row, by a terminal that repeats the previous answer', () => {
   const { sale, pay, pass } = till();
+  const previous = pay();
+  receive(sale, approved(previous));
   const payment = pay();
   const first = sent(sale.lost());
   assert.equal(receive(sale, failed(first, 'NotFound')).do, 'Wait');
@@ -185,22 +187,59 @@ test('NotFound counts when it is said twice in a row', () => {
   const third = sent(pass(5_000));
   assert.equal(receive(sale, failed(third, 'NotFound')).do, 'Wait');
   const fourth = sent(pass(5_000));
-  assert.equal(outcomeOf(receive(sale, failed(fourth, 'NotFound'))), 'NotProcessed');
+  const proof = sent(receive(sale, failed(fourth, 'NotFound')));
+  assert.ok(isMessage(proof, 'TransactionStatus', 'Request'));
+  assert.equal(proof.body.MessageReference?.ServiceID, previous.header.ServiceID);
+  assert.equal(receive(sale, failed(proof, 'Busy')).do, 'Wait');
+  const again = sent(pass(5_000));
+  assert.equal(outcomeOf(receive(sale, repeats(again, approved(previous)))), 'NotProcessed');
   const late = receive(sale, approved(payment));
   assert.equal(late.do, 'Late', 'a later sign of processing is reported');
 });
 
-test('NotFound for an old service does not mean that it was not processed', () => {
+test('NotFound of a terminal that may have lost its memory leaves the outcome unknown', () => {
+  const unknown = { outcome: 'Unknown', condition: 'NotFound' };
+  for (const condition of ['NotFound', 'NotAllowed', undefined]) {
+    const { sale, pay, pass } = till();
+    const previous = pay();
+    receive(sale, approved(previous));
+    const { header: request } = pay();
+    receive(sale, failed(sent(sale.lost()), 'NotFound'));
+    const proof = sent(receive(sale, failed(sent(pass(5_000)), 'NotFound')));
+    const other = { ...previous, header: { ...previous.header, ServiceID: '0' } };
+    const answer =
+      condition === undefined ? repeats(proof, approved(other)) : failed(proof, condition);
+    assert.deepEqual(receive(sale, answer), { do: 'Finish', request, ...unknown });
+  }
+  // The first service of a terminal: no earlier answer can prove that the memory is intact.
+  const { sale, pay, pass } = till();
+  const { header: request } = pay();
+  receive(sale, failed(sent(sale.lost()), 'NotFound'));
+  const step = receive(sale, failed(sent(pass(5_000)), 'NotFound'));
+  assert.deepEqual(step, { do: 'Finish', request, ...unknown });
+});
+
+test('another terminal is not asked for the outcome of a service', () => {
   const { header } = till().pay();
+  const journal = { header: { ...header, POIID: 'terminal-0' }, at: start };
+  assert.equal(outcomeOf(till({ journal }).sale.tick()), 'Unknown');
+});
+
+test('NotFound for an old service does not mean that it was not processed', () => {
+  const before = till();
+  const previous = before.pay();
+  receive(before.sale, approved(previous));
+  const { header } = before.pay();
+  const lastAnswered = previous.header;
   const ages = [
-    [serviceIdRetentionMs - 5_001, 'NotProcessed'],
+    [serviceIdRetentionMs - 5_001, 'Send'],
     [serviceIdRetentionMs - 5_000, 'Unknown'],
     [60 * serviceIdRetentionMs, 'Unknown'],
     // The clock was set back, so the age is unknown.
     [-5_001, 'Unknown'],
   ] as const;
   for (const [age, outcome] of ages) {
-    const { sale, pass } = till({ journal: { header, at: start - age } });
+    const { sale, pass } = till({ journal: { header, at: start - age }, lastAnswered });
     assert.equal(receive(sale, failed(sent(sale.tick()), 'NotFound')).do, 'Wait');
     const step = receive(sale, failed(sent(pass(5_000)), 'NotFound'));
     assert.equal(outcomeOf(step), outcome, `${age} ms old`);

@@ -22,7 +22,8 @@ import { dialogueKeyOf, isRepeatOf, referenceTo, repeatedBy } from './transactio
  * - `Answered`: by the terminal, at once or repeated; `message` has the result
  * - `Faulty`: by an answer that is at fault but for its result; no amounts are known
  * - `NotProcessed`: the terminal never had it
- * - `Unknown`: the outcome could not be found; a person must check the terminal
+ * - `Unknown`: the outcome could not be found; a person must check. With `NotFound` the terminal does not know the
+ *   service, but may have lost its memory
  *
  * Source: ADR 0049.
  *
@@ -32,7 +33,7 @@ import { dialogueKeyOf, isRepeatOf, referenceTo, repeatedBy } from './transactio
 export type SaleOutcome =
   | { readonly outcome: 'Answered'; readonly message: AnyMessage }
   | { readonly outcome: 'Faulty'; readonly response: Structure<'Response'> }
-  | { readonly outcome: 'NotProcessed' | 'Unknown' };
+  | { readonly outcome: 'NotProcessed' | 'Unknown'; readonly condition?: 'NotFound' };
 
 /**
  * The next action of the sale system.
@@ -102,6 +103,11 @@ export type SaleDeps = {
   readonly times?: Partial<SaleTimes>;
   /** The result of `journal()` before a restart: the dialogue first requests the outcome. */
   readonly journal?: SaleJournal;
+  /**
+   * The last service that the terminal answered before. Only a terminal that still repeats this answer proves with
+   * `NotFound` that it did not receive the next service.
+   */
+  readonly lastAnswered?: Header;
 };
 
 /**
@@ -148,13 +154,21 @@ export type SaleDialogue = {
 /** A request beside a service; a lost answer is not requested again. */
 type Question = { readonly header: Header; until: number };
 
+type Recovery = {
+  until: number;
+  nextAt: number;
+  notFound: number;
+  /** The service that each status request is about. */
+  readonly statusRequests: Map<string, Header>;
+};
+
 type Current = {
   readonly header: Header;
   readonly at: number;
   /** Nothing of it has been sent. */
   readonly isHeld: boolean;
   /** Set once the outcome must be requested. */
-  recovery?: { until: number; nextAt: number; notFound: number; statusRequests: Set<string> };
+  recovery?: Recovery;
 };
 
 const defaults: SaleTimes = { answerMs: 150_000, statusEveryMs: 5_000, statusForMs: 150_000 };
@@ -171,9 +185,11 @@ const besidesMax = 16;
  * - Without a response in time, or after a broken connection, it sends TransactionStatus until it
  *   knows the outcome. After `InProgress` and `Busy` it repeats the request; `NotFound` counts the
  *   second time. An outcome that is not known at the end is `Unknown`, never a refusal.
- * - `NotFound` proves nothing for a service older than 48 hours, because the terminal may have
- *   forgotten it: the outcome is `Unknown`.
- * - A category that TransactionStatus cannot repeat ends as `Unknown` at once.
+ * - `NotFound` proves nothing if the service is older than 48 hours, or if the terminal does not
+ *   repeat the previous answer either: a terminal that was exchanged or reset has an empty memory.
+ *   The outcome is then `Unknown`.
+ * - A category that TransactionStatus cannot repeat, and a service of another terminal, end as
+ *   `Unknown` at once.
  *
  * Source: nexo Sale to POI 3.0, `TransactionStatus`; public documentation of the Terminal API, "Verify
  * transaction status"; ADR 0049.
@@ -190,6 +206,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   const times: SaleTimes = { ...defaults, ...deps.times };
   const besides = new Map<string, Question>();
   const ended = new Map<string, SaleOutcome['outcome']>();
+  let { lastAnswered } = deps;
   let current: Current | undefined;
   if (deps.journal !== undefined) {
     current = { ...deps.journal, isHeld: false, recovery: recoveryFrom(now()) };
@@ -198,8 +215,8 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   /** The service that the terminal may have. */
   const sent = () => (current?.isHeld === true ? undefined : current);
 
-  function recoveryFrom(at: number): NonNullable<Current['recovery']> {
-    return { until: at + times.statusForMs, nextAt: at, notFound: 0, statusRequests: new Set() };
+  function recoveryFrom(at: number): Recovery {
+    return { until: at + times.statusForMs, nextAt: at, notFound: 0, statusRequests: new Map() };
   }
 
   const address = () => ({ saleId, poiId, serviceId: nextServiceId() });
@@ -244,6 +261,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     const { header } = current;
     current = undefined;
     over(header, outcome.outcome);
+    if (outcome.outcome === 'Answered' && isRepeatable(header)) lastAnswered = header;
     return { do: 'Finish', request: header, ...outcome };
   }
 
@@ -256,9 +274,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   function recover(): SaleStep {
     const running = sent();
     if (running === undefined) return tick();
-    if (categoryRules(running.header.MessageCategory).repeated !== true) {
-      return finish({ outcome: 'Unknown' });
-    }
+    if (!isRepeatable(running.header)) return finish({ outcome: 'Unknown' });
     running.recovery ??= recoveryFrom(now());
     return tick();
   }
@@ -275,14 +291,15 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     if (recovery === undefined) {
       return now() < running.at + times.answerMs ? { do: 'Wait' } : recover();
     }
-    if (categoryRules(header.MessageCategory).repeated !== true || now() >= recovery.until) {
-      return finish({ outcome: 'Unknown' });
-    }
+    const canAsk = isRepeatable(header) && header.POIID === poiId;
+    if (!canAsk || now() >= recovery.until) return finish({ outcome: 'Unknown' });
     if (now() < recovery.nextAt) return { do: 'Wait' };
     recovery.nextAt = now() + times.statusEveryMs;
-    const MessageReference = referenceTo(header);
+    const isMissing = recovery.notFound >= notFoundNeeded;
+    const subject = isMissing && lastAnswered !== undefined ? lastAnswered : header;
+    const MessageReference = referenceTo(subject);
     const message = requestOf('TransactionStatus', address(), { MessageReference });
-    recovery.statusRequests.add(dialogueKeyOf(message.header));
+    recovery.statusRequests.set(dialogueKeyOf(message.header), subject);
     return { do: 'Send', message };
   }
 
@@ -345,9 +362,12 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
 
   function status(message: Message<'TransactionStatus', 'Response'>): SaleStep {
     const recovery = current?.recovery;
-    if (current === undefined || !recovery?.statusRequests.delete(dialogueKeyOf(message.header))) {
+    const requestKey = dialogueKeyOf(message.header);
+    const subject = recovery?.statusRequests.get(requestKey);
+    if (current === undefined || recovery === undefined || subject === undefined) {
       return other(message);
     }
+    recovery.statusRequests.delete(requestKey);
     const repeated = repeatedBy(message);
     if (repeated !== undefined && isRepeatOf(current.header, repeated.header)) {
       return finish({ outcome: 'Answered', message: repeated });
@@ -358,10 +378,20 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     if (current.header.MessageCategory === 'Batch' && isRefused) {
       return finish({ outcome: 'Unknown' });
     }
+    if (subject !== current.header) {
+      if (repeated !== undefined && isRepeatOf(subject, repeated.header))
+        return finish({ outcome: 'NotProcessed' });
+      const isLater = errorCondition === 'Busy' || errorCondition === 'InProgress';
+      return isLater ? { do: 'Wait' } : notFound();
+    }
     recovery.notFound = errorCondition === 'NotFound' ? recovery.notFound + 1 : 0;
     if (recovery.notFound < notFoundNeeded) return { do: 'Wait' };
-    return finish({ outcome: isRemembered(current.at) ? 'NotProcessed' : 'Unknown' });
+    if (lastAnswered === undefined || !isRemembered(current.at)) return notFound();
+    recovery.nextAt = now();
+    return tick();
   }
+
+  const notFound = () => finish({ outcome: 'Unknown', condition: 'NotFound' });
 
   /** After a clock change the age is unknown. */
   function isRemembered(at: number): boolean {
@@ -393,6 +423,9 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     journal: () => current && { header: current.header, at: current.at },
   };
 }
+
+const isRepeatable = ({ MessageCategory }: Header): boolean =>
+  categoryRules(MessageCategory).repeated === true;
 
 function headerOf(reading: Reading): Header | undefined {
   if (reading.kind === 'Unreadable') return undefined;

@@ -363,11 +363,15 @@ export function createMessageExchange(
     /** Requests the outcome of an earlier service, until the caller aborts. */
     async recover(
       { header, at: begunAt, serviceId }: StoredService,
-      signal?: AbortSignal,
+      {
+        lastAnswered,
+        signal,
+      }: { lastAnswered: Header | undefined; signal: AbortSignal | undefined },
     ): Promise<EndedService> {
       if (signal?.aborted === true) throw abortedError();
       const journal = { header, at: begunAt };
-      const dialogue = createSaleDialogue({ ...options.dialogue, journal });
+      const { lastAnswered: _, ...deps } = options.dialogue;
+      const dialogue = createSaleDialogue({ ...deps, journal, ...defined({ lastAnswered }) });
       const active: ActiveDialogue = { dialogue, timer: new AbortController() };
       activeDialogues = [active, mainDialogue];
       const end = waitForEnd(pendingServices, serviceId);

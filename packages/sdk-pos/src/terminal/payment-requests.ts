@@ -14,7 +14,7 @@ export type PaymentOrder = {
   /** The total that the customer pays, with tip and cashback: an integer in minor units. */
   readonly amount: number;
   readonly currency: string;
-  /** The till's own identifier of the sale. */
+  /** The till's own identifier of the sale. Two calls with the same one are two payments. */
   readonly transactionId: string;
   readonly tip?: number | undefined;
   readonly cashback?: number | undefined;

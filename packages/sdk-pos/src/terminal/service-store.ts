@@ -61,7 +61,7 @@ export function memoryServiceStore(): ServiceStore {
  * A store that writes to its own file.
  *
  * @example
- * const store: FileServiceStore = fileServiceStore('data/till-3.jsonl');
+ * const store: FileServiceStore = fileServiceStore(`data/till-3-${tsn}.jsonl`);
  */
 export type FileServiceStore = ServiceStore & { close(): void };
 
@@ -72,7 +72,7 @@ export type FileServiceStore = ServiceStore & { close(): void };
  * @param path - the file; the store creates a missing directory
  * @throws Error if the file cannot be read or written
  * @example
- * const terminal = createTerminal({ ...settings, store: fileServiceStore('data/till-3.jsonl') });
+ * const terminal = createTerminal({ ...settings, store: fileServiceStore(`data/till-3-${tsn}.jsonl`) });
  */
 export function fileServiceStore(path: string): FileServiceStore {
   return fileItemStore({ path, keyOf: serviceIdOf, removedMember: 'gone' });

@@ -87,10 +87,10 @@ export type PosDevices = {
 };
 
 /**
- * A service from before a restart, and its outcome.
+ * A service and its outcome.
  *
  * @example
- * for (const { service, outcome } of await terminal.open()) reconcile(service.serviceId, outcome);
+ * const { service, outcome, message }: RecoveredService = await terminal.recover(serviceId);
  */
 export type RecoveredService = {
   readonly service: StoredService;
@@ -99,8 +99,16 @@ export type RecoveredService = {
    * `recover` again.
    */
   readonly outcome: 'Answered' | 'NotProcessed' | 'Unknown';
-  /** The answer, if the terminal repeated it. */
+  /**
+   * The answer, which also can be a refusal. It is absent if the outcome was `Answered` before and
+   * the terminal no longer repeats it.
+   */
   readonly message?: AnyMessage;
+  /**
+   * With `Unknown`: the terminal does not know the service, but nothing proves that its memory is
+   * intact. It may have been exchanged or reset.
+   */
+  readonly condition?: 'NotFound';
 };
 
 /**
@@ -160,6 +168,13 @@ export type TerminalSettings = {
    */
   readonly times?: Partial<SaleTimes> | undefined;
   readonly devices?: PosDevices | undefined;
+  /**
+   * Stores the outcome of a service with the till's own records. The SDK calls it for each service
+   * that it sent or recovered, and marks the outcome as reported after it returns. If it throws, or
+   * the process ends before, `open` or `recover` reports the outcome again: expect the same service
+   * twice. The next service waits for it, so it must not wait for the terminal.
+   */
+  readonly onOutcome?: ((result: RecoveredService) => Awaitable<void>) | undefined;
   readonly onEvent?: ((event: Message<'Event', 'Notification'>) => void) | undefined;
   /** The late answer of a service that the till had given up; the till must undo its effect. */
   readonly onLateResponse?: ((message: AnyMessage) => void) | undefined;

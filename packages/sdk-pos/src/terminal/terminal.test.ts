@@ -580,13 +580,15 @@ test('NotFound over the local network does not end a service that the cloud may 
       await createPosWithTerminal(t);
     const local = await startLocalTerminal(t, fakeTerminal);
     let late = '';
-    connector.terminal = (text) => {
-      late = text;
-    };
     const terminal = createTerminal({
       transport: { kind: 'auto', cloud: { client, tsn: poiId }, local },
     });
     await terminal.open();
+    await terminal.sale(order);
+    fakeTerminal.receivedCategories.length = 0;
+    connector.terminal = (text) => {
+      late = text;
+    };
     let isOver = false;
     const pending = terminal.sale(order).finally(() => {
       isOver = true;

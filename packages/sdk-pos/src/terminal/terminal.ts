@@ -62,10 +62,10 @@ export type RequestOptions = { readonly signal?: AbortSignal | undefined };
  */
 export type Terminal = {
   /**
-   * Call it first. It reads the store and requests the outcomes of services that had none before a
-   * restart. Reconcile the result with the till's own records, then `recover` each of
-   * `unknownServices`: `open` does not request again what an earlier run reported as `Unknown`. An
-   * abort ends the requests; `open` can be called again.
+   * Call it first. It reads the store, requests the outcomes of services that had none before a
+   * restart, and reports them to `onOutcome`. Then `recover` each of `unknownServices`: `open` does
+   * not request again what an earlier run reported as `Unknown`. An abort ends the requests; `open`
+   * can be called again.
    */
   readonly open: (options?: RequestOptions) => Promise<readonly RecoveredService[]>;
   /**
@@ -101,11 +101,12 @@ export type Terminal = {
   ) => Promise<TerminalResponse<'Reversal'>>;
   /** Ends or changes a running input at the terminal. */
   readonly updateInput: (body: object, options?: RequestOptions) => Promise<void>;
-  /** Services with an unknown outcome. */
+  /** Services with an unknown outcome, and those for which `onOutcome` failed. Sell only if it is empty. */
   readonly unknownServices: () => readonly StoredService[];
   /**
-   * Requests the outcome of one of them again. An abort ends the requests and keeps the outcome
-   * unknown. An outcome that was settled stays, even if the terminal does not know the service.
+   * Requests the outcome of a stored service again, and reports it to `onOutcome`. A stored `Answered`
+   * or `NotProcessed` stays, unless the terminal repeats an answer. An abort ends the requests and
+   * keeps the outcome.
    */
   readonly recover: (serviceId: string, options?: RequestOptions) => Promise<RecoveredService>;
   /**
@@ -142,10 +143,19 @@ function makeCloudLink(
   return cloudLink({ client, tsn, claim: { waitSeconds, takeOver } }, handlers);
 }
 
+type Outcome = RecoveredService['outcome'];
+
 /** A faulty answer has no reliable amounts, but its result `Failure` is reliable. */
-function toServiceOutcome(ended: EndedService): 'Answered' | 'NotProcessed' | 'Unknown' {
+function toServiceOutcome(ended: EndedService): Outcome {
   if (ended.outcome !== 'Faulty') return ended.outcome;
   return ended.response.Result === 'Failure' ? 'NotProcessed' : 'Unknown';
+}
+
+/** A settled outcome changes only if the terminal repeats an answer. */
+function keepSettled(stored: StoredService['outcome'], recovered: Outcome): Outcome {
+  return recovered === 'Answered' || stored === undefined || stored === 'Unknown'
+    ? recovered
+    : stored;
 }
 
 function requireAnswer({ outcome, fault, ...rest }: EndedService, serviceId: string) {
@@ -165,6 +175,7 @@ function requireAnswer({ outcome, fault, ...rest }: EndedService, serviceId: str
     code: 'outcome_unknown',
     outcome: 'Unknown',
     serviceId,
+    condition: 'condition' in rest ? rest.condition : undefined,
   });
 }
 
@@ -222,9 +233,9 @@ export function requireSuccess<Name extends Category>(
  * @example
  * const terminal = createTerminal({
  *   saleId: 'till-3', poiId: tsn, transport: { kind: 'cloud', client, tsn },
- *   store: fileServiceStore('data/till-3.jsonl'),
+ *   store: fileServiceStore(`data/till-3-${tsn}.jsonl`), onOutcome: storeResult,
  * });
- * for (const recovered of await terminal.open()) reconcile(recovered);
+ * await terminal.open();
  * const answer = await terminal.sale({ amount: 1250, currency: 'EUR', transactionId: '4711' });
  */
 export function createTerminal(settings: TerminalSettings): Terminal {
@@ -273,20 +284,42 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     }
   }
 
+  /** The last service before this time that the terminal answered and can repeat. */
+  function answeredBefore(at: number): Header | undefined {
+    return [...services.values()]
+      .filter(({ outcome, header }) => outcome === 'Answered' && header.POIID === poiId)
+      .filter((each) => each.at < at && categoryRules(each.header.MessageCategory).repeated)
+      .toSorted((a, b) => a.at - b.at)
+      .at(-1)?.header;
+  }
+
   /**
-   * Saves a known outcome. A failure of the store is only reported, so that the caller gets the
-   * outcome.
+   * Reports an outcome to the till and saves it. If either fails, the next `open` requests and
+   * reports it again; the caller gets the outcome in any case.
    */
-  async function saveOutcome(
+  async function reportOutcome(
     service: StoredService,
-    outcome: NonNullable<StoredService['outcome']>,
-  ): Promise<void> {
+    ended: EndedService,
+  ): Promise<RecoveredService> {
+    const outcome = keepSettled(service.outcome, toServiceOutcome(ended));
+    const result: RecoveredService = {
+      service,
+      outcome,
+      ...defined({
+        message: 'message' in ended ? ended.message : undefined,
+        condition: 'condition' in ended ? ended.condition : undefined,
+      }),
+    };
+    // `unknownServices` has it until the till has taken the outcome.
+    services.set(service.serviceId, { outcome: 'Unknown', ...service });
     try {
+      await settings.onOutcome?.(result);
       await saveService({ ...service, outcome });
       await removeExpired();
     } catch (error) {
       settings.onError?.(invalidError('store_failed', 'the outcome could not be saved', error));
     }
+    return result;
   }
 
   function requireService(serviceId: string): StoredService {
@@ -296,25 +329,15 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     return service;
   }
 
-  /**
-   * Requests and saves in one queue entry, so that `setOutcome` cannot run between. A known outcome
-   * stays.
-   */
+  /** Requests and saves in one queue entry, so that `setOutcome` cannot run between. */
   async function recoverService(
     serviceId: string,
     exchange: MessageExchange,
     signal: AbortSignal | undefined,
   ): Promise<RecoveredService> {
     const service = requireService(serviceId);
-    const ended = await exchange.recover(service, signal);
-    const newOutcome = toServiceOutcome(ended);
-    const outcome = newOutcome === 'Unknown' ? (service.outcome ?? newOutcome) : newOutcome;
-    await saveOutcome(service, outcome);
-    return {
-      service,
-      outcome,
-      ...(ended.outcome === 'Answered' ? { message: ended.message } : {}),
-    };
+    const lastAnswered = answeredBefore(service.at);
+    return reportOutcome(service, await exchange.recover(service, { lastAnswered, signal }));
   }
 
   async function saveOperatorOutcome(
@@ -353,7 +376,14 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     const protection = keys === undefined ? undefined : createProtection({ keys, randomBytes });
     const newExchange = createMessageExchange(
       {
-        dialogue: { saleId, poiId, now, nextServiceId, times },
+        dialogue: {
+          saleId,
+          poiId,
+          now,
+          nextServiceId,
+          times,
+          ...defined({ lastAnswered: answeredBefore(clock.now()) }),
+        },
         protection,
         clock,
         answerMs,
@@ -431,7 +461,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
         await saveService(startedService);
       },
     });
-    if (startedService !== undefined) await saveOutcome(startedService, toServiceOutcome(ended));
+    if (startedService !== undefined) await reportOutcome(startedService, ended);
     return toTerminalResponse<Name>(ended, serviceId);
   }
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { serviceIdRetentionMs } from '@switchyard/nexo';
 import type { RecoveredService, ServiceStore, StoredService } from '../index.ts';
+import { createFakeTerminal } from '../testing/fake-terminal.fixture.ts';
 import {
   createPosWithTerminal,
   isPosError,
+  order,
   type PosWithTerminal,
   poiId,
   saleId,
@@ -62,14 +64,130 @@ test('a payment that the terminal has forgotten after 48 hours stays unknown unt
   }
 });
 
-test('a payment of the last two days that the terminal does not know was not processed', async (t) => {
+/** A till that restarts with an open payment after an answered one. */
+async function posWithOpenPayment(t: TestContext, openPoiId = poiId) {
   const pos = await createPosWithTerminal(t);
-  const { store, clock, createTerminal } = pos;
-  const at = clock.now() - serviceIdRetentionMs + 60_000;
-  await store.save({ serviceId, header, at, outcome: 'Unknown' });
-  const terminal = createTerminal();
+  const before = pos.createTerminal();
+  await before.open();
+  const answered = await before.sale(order);
+  await before.close();
+  pos.clock.advance(60_000);
+  await pos.store.save({
+    serviceId,
+    header: { ...header, POIID: openPoiId },
+    at: pos.clock.now() - 1,
+    outcome: 'Unknown',
+  });
+  const storedOutcome = async (id: string) =>
+    (await pos.store.load()).find((each) => each.serviceId === id)?.outcome;
+  return { ...pos, answered, storedOutcome };
+}
+
+/** A terminal that was exchanged or reset: it has the same identifier and an empty memory. */
+function exchangeTerminal({ connector }: PosWithTerminal) {
+  const fakeTerminal = createFakeTerminal(poiId);
+  connector.terminal = (text, send) => fakeTerminal.receive(text, send);
+  return fakeTerminal;
+}
+
+// Spec: NEXO-43
+test('a payment that a terminal with an intact memory does not know was not processed', async (t) => {
+  const pos = await posWithOpenPayment(t);
+  const terminal = pos.createTerminal();
   await terminal.open();
-  assert.equal(await recoverFromTerminal(pos, terminal.recover(serviceId)), 'NotProcessed');
+  pos.fakeTerminal.receivedCategories.length = 0;
+  const recovering = terminal.recover(serviceId);
+  await waitUntil(() => pos.fakeTerminal.receivedCategories.length === 1, 'a question');
+  pos.clock.advance(5_000);
+  assert.equal((await recovering).outcome, 'NotProcessed');
+  assert.equal(pos.fakeTerminal.receivedCategories.length, 3, 'asked for the answered one too');
+  assert.equal(await pos.storedOutcome(serviceId), 'NotProcessed');
+});
+
+// Spec: NEXO-43
+test('an exchanged or reset terminal does not settle a payment', async (t) => {
+  const pos = await posWithOpenPayment(t);
+  const fakeTerminal = exchangeTerminal(pos);
+  const terminal = pos.createTerminal();
+  await terminal.open();
+  const recovering = terminal.recover(serviceId);
+  await waitUntil(() => fakeTerminal.receivedCategories.length === 1, 'a question');
+  pos.clock.advance(5_000);
+  const { outcome, condition } = await recovering;
+  assert.deepEqual([outcome, condition], ['Unknown', 'NotFound']);
+  assert.equal(terminal.unknownServices().length, 1);
+  assert.equal(await pos.storedOutcome(serviceId), 'Unknown');
+});
+
+// Spec: NEXO-43
+test('a payment of another terminal stays unknown, and this terminal is not asked', async (t) => {
+  const pos = await posWithOpenPayment(t, 'AXIUM_DX8000-10000002');
+  const terminal = pos.createTerminal();
+  await terminal.open();
+  pos.fakeTerminal.receivedCategories.length = 0;
+  assert.equal((await terminal.recover(serviceId)).outcome, 'Unknown');
+  assert.deepEqual(pos.fakeTerminal.receivedCategories, []);
+});
+
+// Spec: NEXO-43
+test('an answered payment stays answered when the terminal no longer knows it', async (t) => {
+  const pos = await posWithOpenPayment(t);
+  const { answered, storedOutcome } = pos;
+  const fakeTerminal = exchangeTerminal(pos);
+  const terminal = pos.createTerminal();
+  await terminal.open();
+  const recovering = terminal.recover(answered.serviceId);
+  await waitUntil(() => fakeTerminal.receivedCategories.length === 1, 'a question');
+  pos.clock.advance(5_000);
+  const { outcome, message } = await recovering;
+  assert.deepEqual([outcome, message], ['Answered', undefined]);
+  assert.equal(await storedOutcome(answered.serviceId), 'Answered');
+});
+
+test('an outcome is reported again until the point of sale has stored it', async (t) => {
+  const { createTerminal, fakeTerminal, errors } = await createPosWithTerminal(t);
+  const reported: RecoveredService[] = [];
+  let isFull = true;
+  const onOutcome = (result: RecoveredService) => {
+    reported.push(result);
+    if (isFull) throw new Error('the disk is full');
+  };
+  const first = createTerminal({ onOutcome });
+  await first.open();
+  const answer = await first.sale(order);
+  assert.equal(answer.result, 'Success', 'the caller has the answer');
+  assert.equal(errors.at(-1)?.code, 'store_failed');
+  assert.deepEqual(
+    first.unknownServices().map((service) => service.serviceId),
+    [answer.serviceId],
+  );
+  await first.recover(answer.serviceId);
+  await first.close();
+  const second = createTerminal({ onOutcome });
+  await second.open();
+  await second.close();
+  isFull = false;
+  const third = createTerminal({ onOutcome });
+  await third.open();
+  assert.deepEqual(third.unknownServices(), []);
+  await third.close();
+  assert.deepEqual(await createTerminal({ onOutcome }).open(), [], 'taken, and not reported again');
+  assert.deepEqual(
+    reported.map(({ service, outcome, message }) => [service.serviceId, outcome, message?.body]),
+    Array(4).fill([answer.serviceId, 'Answered', answer.message.body]),
+  );
+  assert.equal(fakeTerminal.services.length, 1, 'it was paid once');
+});
+
+test('the outcome of a sale is marked only after the point of sale has stored it', async (t) => {
+  const { createTerminal, store } = await createPosWithTerminal(t);
+  const storedOutcomes: unknown[] = [];
+  const terminal = createTerminal({
+    onOutcome: async () => void storedOutcomes.push((await store.load())[0]?.outcome),
+  });
+  await terminal.open();
+  await terminal.sale(order);
+  assert.deepEqual([...storedOutcomes, (await store.load())[0]?.outcome], [undefined, 'Answered']);
 });
 
 // Spec: NEXO-43

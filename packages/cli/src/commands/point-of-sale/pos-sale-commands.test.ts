@@ -213,6 +213,21 @@ test('--not-paid is rejected for 48 hours, while the payment may still run', asy
   assert.equal(settled.code, 0, settled.stderr);
 });
 
+// Spec: NEXO-43
+test('a payment that an exchanged or reset terminal does not know blocks new sales until the user settles it', async (t) => {
+  const { categories, url } = await terminalWithoutPayments(t);
+  const earlier: StoredService = { ...unknownOf('S0', Date.now() - 2_000), outcome: 'Answered' };
+  const demo = demoWith([earlier, unknownOf('S1', Date.now() - 1_000)]);
+  const till = ['--demo', demo, '--local', url];
+  const refused = await run('pos', 'sale', '12.50', ...till);
+  assert.equal(refused.code, 11, refused.stderr);
+  assert.match(refused.stderr, /S1 of .* may have been exchanged or reset/s);
+  const settled = await run('pos', 'recover', '--not-paid', 'S1', ...till, '--json');
+  assert.equal(settled.code, 0, settled.stderr);
+  assert.deepEqual(outcomesIn(settled.stdout), ['S1 NotPaid']);
+  assert.ok(!categories.includes('Payment'));
+});
+
 test('an aborted recovery sends no further request, and the outcome stays unknown', async (t) => {
   const stop = new AbortController();
   const { categories, url } = await terminalWithoutPayments(t, () => stop.abort());

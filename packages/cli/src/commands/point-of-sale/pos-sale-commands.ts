@@ -342,8 +342,8 @@ async function settlePayment(
         ));
   if (!isUnknownPayment(recoveredPayment))
     return toEarlierPayments([...others, recoveredPayment], defaultCurrency);
-  const canStillRun = environment.clock.now() - recoveredPayment.service.at < serviceIdRetentionMs;
-  if (!isPaid && canStillRun)
+  const isRecent = environment.clock.now() - recoveredPayment.service.at < serviceIdRetentionMs;
+  if (!isPaid && isRecent && recoveredPayment.condition !== 'NotFound')
     return [...toEarlierPayments(others, defaultCurrency), notYetSettleable(recoveredPayment)];
   await terminal.setOutcome(serviceId, isPaid ? 'Done' : 'NotDone');
   return [...toEarlierPayments(others, defaultCurrency), settledManually(recoveredPayment, isPaid)];
@@ -431,13 +431,14 @@ approved, or its outcome is still unknown, the command starts no new payment and
       ),
       option(
         '--not-paid <serviceId>',
-        'record that this payment was not paid; accepted from 48 hours after its start',
+        'record that this payment was not paid; accepted if the terminal does not know it, or 48 hours after its start',
       ),
     ],
     run: recover,
-    help: `A terminal stores a payment for 48 hours. During this time only the terminal can report that a payment was
-not paid: --not-paid changes nothing, and the exit code is 11. After 48 hours, check the payment on the
-platform or in your own records. Then record the result with --paid or --not-paid.`,
+    help: `A terminal stores a payment for 48 hours. While it knows the payment, --not-paid changes nothing, and the
+exit code is 11. After 48 hours, or if the terminal was exchanged or reset, it cannot report the outcome. Then
+do not sell the same order again: look for the payment on the platform, and record the result with --paid or
+--not-paid. A new terminal with another TSN has its own list: add --tsn with the old one.`,
     examples: ['switchyard pos recover', 'switchyard pos recover --not-paid 0GK3Z81Q2M'],
   },
 ];

@@ -186,19 +186,24 @@ export function notYetSettleable({ service }: Pick<RecoveredService, 'service'>)
   return { ...identity, outcome: 'Unknown', text };
 }
 
+const unknownToTerminal = `The terminal does not know it, and may have been exchanged or reset.
+  Look for the payment on the platform, then record it with pos recover --paid or --not-paid.`;
+
 /** undefined for services other than payments, which move no money. */
 export function toEarlierPayment(
-  { service, outcome, message }: RecoveredService,
+  { service, outcome, message, condition }: RecoveredService,
   currency: string,
 ): EarlierPayment | undefined {
   if (service.header.MessageCategory !== 'Payment') return undefined;
   const { serviceId, at, label } = describePayment(service);
-  if (outcome === 'Unknown') {
-    return { serviceId, at, outcome, text: `${label}: its outcome is unknown.` };
+  if (outcome === 'NotProcessed') {
+    return { serviceId, at, outcome: 'NotPaid', text: `${label} never reached the terminal.` };
   }
   const answer = message as Payment | undefined;
-  if (outcome === 'NotProcessed' || answer === undefined) {
-    return { serviceId, at, outcome: 'NotPaid', text: `${label} never reached the terminal.` };
+  if (answer === undefined) {
+    const reason = condition === 'NotFound' ? ` ${unknownToTerminal}` : '';
+    const text = `${label}: its outcome is unknown.${reason}`;
+    return { serviceId, at, outcome: 'Unknown', text };
   }
   const { Result, ErrorCondition } = answer.body.Response;
   const isPaid = Result !== 'Failure';

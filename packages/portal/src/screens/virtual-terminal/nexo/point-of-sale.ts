@@ -76,6 +76,7 @@ export type PointOfSaleView = {
 type StoredState = {
   readonly lastServiceId?: string;
   readonly journal?: (SaleJournal & { readonly sum?: MoneyAmount | undefined }) | undefined;
+  readonly lastAnswered?: Header;
 };
 
 export type PointOfSaleOptions = {
@@ -147,7 +148,7 @@ export function createPointOfSale(options: PointOfSaleOptions) {
   const { tsn, saleId, storage, onChange, onFault } = options;
   const storageName = `switchyard-till ${tsn}`;
   let stored = parseStoredState(storage.getItem(storageName));
-  const { journal, lastServiceId: last } = stored;
+  const { journal, lastAnswered, lastServiceId: last } = stored;
   const nextServiceId = createServiceIds({ now: nowMs, randomBelow, ...defined({ last }) });
   let view: PointOfSaleView = { exchanges: [] };
   let sum: MoneyAmount | undefined = journal?.sum;
@@ -161,6 +162,7 @@ export function createPointOfSale(options: PointOfSaleOptions) {
     nextServiceId: storedServiceId,
     ...defined({
       times: options.times,
+      lastAnswered,
       journal: journal && { header: journal.header, at: journal.at },
     }),
   });
@@ -211,6 +213,7 @@ export function createPointOfSale(options: PointOfSaleOptions) {
   function finish(step: Extract<SaleStep, { do: 'Finish' }>): void {
     const service = step.request.MessageCategory;
     save({ journal: undefined });
+    if (step.outcome === 'Answered') save({ lastAnswered: step.request });
     if (!isMoneyService(service)) return;
     const noReceipt = { service, sum, receipt: [] };
     let ended: ServiceOutcome;
