@@ -57,6 +57,7 @@ import {
   noLostWriteGuard,
   type OutgoingCalls,
   outgoingCallRules,
+  reportCertificateExpiry,
   requireDatabaseAccess,
   requirePlatformKey,
   type Settings,
@@ -343,6 +344,7 @@ function createModules(deps: ApplicationOptions) {
   const timeline = deps.timeline ?? noLostWriteGuard;
   const { numbering } = timeline;
   registerNumberingGauges(metrics, timeline);
+  reportCertificateExpiry({ metrics, clock, log }, settings, deps.tls?.cert.toString());
   metrics.gauge({
     name: 'switchyard_database_up',
     help: '1 if the database answers, 0 if it does not',

@@ -202,4 +202,6 @@ export {
   pause,
   systemClock,
 } from './time/clock.ts';
+export { reportCertificateExpiry, warnBeforeExpiry } from './tls/certificate-expiry.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';
+export { parseCertificates } from './tls/parse-certificates.ts';
