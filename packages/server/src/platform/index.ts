@@ -17,6 +17,7 @@ export { createRateCounter, type RateStatus } from './concurrency/rate-counter.t
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
 export { keyCheckValue } from './crypto/key-check-value.ts';
+export { parseCertificates } from './crypto/parse-certificates.ts';
 export {
   listKeysStillSigning,
   listOlderKeysAfterRotation,
@@ -204,4 +205,3 @@ export {
 } from './time/clock.ts';
 export { reportCertificateExpiry, warnBeforeExpiry } from './tls/certificate-expiry.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';
-export { parseCertificates } from './tls/parse-certificates.ts';

@@ -1,8 +1,8 @@
 // Checks the certificates that the settings name, before the platform uses them.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { parseCertificates } from '../crypto/parse-certificates.ts';
 import { systemClock } from '../time/clock.ts';
-import { parseCertificates } from '../tls/parse-certificates.ts';
 
 /** In every certificate of a local authority. Its private key lies in the data directory of a demo. */
 export const demoOrganization = 'Switchyard demo';

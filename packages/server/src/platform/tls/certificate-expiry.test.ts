@@ -3,17 +3,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeCertificateUntil } from '../../http/authentication/certificate.fixture.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { reportCertificateExpiry } from './certificate-expiry.ts';
+import { issueAuthority } from './local-certificate-authority.ts';
 
 const now = Date.parse('2026-03-01T00:00:00Z');
+
+const certificateUntil = (notAfter: string) =>
+  issueAuthority(['localhost'], { notBefore: new Date(0), notAfter: new Date(notAfter) });
 
 test('a metric has the end of each loaded certificate, and the log warns in the last 30 days', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-expiry-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
-  const first = await makeCertificateUntil('first', '2026-03-13T12:00:00Z');
-  const later = await makeCertificateUntil('later', '2030-01-01T00:00:00Z');
+  const first = await certificateUntil('2026-03-13T12:00:00Z');
+  const later = await certificateUntil('2030-01-01T00:00:00Z');
   const deviceCaFile = join(directory, 'authorities.pem');
   await writeFile(deviceCaFile, `${later.cert}\n${first.cert}\n`);
   const warnings: unknown[][] = [];

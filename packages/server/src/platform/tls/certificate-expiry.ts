@@ -1,10 +1,10 @@
 // Reports when the certificates of a process expire: as a metric, and as a warning in the log.
 import { readFileSync } from 'node:fs';
+import { parseCertificates } from '../crypto/parse-certificates.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Clock, dayMs, isoTime } from '../time/clock.ts';
-import { parseCertificates } from './parse-certificates.ts';
 
 const warnBeforeDays = 30;
 
