@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { makeCertificate } from '../packages/server/src/http/authentication/certificate.fixture.ts';
+import { testSchemaUrl } from '../packages/server/test/support/database/test-database.ts';
+import { freePorts } from '../packages/server/test/support/free-ports.ts';
 import { repositoryRoot } from './repository-root.ts';
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
@@ -59,5 +64,48 @@ test('a signal to npm also ends the program, although the shell does not forward
   await Promise.race([listening, ended]);
   shell.kill('SIGTERM');
   // The program holds the other end of the pipe for as long as it runs.
+  await ended;
+});
+
+test('the server stops when the process that started it was killed', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-run-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [certFile, keyFile] = [join(folder, 'tls.pem'), join(folder, 'tls-key.pem')];
+  const { cert, key } = await makeCertificate('localhost');
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key);
+  const [port, metricsPort] = await freePorts(2);
+  const launcher = spawn(process.execPath, [join(repositoryRoot, 'tools/run.cjs'), 'start'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env['PATH'],
+      SWITCHYARD_ENVIRONMENT: 'production',
+      SWITCHYARD_REGION: 'eur',
+      SWITCHYARD_ROLES: 'jobs',
+      SWITCHYARD_DATA_DIR: join(folder, 'data'),
+      SWITCHYARD_DATABASE_URL: await testSchemaUrl(),
+      SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
+      SWITCHYARD_TLS_CERT_FILE: certFile,
+      SWITCHYARD_TLS_KEY_FILE: keyFile,
+      SWITCHYARD_SMTP_URL: 'smtp://127.0.0.1:1',
+      SWITCHYARD_MAIL_FROM: 'no-reply@pay.example',
+      SWITCHYARD_HOST: 'localhost',
+      SWITCHYARD_BASE_URL: `https://localhost:${port}`,
+      SWITCHYARD_PORT: String(port),
+      SWITCHYARD_METRICS_PORT: String(metricsPort),
+    },
+  });
+  let output = '';
+  const ended = once(launcher.stdout, 'close');
+  const ready = new Promise<void>((resolve) => {
+    launcher.stdout.on('data', (part: Buffer) => {
+      output += part.toString();
+      if (output.includes('"msg":"ready"')) resolve();
+    });
+  });
+  await Promise.race([ready, ended]);
+  assert.match(output, /"msg":"ready"/);
+  launcher.kill('SIGKILL');
+  // The server holds the other end of the pipe for as long as it runs.
   await ended;
 });

@@ -89,6 +89,14 @@ describe('switchyard admin vault', { concurrency: 2 }, () => {
       [organizationId],
     );
     assert.ok(job !== undefined && job.due_at.getTime() <= Date.now());
+    const records = await database.query(
+      `SELECT action, actor_kind AS kind, actor_client_id AS command
+       FROM audit_records WHERE organization_id = $1`,
+      [organizationId],
+    );
+    assert.deepEqual(records, [
+      { action: 'vault.keyReplaced', kind: 'Command', command: 'admin vault rotate-keys' },
+    ]);
     await testVault.runRound(organizationId);
     const text = await run(['status', '--organization', organizationId], variables);
     assert.match(text.stdout, /Retiring .*\n.*Active /);

@@ -24,7 +24,7 @@ function organizationOf({ globals: { organization } }: CommandContext): string |
 export async function listCardKeys(context: CommandContext): Promise<void> {
   const { environment, output } = context;
   const organization = organizationOf(context);
-  await withExistingPlatform(environment.env, 'vault', async ({ database }) => {
+  await withExistingPlatform(environment.env, 'vault status', async ({ database }) => {
     const keys = await listVaultKeys(database, organization);
     output.printResult({ keys }, () =>
       output.formatTable(
@@ -55,7 +55,7 @@ export async function rotateKeys(
   const organization = organizationOf(context);
   if (all === (organization !== undefined))
     fail('usage', 'rotate-keys needs either --organization or --all.');
-  await withExistingPlatform(environment.env, 'vault', async (platform) => {
+  await withExistingPlatform(environment.env, 'vault rotate-keys', async (platform) => {
     const { recordChange: recordAudit, ...parts } = await createAuditAndJobs(platform);
     const organizations = await requestKeyRotation({ ...parts, recordAudit }, organization);
     output.printResult({ organizations }, () =>
@@ -83,7 +83,7 @@ export async function listAccesses(
   if (limit > listedMax) fail('usage', `--limit must be a number from 1 to ${listedMax}.`);
   const to = options.to === undefined ? environment.clock.now() : parseTime(options.to, '--to');
   const from = options.from === undefined ? to - dayMs : parseTime(options.from, '--from');
-  await withExistingPlatform(environment.env, 'vault', async ({ database }) => {
+  await withExistingPlatform(environment.env, 'vault accesses', async ({ database }) => {
     const accesses = await listPanAccesses(database, { organizationId, from, to, limit });
     output.printResult({ from: isoTime(from), to: isoTime(to), accesses }, () =>
       output.formatTable(['at', 'result', 'purpose', 'actor', 'subjectId', 'token'], accesses),

@@ -9,7 +9,7 @@ import {
 } from '../../packages/server/src/application.ts';
 import { createCommandLineApplication } from '../../packages/server/src/onboarding/index.ts';
 import type { Database } from '../../packages/server/src/platform/index.ts';
-import { withPlatformDatabase } from './platform-database.ts';
+import { type OpenPlatform, withPlatformDatabase } from './platform-database.ts';
 
 type CreateOptions = {
   readonly name: string;
@@ -34,19 +34,23 @@ type ExistingOperator = { readonly organizationId: string; readonly clientId: st
 const role = 'PlatformOperator';
 const applicationName = 'Operator of the platform';
 
-type OpenApplication = { readonly platform: Application; readonly database: Database };
+type OpenApplication = Pick<OpenPlatform, 'database' | 'author'> & {
+  readonly platform: Application;
+};
 
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
 function changeOperatorAccount(
   { environment, output }: CommandContext,
+  command: string,
   action: (application: OpenApplication) => Promise<OperatorAccount>,
 ): Promise<void> {
-  return withPlatformDatabase(environment.env, 'operator', async ({ settings, database, log }) => {
+  return withPlatformDatabase(environment.env, `operator ${command}`, async (opened) => {
+    const { settings, database, log, author } = opened;
     await prepareDatabase({ settings, database, log });
     // This instance is never started; a running platform does the queued jobs, such as mails.
-    const platform = await createApplication({ settings, database, log });
+    const platform = await createApplication({ settings, database, log, author });
     try {
-      const account = await action({ platform, database });
+      const account = await action({ platform, database, author });
       output.printResult(account, () => output.formatMembers(account));
       output.printNote('Store the secret now. It is not shown again.');
       if (account.invitationFault !== undefined)
@@ -95,25 +99,35 @@ async function requireSameName(
 }
 
 async function invite(
-  { identity }: Application,
+  { audit, identity }: Application,
   account: OperatorAccount,
   email: string,
 ): Promise<void> {
   const { organizationId, userDomainId } = account;
-  await identity.accounts.invite({
+  const groups = [`${organizationId}_org_admin`];
+  const username = email.toLowerCase();
+  const newUser = {
     organizationId,
     userDomainId,
     email,
-    username: email.toLowerCase(),
-    entityType: 'tenant',
+    username,
+    entityType: 'tenant' as const,
     entityId: organizationId,
-    secondFactor: 'Required',
-    groups: [`${organizationId}_org_admin`],
-  });
+    secondFactor: 'Required' as const,
+    groups,
+  };
+  await identity.accounts.invite(newUser, (trx, { after: { userId } }) =>
+    audit.recordChange(trx, {
+      organizationId,
+      action: 'user.created',
+      entity: { type: 'user', id: userId },
+      after: { userId, username, groups },
+    }),
+  );
 }
 
 async function createAccount(
-  { platform, database }: OpenApplication,
+  { platform, database, author }: OpenApplication,
   options: CreateOptions,
 ): Promise<OperatorAccount> {
   const { name, domain: userDomainId, administrator } = options;
@@ -128,10 +142,22 @@ async function createAccount(
   if (existingOrganizationId !== undefined)
     await requireSameName(platform, existingOrganizationId, name);
   const organizationId = existingOrganizationId ?? randomUUID();
-  const { identity, provisioning } = platform;
-  await provisioning.organizations.createIfNew({ organizationId }, { name }, organizationId);
-  if (existingOrganizationId === undefined)
-    await identity.createUserDomain({ userDomainId, organizationId });
+  const { audit, identity, provisioning } = platform;
+  await provisioning.organizations.createIfNew(
+    { organizationId, author },
+    { name },
+    organizationId,
+  );
+  if (existingOrganizationId === undefined) {
+    await database.transaction(async (trx) => {
+      await identity.userDomains.create({ userDomainId, organizationId }, trx);
+      await audit.recordChange(trx, {
+        organizationId,
+        action: 'userDomain.created',
+        entity: { type: 'userDomain', id: userDomainId },
+      });
+    });
+  }
   await createCommandLineApplication(identity, { organizationId, userDomainId });
   const credentials = await identity.createApplication({
     organizationId,
@@ -175,7 +201,7 @@ export const createOperator = (
   _args: string[],
   options: CreateOptions,
 ): Promise<void> =>
-  changeOperatorAccount(context, (application) => createAccount(application, options));
+  changeOperatorAccount(context, 'create', (application) => createAccount(application, options));
 
 export const rotateSecret = (context: CommandContext): Promise<void> =>
-  changeOperatorAccount(context, rotateAccountSecret);
+  changeOperatorAccount(context, 'rotate-secret', rotateAccountSecret);

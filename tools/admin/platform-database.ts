@@ -1,9 +1,9 @@
 // Opens the database of a platform for one command, beside a running platform or before its first start.
-
 import { existsSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readDataDirectory } from '@switchyard/contract';
-import { createAudit } from '../../packages/server/src/audit/index.ts';
+import { type Author, commandAuthor, createAudit } from '../../packages/server/src/audit/index.ts';
 import {
   applicationName,
   createJobs,
@@ -28,17 +28,28 @@ export type OpenPlatform = {
   readonly settings: Settings;
   readonly database: Database;
   readonly log: Log;
+  /** The author of the changes of the command. */
+  readonly author: Author;
 };
+
+/** A container can run as an account without a name. */
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.()}`;
+  }
+}
 
 /** No command sees a card, so the settings of card keys are left out. */
 export async function withPlatformDatabase(
   env: Variables,
-  name: string,
+  command: string,
   action: (platform: OpenPlatform) => Promise<void>,
 ): Promise<void> {
   const settings = readSettings(omitCardSettings(env));
   const { databaseUrl, dataDir, postgresBinDir: binDir } = settings;
-  const log = createLog({ logLevel: 'warn', instanceName: name }, process.stderr);
+  const log = createLog({ logLevel: 'warn', instanceName: command }, process.stderr);
   // An embedded database that a platform has started is used and left running.
   const postgres =
     databaseUrl === undefined
@@ -49,10 +60,11 @@ export async function withPlatformDatabase(
     log,
     connections: 2,
     preparedStatements: settings.preparedStatements === 'on',
-    applicationName: applicationName(settings.instanceName, name),
+    applicationName: applicationName(settings.instanceName, command),
   });
   try {
-    await action({ settings, database, log });
+    const author = commandAuthor(`admin ${command}`, `${accountName()}@${hostname()}`);
+    await action({ settings, database, log, author });
   } finally {
     await database.close();
     await postgres?.stop();
@@ -62,7 +74,7 @@ export async function withPlatformDatabase(
 /** @throws Error if no platform was started in the data directory: the command would create an empty one */
 export async function withExistingPlatform(
   env: Variables,
-  name: string,
+  command: string,
   action: (platform: OpenPlatform) => Promise<void>,
 ): Promise<void> {
   const hasDatabase = 'SWITCHYARD_DATABASE_URL' in env || 'SWITCHYARD_DATABASE_URL_FILE' in env;
@@ -71,7 +83,7 @@ export async function withExistingPlatform(
     throw new Error(
       `${dataDir} contains no platform; set SWITCHYARD_DATA_DIR to its data directory, or set SWITCHYARD_DATABASE_URL`,
     );
-  await withPlatformDatabase(env, name, async (platform) => {
+  await withPlatformDatabase(env, command, async (platform) => {
     const { database, settings } = platform;
     await requireDatabaseAccess(database, settings.databaseUrl);
     await action(platform);
@@ -83,10 +95,10 @@ export async function withExistingPlatform(
  *
  * @throws SettingsError with the platform key of another database, which would write unreadable secrets
  */
-export async function createAuditAndJobs({ settings, database, log }: OpenPlatform) {
+export async function createAuditAndJobs({ settings, database, log, author }: OpenPlatform) {
   await requirePlatformKey(database, settings.platformKey);
   const parts = { database, clock: systemClock, ids: systemIdGenerator, log };
   const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
-  const audit = createAudit({ ...parts, masterKey: settings.platformKey, jobs });
+  const audit = createAudit({ ...parts, masterKey: settings.platformKey, jobs, author });
   return { ...parts, jobs, recordChange: audit.recordChange };
 }

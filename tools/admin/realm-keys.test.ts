@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createIdentity } from '../../packages/server/src/identity/index.ts';
@@ -26,6 +26,7 @@ const run = (args: readonly string[], variables: Record<string, string>) =>
 describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
   const masterKey = randomBytes(32);
   const domain = `realm-${randomUUID()}`;
+  const organizationId = randomUUID();
   let dataDir = '';
   let variables: Record<string, string> = {};
 
@@ -46,7 +47,7 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
       settings: { authUrl: 'https://localhost:8443' },
       findDevice: async () => undefined,
     });
-    await identity.createUserDomain({ userDomainId: domain, organizationId: randomUUID() });
+    await identity.createUserDomain({ userDomainId: domain, organizationId });
     await identity.close();
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
@@ -86,6 +87,19 @@ describe('switchyard admin realm-keys', { concurrency: 2 }, () => {
     );
     const before = new Set(keysOf(rotated).map(({ keyId }) => keyId));
     assert.ok(now.every(({ keyId }) => !before.has(keyId)));
+
+    const records = await (await testDatabase()).query(
+      `SELECT action, actor_kind AS kind, actor_client_id AS command, actor_subject AS account
+       FROM audit_records WHERE organization_id = $1`,
+      [organizationId],
+    );
+    const record = {
+      action: 'userDomain.keysReplaced',
+      kind: 'Command',
+      command: 'admin realm-keys rotate',
+      account: `${userInfo().username}@${hostname()}`,
+    };
+    assert.deepEqual(records, [record, record]);
   });
 
   test('fails with 1 where it cannot, says why, and prints no secret', async () => {

@@ -6,9 +6,10 @@ import { createAuditAndJobs, withExistingPlatform } from './platform-database.ts
 
 function withIdentity(
   { environment }: CommandContext,
+  command: string,
   action: (identity: Identity) => Promise<void>,
 ): Promise<void> {
-  return withExistingPlatform(environment.env, 'realm', async (platform) => {
+  return withExistingPlatform(environment.env, `realm-keys ${command}`, async (platform) => {
     const { jobs: _jobs, ...parts } = await createAuditAndJobs(platform);
     const { settings } = platform;
     const identity = createIdentity({
@@ -50,7 +51,7 @@ async function printKeys({ output }: CommandContext, identity: Identity, domain:
 }
 
 export const listRealmKeys = (context: CommandContext, [domain = '']: string[]): Promise<void> =>
-  withIdentity(context, (identity) => printKeys(context, identity, domain));
+  withIdentity(context, 'list', (identity) => printKeys(context, identity, domain));
 
 export function rotateKeys(
   context: CommandContext,
@@ -58,7 +59,7 @@ export function rotateKeys(
   { now = false }: { readonly now?: boolean },
 ): Promise<void> {
   const printNote = (text: string) => context.output.printNote(`${domain}: ${text}`);
-  return withIdentity(context, async (identity) => {
+  return withIdentity(context, 'rotate', async (identity) => {
     if (now) {
       await identity.signingKeys.replaceAtOnce(domain);
       printNote(

@@ -15,7 +15,7 @@ export async function checkReports(
 ): Promise<ExitName | undefined> {
   const organizationId = requireOrganizationId(organization);
   let exit: ExitName | undefined;
-  await withExistingPlatform(environment.env, 'reports', async ({ database }) => {
+  await withExistingPlatform(environment.env, 'reports check', async ({ database }) => {
     const comparison = await compareReports(database, organizationId);
     const { payments, cells, differences } = comparison;
     const isEqual = differences.length === 0;
@@ -36,7 +36,7 @@ export async function rebuild(
   [organization = '']: string[],
 ): Promise<void> {
   const organizationId = requireOrganizationId(organization);
-  await withExistingPlatform(environment.env, 'reports', async ({ database }) => {
+  await withExistingPlatform(environment.env, 'reports rebuild', async ({ database }) => {
     await rebuildReports(database, organizationId);
     output.printResult(
       { organizationId },

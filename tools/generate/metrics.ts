@@ -11,7 +11,7 @@ format of Prometheus, and the health at \`/healthz\` and \`/readyz\`. It also se
 A counter rises until the process restarts, so set an alarm on its increase and not on its value. The counters of the
 alarms below exist from the start with the value 0; other counters with labels appear with their first event. A gauge is
 a current value. Gauges of queues and clearing files are absent for a link without such messages or files, and the gauge
-of circuit breakers while none is open. The metrics \`switchyard_hsm_*\` exist only with \`SWITCHYARD_HSM\`, and those of
+of circuit breakers while none is open. The gauges of certificates exist for those that the process has loaded. The metrics \`switchyard_hsm_*\` exist only with \`SWITCHYARD_HSM\`, and those of
 NATS only with \`SWITCHYARD_NATS_URL\`. A histogram has the suffixes \`_bucket\`, \`_sum\` and \`_count\`. Names that end in
 \`_seconds\` count seconds.
 
@@ -26,6 +26,14 @@ type Alarm = readonly [expression: string, action: string, minimumDuration?: str
 
 const increase = (series: string): string => `increase(${series}[10m]) > 0`;
 
+/** The seconds until a certificate expires. */
+const certificateExpiry =
+  '(switchyard_certificate_expiry_timestamp_seconds or switchyard_acquirer_link_certificate_expiry_timestamp_seconds) - time()';
+
+/** The sales that acquirers answered in a second, all or with these labels. */
+const saleRate = (...labels: string[]): string =>
+  `sum(rate(switchyard_acquirer_response_duration_seconds_count{${['kind=~"Sale|Authorization"', ...labels].join(',')}}[10m]))`;
+
 /** Rules of Prometheus, and what to check when one fires. */
 const alarms: Readonly<Record<string, Alarm>> = {
   ProcessDown: ['up{job="switchyard"} == 0', 'Check the process and its log.', '1m'],
@@ -33,6 +41,11 @@ const alarms: Readonly<Record<string, Alarm>> = {
     'switchyard_acquirer_link_up == 0',
     'Check the network and the host of the acquirer. Sales of this link are refused, unless a standby contract takes them.',
     '1m',
+  ],
+  SalesNotApproved: [
+    `${saleRate('outcome!="Approved"')} / ${saleRate()} > 0.5 and ${saleRate()} > 20 / 600`,
+    'Acquirers do not approve half of the sales. See the label outcome of the metric. Set the limit by your usual share.',
+    '10m',
   ],
   AcquirerQueueOld: [
     'switchyard_acquirer_queue_oldest_seconds > 300',
@@ -63,6 +76,11 @@ const alarms: Readonly<Record<string, Alarm>> = {
     'Check the NATS cluster. Sessions between nodes fail.',
     '1m',
   ],
+  CertificateExpiresIn30Days: [
+    `${certificateExpiry} < 30 * 86400`,
+    'Renew the certificate. An expired certificate stops its connections, and a process with an expired listener certificate does not start.',
+  ],
+  CertificateExpiresIn7Days: [`${certificateExpiry} < 7 * 86400`, 'Renew the certificate today.'],
   DatabaseDown: [
     'switchyard_database_up == 0',
     'Check PostgreSQL. Until then all payments are refused with database_unavailable.',
@@ -129,6 +147,7 @@ export function metricsDocument(metrics: readonly MetricDescription[]): string {
   const names = new Set(metrics.map(({ name }) => name));
   const unknown = Object.values(alarms)
     .flatMap(([expression]) => expression.match(/switchyard_\w+/g) ?? [])
+    .map((name) => name.replace(/_count$/, ''))
     .filter((name) => !names.has(name));
   if (unknown.length > 0) throw new Error(`no metric has the name ${unknown.join(', ')}`);
   const rules = Object.entries(alarms).map(alarmRule).join('\n');

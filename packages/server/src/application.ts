@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined } from '@switchyard/contract';
 import { createHostTables, createRequestSigners } from './acquiring/index.ts';
-import { type Audit, auditEvents, createAudit } from './audit/index.ts';
+import { type Audit, type Author, auditEvents, createAudit } from './audit/index.ts';
 import { type CardModules, createCardModules } from './card-modules.ts';
 import { type Catalog, createCatalog, emvValueRules } from './catalog/index.ts';
 import {
@@ -57,6 +57,7 @@ import {
   noLostWriteGuard,
   type OutgoingCalls,
   outgoingCallRules,
+  reportCertificateExpiry,
   requireDatabaseAccess,
   requirePlatformKey,
   type Settings,
@@ -100,6 +101,8 @@ export type ApplicationOptions = {
   validatesResponses?: boolean;
   /** Adds metrics of memory and CPU; once per process. */
   processMetrics?: boolean;
+  /** The author of changes without a request, if a command creates the application. */
+  author?: Author;
   clock?: Clock;
   identityClock?: Clock;
   /** Left out, for tests and tools: a restored database is not detected. */
@@ -288,7 +291,7 @@ function createModules(deps: ApplicationOptions) {
   const allJobs = createJobs({ database, clock, dueClock, ids, log, metrics });
   const jobs = jobsWhen(roles.has('jobs'), allJobs);
   const mail = createMail({ settings, clock, ids });
-  const audit = createAudit({ database, clock, jobs, masterKey });
+  const audit = createAudit({ database, clock, jobs, masterKey, author: deps.author });
   const hostTables = settings.dialectsDir ?? join(settings.dataDir, 'dialects');
   const hosts = createHostTables({ directory: hostTables, clock, log });
   const linkGuard = createAddressGuard({ ...acquirerLinkRules(settings), lookup: deps.lookup });
@@ -341,6 +344,7 @@ function createModules(deps: ApplicationOptions) {
   const timeline = deps.timeline ?? noLostWriteGuard;
   const { numbering } = timeline;
   registerNumberingGauges(metrics, timeline);
+  reportCertificateExpiry({ metrics, clock, log }, settings, deps.tls?.cert.toString());
   metrics.gauge({
     name: 'switchyard_database_up',
     help: '1 if the database answers, 0 if it does not',

@@ -39,13 +39,20 @@ function logStartFault(reason: string, exitCode: number): void {
   log.error({ reason, exitCode }, 'the platform did not start');
 }
 
+/** The channel closes when the parent process ends, also by SIGKILL. */
+function stopWithParent(): void {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  // The channel alone does not keep this process alive.
+  process.channel?.unref();
+}
+
 try {
   const settings = readSettings(process.env);
   await checkPorts(settings);
   // The parent process builds the portal and the documentation from here on.
   process.send?.('ports-checked');
   // With `node --watch` the channel belongs to Node, which learns from it which files are loaded.
-  if (process.env['WATCH_REPORT_DEPENDENCIES'] === undefined) process.disconnect?.();
+  if (process.env['WATCH_REPORT_DEPENDENCIES'] === undefined) stopWithParent();
   // The platform is imported only after these checks have passed.
   const { startPlatform } = await import('./start.ts');
   await startPlatform(settings, { verbose: process.argv.includes('--verbose') });

@@ -1,6 +1,6 @@
 /** Events of organisations, devices, users and services, derived from the audit records. */
 import { Type } from 'typebox';
-import { wordOf } from '../schemas/values-and-problems/value-schemas.ts';
+import { actorKind } from '../schemas/platform/audit.ts';
 import { type EventDefinition, eventData, exampleIds } from './event-definition.ts';
 
 /** The meaning of each event, by the action of its audit record. */
@@ -91,7 +91,7 @@ const data = eventData({
     }),
   ),
   actor: Type.Object(
-    { kind: wordOf(['User', 'Application', 'Platform']), subject: Type.String() },
+    { kind: actorKind, subject: Type.String() },
     { description: 'The user or application that made the change.' },
   ),
   requestId: Type.Optional(Type.String()),

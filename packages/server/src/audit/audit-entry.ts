@@ -23,6 +23,11 @@ export function actorOf(
   return { actor: { subject, clientId, kind, ...home }, requestId };
 }
 
+/** The author of changes by a command: an account of the operating system, such as `ops@pay-1`. */
+export const commandAuthor = (command: string, account: string): Author => ({
+  actor: { subject: account, clientId: command, kind: 'Command' },
+});
+
 /** The author of changes by seeds, jobs and rules. */
 export const platformAuthor: Author = {
   actor: { subject: 'platform', clientId: 'platform', kind: 'Platform' },
@@ -49,7 +54,7 @@ export type AuditRecorder = {
   recordAll(trx: Queries, entries: readonly AuditEntry[]): Promise<void>;
 };
 
-/** A change from a module that does not import audit: `request` is undefined for the platform itself. */
+/** A change from a module that does not import audit: `request` is undefined for the platform or a command. */
 export type ChangeByRequest = Omit<AuditEntry, 'actor' | 'requestId'> & {
   readonly request?: { readonly caller: Caller; readonly id: string } | undefined;
 };

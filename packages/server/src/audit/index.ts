@@ -3,8 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Database, Queries } from '../platform/index.ts';
 import {
   type AuditRecorder,
+  type Author,
   actorOf,
   type ChangeByRequest,
+  commandAuthor,
   platformAuthor,
 } from './audit-entry.ts';
 import { createCheckpoints } from './checkpoints.ts';
@@ -14,11 +16,13 @@ import { registerAuditRoutes } from './routes.ts';
 
 export type { Actor, AuditEntry, AuditRecorder, Author } from './audit-entry.ts';
 export { auditEvents } from './audit-events.ts';
-export { actorOf, platformAuthor };
+export { actorOf, commandAuthor, platformAuthor };
 
 export type AuditDeps = AuditRecorderDeps & {
   readonly database: Database;
   readonly masterKey: Buffer;
+  /** The author of changes without a request; default: the platform itself. */
+  readonly author?: Author | undefined;
 };
 
 export type Audit = AuditRecorder & {
@@ -34,11 +38,12 @@ export function createAudit(deps: AuditDeps): Audit {
   const checkpoints = createCheckpoints(deps);
   const finder = createAuditRecordFinder(deps.database);
   const recorder = createAuditRecorder(deps);
+  const { author = platformAuthor } = deps;
   return {
     ...recorder,
     recordChange: (trx, { request, ...change }) =>
       recorder.record(trx, {
-        ...(request === undefined ? platformAuthor : actorOf(request.caller, request.id)),
+        ...(request === undefined ? author : actorOf(request.caller, request.id)),
         ...change,
       }),
     register: (app) => registerAuditRoutes(app, { finder, checkpoints }),

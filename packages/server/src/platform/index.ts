@@ -17,6 +17,7 @@ export { createRateCounter, type RateStatus } from './concurrency/rate-counter.t
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
 export { keyCheckValue } from './crypto/key-check-value.ts';
+export { parseCertificates } from './crypto/parse-certificates.ts';
 export {
   listKeysStillSigning,
   listOlderKeysAfterRotation,
@@ -202,4 +203,5 @@ export {
   pause,
   systemClock,
 } from './time/clock.ts';
+export { reportCertificateExpiry, warnBeforeExpiry } from './tls/certificate-expiry.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';

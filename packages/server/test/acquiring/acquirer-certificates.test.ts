@@ -107,6 +107,9 @@ describe('client certificates of acquirer links', () => {
       [state['clientCertificateExpiresAt'], state['faults']],
       ['2120-01-01T00:00:00.000Z', undefined],
     );
+    const metrics = await setup.platform.metrics.registry.metrics();
+    const expiry = 'switchyard_acquirer_link_certificate_expiry_timestamp_seconds';
+    assert.match(metrics, RegExp(`${expiry}{link="${setup.linkId}",.*} 4733510400\n`));
 
     await placed(renewed, server, name);
     server.acceptOnly(renewed);

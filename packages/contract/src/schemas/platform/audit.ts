@@ -16,24 +16,29 @@ const sequence = Type.Integer({
   examples: [42],
 });
 
+/** The kinds of authors: of audit records, and of versions of a configuration. */
+export const actorKind = wordOf(['User', 'Application', 'Platform', 'Command'], {
+  description:
+    'A person, an application for itself, an automatic action of the platform, or a command of `switchyard admin`.',
+});
+
 const AuditActor = closed(
   {
     subject: Type.String({
-      description: 'The `sub` of the token: the user, or the account of the application.',
+      description:
+        'The `sub` of the token: the user, or the account of the application. For a command, the account of the operating system and its host.',
       examples: ['7a1c9d58-6d0f-4c53-9b0e-0f6f2b8d6b1e'],
     }),
     clientId: Type.String({
-      description: 'The application that asked, for itself or for the user.',
+      description: 'The application that asked, for itself or for the user, or the command.',
       examples: ['portal'],
     }),
-    kind: wordOf(['User', 'Application', 'Platform'], {
-      description: 'A person, an application for itself, or the platform by a rule of its own.',
-    }),
+    kind: actorKind,
     organizationId: Type.Optional(
       identifier('Whose person or application, where an organisation above made the change.'),
     ),
   },
-  'The user or application that made the change.',
+  'The user, application or command that made the change.',
 );
 
 const AuditEntity = closed(
@@ -156,7 +161,7 @@ const span = {
  */
 export const auditFilters = {
   ...span,
-  actor: filter('The `sub` of the user or application that made the change.'),
+  actor: filter('The `subject` of the actor that made the change.'),
   action: filter('As `merchant.updated`.'),
   entityType: filter('As `merchant`.'),
   entityId: filter('The identifier of what was changed.'),

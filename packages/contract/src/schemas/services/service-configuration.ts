@@ -1,5 +1,6 @@
 /** Configuration of services: the values of each level, the inherited values and the versions. */
 import { type Static, Type } from 'typebox';
+import { actorKind } from '../platform/audit.ts';
 import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
 import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
@@ -129,7 +130,7 @@ export const ConfigurationVersion = closed(
           description: 'By which application.',
           examples: ['demo-acquirer'],
         }),
-        kind: wordOf(['User', 'Application', 'Platform']),
+        kind: actorKind,
         organizationId: Type.Optional(
           identifier('Whose person or application, where an organisation above made it.'),
         ),

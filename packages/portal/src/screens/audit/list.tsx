@@ -27,7 +27,9 @@ const columnsOf = (t: Translate): Column<AuditRecord>[] => [
     cardPosition: 'subtrail',
     cell: ({ entity }) => <ShortId id={entity.id} />,
   },
-  textColumn(t('actor'), ({ actor }) => (actor.kind === 'User' ? actor.subject : actor.clientId)),
+  textColumn(t('actor'), ({ actor }) =>
+    actor.kind === 'Application' ? actor.clientId : actor.subject,
+  ),
   { header: t('kind'), width: '9rem', cell: ({ actor }) => t(`kinds.${actor.kind}`) },
   numberColumn(t('sequence'), '7rem', ({ sequence }) => sequence, 'trail'),
 ];

@@ -1,6 +1,6 @@
 // Opens configured acquirer links, replaces changed links and drains removed links.
 import { defined } from '@switchyard/contract';
-import { createKeyedQueue, type Metrics } from '../../platform/index.ts';
+import { createKeyedQueue, type Metrics, warnBeforeExpiry } from '../../platform/index.ts';
 import type { ClientCertificate } from '../keys/load-client-certificates.ts';
 import {
   type AcquirerConnection,
@@ -60,6 +60,15 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
     help: '1 if the acquirer link can send messages, otherwise 0',
     labelNames: ['link', 'name'],
   });
+  const expiryGauge = ports.metrics.gauge({
+    name: 'switchyard_acquirer_link_certificate_expiry_timestamp_seconds',
+    help: 'When the client certificate of the acquirer link expires, as a Unix time in seconds',
+    labelNames: ['link', 'name'],
+  });
+
+  function removeMetrics(link: AcquirerLink): void {
+    for (const gauge of [linkUpGauge, expiryGauge]) gauge.remove(metricLabels(link));
+  }
 
   /** Returns undefined for an invalid certificate: opening the link reports the error. */
   function certificateOf(link: AcquirerLink): ClientCertificate | undefined {
@@ -116,6 +125,9 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
       });
       delete entry.openError;
       entry.next = { fingerprint, connection };
+      const certificate = certificateOf(link);
+      if (certificate !== undefined)
+        warnBeforeExpiry(ports, `client certificate of ${link.name}`, certificate.expiresAt);
     } catch (error) {
       log.error({ err: error, link: link.name }, 'acquirer link could not be opened');
       entry.openError =
@@ -127,10 +139,13 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
 
   function applyConfiguration(link: AcquirerLink): void {
     const { linkId } = link;
+    const expiresAt = certificateOf(link)?.expiresAt;
+    if (expiresAt === undefined) expiryGauge.remove(metricLabels(link));
+    else expiryGauge.set(metricLabels(link), expiresAt / 1000);
     const fingerprint = computeFingerprint(link);
     const entry: LinkEntry = entries.get(linkId) ?? { link };
     entries.set(linkId, entry);
-    if (entry.link.name !== link.name) linkUpGauge.remove(metricLabels(entry.link));
+    if (entry.link.name !== link.name) removeMetrics(entry.link);
     entry.link = link;
     scheduleCheck(entry, fingerprint);
     const latest = entry.next ?? entry.current;
@@ -144,7 +159,7 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
   function removeLink(linkId: string, entry: LinkEntry): void {
     entries.delete(linkId);
     delete entry.check;
-    linkUpGauge.remove(metricLabels(entry.link));
+    removeMetrics(entry.link);
     closeNext(entry);
     closeInBackground(entry.current);
   }

@@ -10,6 +10,7 @@ import {
   encryptBytes,
   hourMs,
   isoDay,
+  parseCertificates,
 } from '../../platform/index.ts';
 import type { DeviceCertificateStore } from './device-certificate-sql.ts';
 
@@ -20,7 +21,6 @@ import type { DeviceCertificateStore } from './device-certificate-sql.ts';
 const authorityLifetimeDays = 7305;
 /** Tolerance for the clocks of verifiers. */
 const backdatingMs = hourMs;
-const pemPattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 export type SigningAuthority = {
   /** PEM. */
@@ -100,7 +100,7 @@ function cacheResult<Value>(load: () => Promise<Value>): () => Promise<Value> {
 
 /** @throws Error if the file contains no certificate, or one that is not a CA certificate */
 function parseAuthorities(text: string): X509Certificate[] {
-  const certificates = (text.match(pemPattern) ?? []).map((pem) => new X509Certificate(pem));
+  const certificates = parseCertificates(text);
   if (certificates.length === 0)
     throw new Error('the file of the device authorities contains no certificate');
   const nonAuthority = certificates.find(({ ca }) => !ca);

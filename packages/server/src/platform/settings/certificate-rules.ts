@@ -1,6 +1,7 @@
 // Checks the certificates that the settings name, before the platform uses them.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { parseCertificates } from '../crypto/parse-certificates.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** In every certificate of a local authority. Its private key lies in the data directory of a demo. */
@@ -37,10 +38,9 @@ function readText(file: string | undefined): string | undefined {
 
 function findChainFault(setting: string, pem: string, environment: string): string | undefined {
   const name = `SWITCHYARD_${setting}`;
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
-  if (blocks === null) return `${name} contains no certificate in PEM`;
   try {
-    const chain = blocks.map((block) => new X509Certificate(block));
+    const chain = parseCertificates(pem);
+    if (chain.length === 0) return `${name} contains no certificate in PEM`;
     if (environment === 'production' && chain.some(isDemoCertificate)) {
       return `${name} contains a certificate of a demo's local authority, whose key is not secret; use a certificate of your own authority`;
     }

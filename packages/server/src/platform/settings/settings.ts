@@ -80,7 +80,7 @@ export function readSettings(env: EnvironmentVariables): Settings {
   // The table has the type of each value, which Object.fromEntries cannot infer.
   const values = Object.fromEntries(entries) as Values;
   const unknown = unknownNames(env);
-  // During an upgrade two versions share one settings file, and the older one may not know all names.
+  // An older version must also start with the settings file of a newer one.
   const isStrict = values.environment !== 'production' || values.strictSettings !== 'off';
   if (isStrict) faults.push(...unknown);
   const dataDir = resolve(values.dataDir ?? '.');
