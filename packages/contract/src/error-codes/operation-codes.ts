@@ -129,6 +129,11 @@ export const lookupCodes = {
     'The delivery cannot be sent again',
     'The event is no longer stored, or the endpoint was deleted.',
   ),
+  key_request_refused: permanentError(
+    409,
+    'The host sends no new keys',
+    'The link has no zoneMasterKey or is not signed on, or the host did not approve the request. The detail names the reason.',
+  ),
   concurrent_modification: temporaryError(
     409,
     'The resource was changed at the same time',

@@ -144,6 +144,9 @@ export function createAcquiring(ports: Ports) {
     /** Returns undefined if the link accepts no online PIN. */
     getZonePinKey: (linkId: string): ZonePinKey | undefined =>
       links.getConnection(linkId)?.getZonePinKey?.(),
+    /** Returns the response code of the host; undefined if it sends none. */
+    requestKeys: async (linkId: string): Promise<string | undefined> =>
+      links.getConnection(linkId)?.requestKeys?.(),
     allocateReference: createReferenceAllocator(ports).allocate,
     async send(request: AcquirerRequest, onPossiblySent?: () => void): Promise<AcquirerOutcome> {
       const connection = links.getConnection(request.linkId);

@@ -11,6 +11,7 @@ import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583
 import { type HostKeys, startAcquirerHost } from '@switchyard/simulators';
 import { demoKeys } from '../../src/vault/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
 import { chipData } from '../support/card-data/chip-data.ts';
 import { createEncryptingDevice } from '../support/card-data/encrypting-device.ts';
 import { testDatabase } from '../support/database/test-database.ts';
@@ -338,5 +339,35 @@ describe('keys that the host sends', () => {
     assert.deepEqual(await withPin('1234'), ['Captured', '00']);
     assert.equal((await generations()).join(), expected);
     await assertAgreement({ ...setup, host });
+
+    // A host that lost its keys sends new ones when the acquirer requests them.
+    await host.stop();
+    const emptyDir = await mkdtemp(join(tmpdir(), 'switchyard-keys-'));
+    t.after(() => rm(emptyDir, { recursive: true, force: true }));
+    host = await startHost({ table, keys, ledgerDir: emptyDir, port });
+    await until(async () => (await isAvailable()).body.available === true, 'the link again');
+    const requestKeys = () =>
+      setup.client.call('POST', `/payment/v1/acquirer-links/${setup.linkId}/request-keys`, {
+        token: setup.acquirerToken,
+      });
+    const requested = await requestKeys();
+    assert.equal(requested.status, 204, requested.text);
+    const after = [expected, 'Mac 4', 'ZonePin 3'].join().split(',').sort().join();
+    await until(async () => (await generations()).join() === after, 'the requested keys');
+    assert.deepEqual(await withPin('1234'), ['Captured', '00']);
+    const [record] = await database.query(
+      `SELECT action FROM audit_records WHERE organization_id = $1 AND action = 'acquirerLink.keysRequested'`,
+      [setup.organizationId],
+    );
+    assert.ok(record !== undefined);
+  });
+
+  test('a link without a zone master key requests no keys', async () => {
+    const setup = await createTestOrganization();
+    const path = `/payment/v1/acquirer-links/${setup.linkId}/request-keys`;
+    const refused = await setup.client.call('POST', path, { token: setup.acquirerToken });
+    assertProblem(refused, { code: 'key_request_refused' });
+    const denied = await setup.client.call('POST', path, { token: setup.merchant.token });
+    assertProblem(denied, { code: 'permission_denied' });
   });
 });

@@ -164,7 +164,7 @@ describe('acquirer links', { concurrency: 4 }, () => {
       const table = { ...builtInHosts['iso1987-binary'], name: 'framed', framing };
       const host = await simulated(t, table);
       const { connection } = await createLink(t, { port: host.port, table, connections: 3 });
-      await eventually('all signed on', () => connection.getConnectionCounts?.().signedOn === 3);
+      await eventually('all signed on', () => connection.getConnections?.().signedOn === 3);
       for (const stan of ['000001', '000002', '000003', '000004']) {
         assert.equal((await connection.send(sale(stan))).outcome, 'Approved');
       }

@@ -87,6 +87,23 @@ describe('acquirer-host on the command line', () => {
     assert.ok(fields.includes('   56  Original data elements: 120090000126013112000006123456'));
   });
 
+  it('prints the fields of recorded messages', () => {
+    const { stdout: samples } = run('dialect', 'iso1987-binary');
+    const [, bytes = ''] = /^echo +([0-9A-F]+)$/m.exec(samples) ?? [];
+    const { stdout, status } = run('dialect', 'iso1987-binary', bytes + bytes);
+    assert.equal(status, 0);
+    assert.equal(stdout.match(/ {2}MTI {2}0800\n/g)?.length, 2);
+    assert.match(stdout, / {3}70 {2}[^:]+: 301\n/);
+    for (const [wrong, reason] of [
+      [bytes.slice(0, -2), /the bytes end before the length in front of them/],
+      ['echo', /not in hexadecimal/],
+    ] as const) {
+      const { stderr, status: failed } = run('dialect', 'iso1987-binary', wrong);
+      assert.equal(failed, 1);
+      assert.match(stderr, reason);
+    }
+  });
+
   it('stores approved sales before a kill, and prints them in the ledger afterwards', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
     const first = await serve(directory);
@@ -106,7 +123,15 @@ describe('acquirer-host on the command line', () => {
     assert.equal(table.status, 0);
     assert.match(table.stdout, /MERCHANT0000001 .* 20\.00 EUR/);
     const json = run('ledger', '--data', directory, '--json');
-    assert.equal(JSON.parse(json.stdout).totals[0].captured, 2000);
+    const { totals, movements } = JSON.parse(json.stdout);
+    assert.equal(totals[0].captured, 2000);
+    assert.deepEqual(
+      movements.map(({ kind, amount }: { kind: string; amount: number }) => [kind, amount]),
+      [
+        ['sale', 1234],
+        ['sale', 766],
+      ],
+    );
     rmSync(directory, { recursive: true });
   });
 });

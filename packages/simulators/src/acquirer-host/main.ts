@@ -6,7 +6,7 @@ import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583
 import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
 import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
 import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
-import { sampleLines } from './connection/sample-messages.ts';
+import { recordedLines, sampleLines } from './connection/sample-messages.ts';
 import { formatLedger } from './ledger/format-ledger.ts';
 import { readLedger } from './ledger/read-ledger.ts';
 import { startAcquirerHost } from './server.ts';
@@ -31,6 +31,9 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 
   acquirer-host dialect NAME|FILE
       Checks a host table, and prints sample messages: their bytes and their fields.
+  acquirer-host dialect NAME|FILE HEX
+      Prints the fields of recorded messages: their bytes with length and TPDU, in hexadecimal.
+      Record test cards only.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -125,6 +128,10 @@ function parseKeys(values: Values): HostKeys {
   });
 }
 
+function warningLine(facts: { err?: unknown }, message: string): string {
+  return facts.err instanceof Error ? `${message}: ${facts.err.message}\n` : `${message}\n`;
+}
+
 async function serve(values: Values, ledgerDir: string): Promise<void> {
   const host = await startAcquirerHost({
     host: values.host,
@@ -135,7 +142,7 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     segmentEntries: Math.max(1, parseWholeNumber(values.segment, 'segment', 100_000_000)),
     dialect: readTable(values.dialect),
     keys: parseKeys(values),
-    log: { info() {}, warn: (_facts, message) => process.stderr.write(`${message}\n`) },
+    log: { info() {}, warn: (facts, message) => process.stderr.write(warningLine(facts, message)) },
   });
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
@@ -158,8 +165,10 @@ function printLedger(values: Values, ledgerDir: string): void {
 async function run(args: string[]): Promise<void> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
-  if (command === 'dialect' && rest.length === 1) {
-    process.stdout.write(sampleLines(readTable(rest[0] ?? '')));
+  if (command === 'dialect' && (rest.length === 1 || rest.length === 2)) {
+    const [name = '', bytes] = rest;
+    const table = readTable(name);
+    process.stdout.write(bytes === undefined ? sampleLines(table) : recordedLines(table, bytes));
     return;
   }
   if (values.help) {

@@ -118,6 +118,45 @@ describe('the acquirer host', () => {
     });
   });
 
+  it('records the reference number of each movement', async () => {
+    const till = ownTill();
+    const client = await signedOn();
+    const sale = till.sale(3000);
+    await client.sendAndWait(sale);
+    const refund = till.refund(sale, 1000);
+    await client.sendAndWait(refund);
+    const movements = readLedger(ledgerDir).movements.filter(
+      ({ merchant }) => merchant === till.merchant,
+    );
+    assert.deepEqual(
+      movements.map(({ kind, rrn, amount }) => [kind, rrn, amount]),
+      [
+        ['sale', sale.fields[37], 3000],
+        ['refund', refund.fields[37], 1000],
+      ],
+    );
+  });
+
+  it('sends new keys after a sale of 9099', async (t) => {
+    const keysDir = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
+    const zoneMaster = { algorithm: 'Aes', key: Buffer.alloc(16, 0x31) } as const;
+    const facts = { host: '127.0.0.1', port: 0, ledgerDir: keysDir, lateMs, slowMs };
+    const keyed = await startAcquirerHost({ ...facts, keys: { zoneMaster } });
+    t.after(async () => {
+      await keyed.stop();
+      rmSync(keysDir, { recursive: true });
+    });
+    const client = await connectAndSignOn(keyed.port);
+    clients.push(client);
+    const till = ownTill();
+    assert.equal(codeOf(await client.sendAndWait(till.sale(1000))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(9099))), '00');
+    const keys = () => client.answers.filter(({ fields }) => fields[70] === '101');
+    await waitUntil(() => keys().length > 0, 'a new key');
+    assert.match(keys()[0]?.fields[48] ?? '', /^PT01/);
+    assert.equal(keys().length, 1);
+  });
+
   it('approves half of 9010', async () => {
     const till = ownTill();
     const client = await signedOn();

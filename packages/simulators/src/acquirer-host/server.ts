@@ -25,6 +25,7 @@ import {
   createMessageDecider,
   type HostDecision,
 } from './decisions/decide-message.ts';
+import { sendsNewKeys } from './decisions/test-amounts-and-cards.ts';
 import { type LedgerSnapshot, openLedger } from './ledger/ledger.ts';
 
 /** Log of connections and faults; a pino logger fits. */
@@ -143,6 +144,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
 const APPROVED = '00';
+const paymentMti = /^0[12]00$/;
 const uses = ['P', 'M'] as const;
 /** Limit of unanswered offers, so that endless key requests do not use up the memory. */
 const waitingOffersMax = 16;
@@ -230,7 +232,9 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
     offers.receiveAnswer(message);
     const decision = decider.decide(message, peer.session);
     if (decision !== undefined) sender.send(peer, decision, tpdu);
-    if (message.fields[70] !== KEY_REQUEST) return;
+    const { mti, fields } = message;
+    const isNewKeysPayment = paymentMti.test(mti) && sendsNewKeys(Number(fields[4]));
+    if (fields[70] !== KEY_REQUEST && !isNewKeysPayment) return;
     for (const use of uses) if (use === 'P' || table.mac !== undefined) offers.offer(peer, use);
   }
 

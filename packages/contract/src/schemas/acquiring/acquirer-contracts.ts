@@ -208,7 +208,13 @@ export const AcquirerLinkStateList = closed(
           available: Type.Boolean({ description: 'Whether a payment can be sent now.' }),
           connections: Type.Optional(
             closed(
-              { wanted: Type.Integer(), signedOn: Type.Integer() },
+              {
+                wanted: Type.Integer(),
+                signedOn: Type.Integer(),
+                lastFault: Type.Optional(
+                  Type.String({ description: 'Why a connection is not signed on.' }),
+                ),
+              },
               'The connections of this process; left out by adapters that keep none.',
             ),
           ),

@@ -1,9 +1,14 @@
 /**
  * The page of an acquirer link: availability, waiting messages, invalid settings and configuration.
  */
+import { Menu } from '@mantine/core';
 import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
 import { usePathParam } from '../../app/url-params.ts';
+import { ActionDialog } from '../../components/forms/action-dialog.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
 import { PendingPage } from '../../components/layout/query-content.tsx';
 import { copyItem, timeItem } from '../../components/values/description-items.tsx';
@@ -36,6 +41,7 @@ function Backlog({ linkState }: { readonly linkState: LinkStateItem }) {
             t('connections'),
             connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),
           ],
+          [t('lastFault'), connections?.lastFault],
           [t('waiting'), formats.number(queue.length)],
           timeItem(t('oldest'), queue.oldestAt),
           [t('attempts'), queue.attempts === 0 ? undefined : formats.number(queue.attempts)],
@@ -114,6 +120,7 @@ export default function LinkPage() {
   const query = useVersionedEntity<AcquirerLink>(address);
   const states = useLinkStates();
   const mayWrite = useHasPermission('prov.write');
+  const [isRequestingKeys, setRequestingKeys] = useState(false);
   const backLink = { to: '/acquirers', label: t('title') };
   if (query.data === undefined)
     return <PendingPage query={query} title={t('one')} backLink={backLink} />;
@@ -132,6 +139,16 @@ export default function LinkPage() {
           editTo={`/acquirers/${acquirerLinkId}/edit`}
           mayWrite={mayWrite}
           onDeleted={() => void navigate({ to: backLink.to })}
+          items={
+            link.zoneMasterKey !== undefined && (
+              <Menu.Item
+                leftSection={<Icon name="key" size={16} />}
+                onClick={() => setRequestingKeys(true)}
+              >
+                {t('requestKeys.do')}
+              </Menu.Item>
+            )
+          }
         />
       }
     >
@@ -141,6 +158,15 @@ export default function LinkPage() {
       <Settings link={link} />
       <Keys link={link} />
       <LabelList labels={link.labels} />
+      {isRequestingKeys && (
+        <ActionDialog
+          t={t}
+          action="requestKeys"
+          run={() => api.post(`${estateApiUrls.linkStates}/${acquirerLinkId}/request-keys`)}
+          onClose={() => setRequestingKeys(false)}
+          onDone={() => {}}
+        />
+      )}
     </Page>
   );
 }

@@ -1,4 +1,9 @@
+<<<<<<< HEAD
 // Adapter for ISO 8583 hosts over TCP, configured by a host table.
+=======
+// Adapter for ISO 8583 hosts over TCP, configured by a dialect table.
+import { defined } from '@switchyard/contract';
+>>>>>>> fx-acq
 import type { CompiledHost, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../platform/index.ts';
@@ -55,10 +60,12 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
 
   return {
     isAvailable: hostLink.isAvailable,
-    getConnectionCounts: () => ({
+    getConnections: () => ({
       wanted: connectionCount,
       signedOn: hostLink.countSignedOnSessions(),
+      ...defined({ lastFault: hostLink.findFault() }),
     }),
+    requestKeys: hostLink.requestKeys,
     getZonePinKey: () => (hsm === undefined ? undefined : keyRing?.getPinKey()),
     async send(request, onPossiblySent) {
       const message = toIso8583Message(request, institutionId, originalData.time);

@@ -36,7 +36,7 @@ export type HostConnectionOptions = HostTarget & {
   onOpen(): void;
   onPayload(payload: Buffer): void;
   /** Called after a loss. Queued frames were not sent. */
-  onLost(): void;
+  onLost(reason: string): void;
 };
 
 const connectTimeoutMs = 5000;
@@ -92,7 +92,7 @@ export function openHostConnection(options: HostConnectionOptions) {
     queuedBytes = 0;
     isWriting = false;
     closeSockets(lostSockets, options.hasUnconfirmedPayment());
-    options.onLost();
+    options.onLost(reason);
     if (isClosed) return;
     const baseDelayMs = reconnectDelayAfter(reconnectDelaysMs, failures);
     failures += 1;

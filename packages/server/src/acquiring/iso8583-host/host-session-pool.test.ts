@@ -85,9 +85,20 @@ describe('ISO 8583 host link', () => {
     );
     await eventually('three tries', () => host.connections() === 3);
     assert.equal(link.isAvailable(), false);
+    assert.equal(link.findFault(), 'the host answered the sign-on with 58');
     host.script(approve);
     await signedOn(link);
+    assert.equal(link.findFault(), undefined);
     assert.deepEqual(states, [true]);
+  });
+
+  test('states that the host did not answer the sign-on', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { host, link } = await setUp({}, () => {});
+    while (host.receivedTypes().length === 0) await new Promise((done) => setImmediate(done));
+    t.mock.timers.tick(5000);
+    while (link.findFault() === undefined) await new Promise((done) => setImmediate(done));
+    assert.match(link.findFault() ?? '', /^the host did not answer the sign-on/);
   });
 
   test('sends echoes while idle, and reconnects after two missed echoes', async () => {

@@ -203,13 +203,20 @@ export function openHostLink(options: HostLinkOptions) {
   const sendNetworkRequest = (session: HostSession, message: Message, timeoutMs: number) =>
     exchange(message, { timeoutMs, isNetworkMessage: true }, session);
 
-  // Requests keys if the host has sent none yet. Some hosts do not support this request.
-  async function requestKeys(session: HostSession): Promise<void> {
-    if (keyRing?.shouldRequestKeys() !== true) return;
+  /** Returns the response code of the host; undefined without a signed-on session or a response. */
+  async function requestKeys(session = nextSignedOnSession()): Promise<string | undefined> {
+    if (session === undefined) return undefined;
     const keyRequest = networkMessage('keyRequest', nextTraceNumber());
     const answer = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
-    if (answer.result === 'Responded' && parseKeyUpdate(answer.response) !== undefined)
-      await importHostKey(answer.response);
+    if (answer.result !== 'Responded') return undefined;
+    if (parseKeyUpdate(answer.response) !== undefined) await importHostKey(answer.response);
+    return answer.response.fields[39];
+  }
+
+  // Some hosts do not support this request.
+  function requestFirstKeys(session: HostSession): void {
+    if (keyRing?.shouldRequestKeys() === true)
+      void requestKeys(session).catch(logUnreadableMessage);
   }
 
   for (let count = 0; count < (options.connectionCount ?? 1); count += 1) {
@@ -223,14 +230,16 @@ export function openHostLink(options: HostLinkOptions) {
       onPayload: receivePayload,
       onLost: pendingRequests.handleConnectionLost,
       onSignedOnChange: notifyAvailability,
-      onSignedOn: (session) => void requestKeys(session).catch(logUnreadableMessage),
+      onSignedOn: requestFirstKeys,
     });
     sessions.push(session);
   }
 
   return {
     isAvailable,
+    requestKeys: () => requestKeys(),
     countSignedOnSessions: () => sessions.filter((session) => session.isSignedOn()).length,
+    findFault: () => sessions.find((session) => !session.isSignedOn())?.findFault(),
     sendRequest: (
       message: Message,
       timeoutMs: number,

@@ -14,6 +14,8 @@ import { type NetworkRequest, networkMessage } from './network-management-messag
 export type HostSession = {
   connection: HostConnection;
   isSignedOn(): boolean;
+  /** Why the session is not signed on, if the host or the connection gave a reason. */
+  findFault(): string | undefined;
   /** Records received data, which proves that the host is alive. */
   recordReceived(): void;
   /** Counts a sent frame and returns its sequence number. */
@@ -56,6 +58,7 @@ const maxHostRequestsPerSecond = 200;
 
 export function openHostSession(options: HostSessionOptions): HostSession {
   let signedOn = false;
+  let lastFault: string | undefined;
   let missedEchoes = 0;
   let isEchoing = false;
   let receivedCount = 0;
@@ -86,13 +89,22 @@ export function openHostSession(options: HostSessionOptions): HostSession {
     const exchangeResult = await sendNetworkMessage('signOn', signOnTimeoutMs);
     // The connection was lost or replaced before the response arrived.
     if (generation !== sessionGeneration) return;
-    const hasResponse = exchangeResult.result === 'Responded';
-    if (!hasResponse || exchangeResult.response.fields[39] !== approvedCode) {
+    const { result } = exchangeResult;
+    if (result !== 'Responded')
+      return session.connection.reconnect(
+        result === 'NotSent'
+          ? `the sign-on was not sent: ${exchangeResult.reason}`
+          : 'the host did not answer the sign-on, or the platform could not read its answer',
+      );
+    const responseCode = exchangeResult.response.fields[39];
+    if (responseCode !== approvedCode) {
+      const fault = `the host answered the sign-on with ${responseCode}`;
       // After a host sign-off, pending responses may still arrive on this connection.
-      if (hasResponse && signOnFailures > 0) scheduleSignOn();
-      else session.connection.reconnect('the host did not approve the sign-on');
+      if (signOnFailures > 0) scheduleSignOn(fault);
+      else session.connection.reconnect(fault);
       return;
     }
+    lastFault = undefined;
     session.connection.resetBackoff();
     signOnFailures = 0;
     missedEchoes = 0;
@@ -131,14 +143,12 @@ export function openHostSession(options: HostSessionOptions): HostSession {
   }
 
   /** Uses the same connection, because pending responses may still arrive on it. */
-  function scheduleSignOn(): void {
+  function scheduleSignOn(fault: string): void {
     suspend();
+    lastFault = fault;
     const baseDelayMs = reconnectDelayAfter(options.reconnectDelaysMs, signOnFailures);
     signOnFailures += 1;
-    options.log.warn(
-      { retryInMs: baseDelayMs },
-      'host signed off or declined the sign-on; retrying',
-    );
+    options.log.warn({ reason: fault, retryInMs: baseDelayMs }, 'signed off; retrying the sign-on');
     timer = setTimeout(() => void signOn(), withJitter(baseDelayMs));
   }
 
@@ -148,8 +158,9 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       hasUnconfirmedPayment: () => lastPaymentSequence > lastConfirmedSequence,
       onOpen: () => void signOn(),
       onPayload: (payload) => options.onPayload(session, payload),
-      onLost() {
+      onLost(reason) {
         suspend();
+        lastFault = reason;
         signOnFailures = 0;
         sentCount = 0;
         lastPaymentSequence = 0;
@@ -158,6 +169,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       },
     }),
     isSignedOn: () => signedOn && session.connection.isOpen(),
+    findFault: () => lastFault,
     recordReceived() {
       receivedCount += 1;
       missedEchoes = 0;
@@ -171,7 +183,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       lastConfirmedSequence = Math.max(lastConfirmedSequence, sequence);
     },
     handleHostSignOff() {
-      if (session.connection.isOpen()) scheduleSignOn();
+      if (session.connection.isOpen()) scheduleSignOn('the host signed off');
     },
     exceedsRequestRate() {
       const currentSecond = Math.floor(options.clock.now() / 1000);

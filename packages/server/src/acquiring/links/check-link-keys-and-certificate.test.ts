@@ -88,7 +88,8 @@ describe('link configuration checks', () => {
   test('report keys of other usage, other owner or unknown name with the same text', async () => {
     for (const keyRef of ['mac', 'zmk', 'others', 'nobody']) {
       const { errors } = await check({ zonePinKey: { keyRef, format: 'ISO0' } });
-      const detail = 'is not a zone PIN key of this organisation';
+      const detail =
+        'is not a zone PIN key of this organisation; the platform loads new keys only when it starts';
       assert.deepEqual(errors, [{ pointer: '/zonePinKey/keyRef', detail }], keyRef);
     }
     const wrong = { macKey: { keyRef: 'zpk' }, zoneMasterKey: { keyRef: 'mac' } };
@@ -164,7 +165,8 @@ test('checks run in the background, after a change or an interval, one at a time
   let time = 0;
   let keyReferences = 0;
   let answer = Promise.withResolvers<void>();
-  const detail = 'is not a MAC key of this organisation';
+  const detail =
+    'is not a MAC key of this organisation; the platform loads new keys only when it starts';
   const faults = [{ pointer: '/macKey/keyRef', detail }];
   const entry: CheckedLink = { link: link({ macKey: { keyRef: 'mac' } }) };
   const scheduleCheck = createConfigurationChecker({

@@ -46,6 +46,12 @@ const listReferencedKeys = (dependencies: LinkDependencies): ReferencedKey[] =>
     return key === undefined ? [] : [{ ...setting, pointer, keyRef: key.keyRef }];
   });
 
+/** Hides owner and usage, because the key may belong to another organisation. */
+const unusableKey = ({ pointer, label }: ReferencedKey): LinkConfigurationError => ({
+  pointer,
+  detail: `is not ${label} of this organisation; the platform loads new keys only when it starts`,
+});
+
 const algorithmByMac = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
 
 /** ISO 9564-1 format 4 requires an AES key; formats 0 and 3 require a TDES key. */
@@ -83,9 +89,9 @@ export function dependenciesOf({ adapter, settings }: AcquirerLink): LinkDepende
 
 /** @throws InvalidLinkSettingError for a key of another organisation or with another usage */
 export function assertOwnKeys(hsm: Pick<Hsm, 'mayUse'> | undefined, link: AcquirerLink): void {
-  for (const { keyRef, usage, pointer } of listReferencedKeys(dependenciesOf(link))) {
-    if (hsm === undefined || hsm.mayUse(keyRef, usage, link.organizationId)) continue;
-    const detail = `names ${keyRef}, which is not a ${usage} key of this organisation`;
+  for (const key of listReferencedKeys(dependenciesOf(link))) {
+    if (hsm === undefined || hsm.mayUse(key.keyRef, key.usage, link.organizationId)) continue;
+    const { pointer, detail } = unusableKey(key);
     throw new InvalidLinkSettingError(pointer, detail);
   }
 }
@@ -97,17 +103,17 @@ async function checkReferencedKey(
   key: ReferencedKey,
   dependencies: LinkDependencies,
 ): Promise<LinkConfigurationError | 'Incomplete' | undefined> {
-  // The text hides owner and usage, because the key may belong to another organisation.
-  const foreignKey = { pointer: key.pointer, detail: `is not ${key.label} of this organisation` };
   if (hsm === undefined) return 'Incomplete';
-  if (!hsm.mayUse(key.keyRef, key.usage, organizationId)) return foreignKey;
+  if (!hsm.mayUse(key.keyRef, key.usage, organizationId)) return unusableKey(key);
   try {
     const { usage, algorithm } = await hsm.checkKey(key.keyRef);
-    if (usage !== key.usage) return foreignKey;
+    if (usage !== key.usage) return unusableKey(key);
     return findAlgorithmMismatch(key, algorithm, dependencies, hostTables);
   } catch (error) {
     if (!(error instanceof HsmError)) throw error;
-    return error.code === 'KeyNotFound' || error.code === 'KeyUsage' ? foreignKey : 'Incomplete';
+    return error.code === 'KeyNotFound' || error.code === 'KeyUsage'
+      ? unusableKey(key)
+      : 'Incomplete';
   }
 }
 

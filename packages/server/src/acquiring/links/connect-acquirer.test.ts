@@ -35,12 +35,18 @@ test('opening a link checks owner and usage of each key', () => {
   const otherKeys = module('other ZonePin zpk', 'one ZonePin mac', 'one Mac zmk');
   assert.throws(
     () => assertOwnKeys(otherKeys, host({ zonePinKey })),
-    /zpk, which is not a ZonePin key/,
+    /^InvalidLinkSettingError: is not a zone PIN key/,
   );
-  assert.throws(() => assertOwnKeys(otherKeys, host({ macKey })), /mac, which is not a Mac key/);
+  assert.throws(
+    () => assertOwnKeys(otherKeys, host({ macKey })),
+    /^InvalidLinkSettingError: is not a MAC key/,
+  );
   assert.throws(
     () => assertOwnKeys(otherKeys, host({ zoneMasterKey })),
-    /zmk, which is not a KeyEncryption key/,
+    /^InvalidLinkSettingError: is not a zone master key/,
   );
-  assert.throws(() => assertOwnKeys(otherKeys, http), /zpk, which is not a ZonePin key/);
+  assert.throws(
+    () => assertOwnKeys(otherKeys, http),
+    /^InvalidLinkSettingError: is not a zone PIN key/,
+  );
 });

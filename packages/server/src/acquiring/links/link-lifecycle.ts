@@ -6,6 +6,7 @@ import {
   type AcquirerConnection,
   type AcquirerLink,
   type ConnectionPorts,
+  type ConnectionStatus,
   InvalidLinkSettingError,
   type LinkConfigurationError,
 } from '../spi/acquirer-spi.ts';
@@ -19,7 +20,7 @@ export type LinkStatus = LinkHealth & {
   name: string;
   available: boolean;
   isDraining: boolean;
-  connections?: { wanted: number; signedOn: number };
+  connections?: ConnectionStatus;
   /** Epoch ms. */
   clientCertificateExpiresAt?: number;
   faults: readonly LinkConfigurationError[];
@@ -196,7 +197,7 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
       isDraining,
       available: isAvailable(current),
       ...defined({
-        connections: current?.connection.getConnectionCounts?.(),
+        connections: current?.connection.getConnections?.(),
         clientCertificateExpiresAt: certificateOf(link)?.expiresAt,
       }),
       faults: [...openErrors, ...checkErrors],

@@ -179,12 +179,21 @@ export type ConnectionPorts = {
   onAvailabilityChange?(available: boolean): void;
 };
 
+export type ConnectionStatus = {
+  wanted: number;
+  signedOn: number;
+  /** Why a connection is not signed on. */
+  lastFault?: string;
+};
+
 /** A connected acquirer. Adapters do not access the database. */
 export type AcquirerConnection = {
   /** False while the link is not connected or not signed on. */
   isAvailable(): boolean;
   /** Configured and signed-on connections; undefined for adapters without persistent connections. */
-  getConnectionCounts?(): { wanted: number; signedOn: number };
+  getConnections?(): ConnectionStatus;
+  /** Requests new keys, and returns the response code; undefined without a response. */
+  requestKeys?(): Promise<string | undefined>;
   /** Undefined if the acquirer accepts no online PIN. */
   getZonePinKey?(): ZonePinKey | undefined;
   /**

@@ -125,6 +125,7 @@ describe('merchants and stores', () => {
     ] as const) {
       const answer = await call('org', 'PUT', path, { body: { ...body, [member]: value } });
       assertRefused(answer, 422, 'field_read_only', `/${member}`);
+      assert.match(JSON.stringify(answer.body), /read the resource again/);
     }
     const same = await call('org', 'PUT', path, { body: { ...body, merchantId, storeId } });
     assert.equal(same.status, 200);

@@ -22,7 +22,9 @@ const commonColumns = (input: ResourceInput): Row => ({
 function requireUnchanged(input: ResourceInput, currentMembers: ResourceInput): void {
   for (const [member, value] of Object.entries(currentMembers)) {
     if (!(member in input) || JSON.stringify(input[member]) === JSON.stringify(value)) continue;
-    throwFieldProblem(`/${member}`, 'is read-only', 'field_read_only');
+    const detail =
+      'is read-only and differs from the stored value; read the resource again, or leave the field out';
+    throwFieldProblem(`/${member}`, detail, 'field_read_only');
   }
 }
 

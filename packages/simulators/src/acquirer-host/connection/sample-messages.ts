@@ -2,7 +2,11 @@
 import {
   compileDialect,
   compileHost,
+<<<<<<< HEAD
   createPlatformSamples,
+=======
+  createDeframer,
+>>>>>>> fx-acq
   encodeFrame,
   type HostTable,
   hostSamples,
@@ -29,7 +33,36 @@ export function sampleLines(table: HostTable): string {
   return `The host table ${table.name} is valid.\n${lines.join('')}`;
 }
 
+<<<<<<< HEAD
 function formatSamples(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
+=======
+const hexPattern = /^(?:[0-9a-f]{2})+$/i;
+
+/**
+ * The fields of recorded messages, before the meanings of the table apply.
+ *
+ * @throws Error for bytes that are no complete message of the table
+ */
+export function recordedLines(table: HostTable, hex: string): string {
+  const digits = hex.replaceAll(/\s/g, '');
+  if (!hexPattern.test(digits)) throw new Error('the message is not in hexadecimal');
+  const deframer = createDeframer(table.framing, { maxBytes: digits.length });
+  const frames = deframer.push(Buffer.from(digits, 'hex'));
+  if (frames.length === 0) throw new Error('the bytes end before the length in front of them');
+  const dialect = compileDialect(table.messages);
+  return frames.map(({ payload }) => fieldLines(table, dialect.decode(payload))).join('');
+}
+
+function fieldLines(table: HostTable, { mti, fields }: Message): string {
+  const lines = Object.entries(fields).map(([field, value]) => {
+    const name = table.messages.fields[Number(field)]?.name ?? '';
+    return `  ${field.padStart(3)}  ${name}: ${value}\n`;
+  });
+  return [`  MTI  ${mti}\n`, ...lines].join('');
+}
+
+function samplesOf(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
+>>>>>>> fx-acq
   const host = compileHost(table, { now: () => sampleTime });
   const hostForm = compileDialect(table.messages);
   const { framing } = host;
@@ -40,18 +73,11 @@ function formatSamples(table: HostTable, samples: Readonly<Record<string, Messag
     const { over, seal } = host.encodeWithoutMac(message);
     return seal(computeMac(table.mac.algorithm, sampleKey, over));
   };
-  const fieldLines = ({ mti, fields }: Message) => {
-    const lines = Object.entries(fields).map(([field, value]) => {
-      const name = table.messages.fields[Number(field)]?.name ?? '';
-      return `  ${field.padStart(3)}  ${name}: ${value}\n`;
-    });
-    return [`  MTI  ${mti}\n`, ...lines].join('');
-  };
   const linesOf = ([name, message]: [string, Message]): string => {
     try {
       const payload = bytesOf(message);
       const frame = encodeFrame(framing, payload, extra).toString('hex').toUpperCase();
-      return `${name.padEnd(9)} ${frame}\n${fieldLines(hostForm.decode(payload))}`;
+      return `${name.padEnd(9)} ${frame}\n${fieldLines(table, hostForm.decode(payload))}`;
     } catch (error) {
       if (!(error instanceof Iso8583Error)) throw error;
       return `${name.padEnd(9)} cannot be encoded: ${error.message}\n`;

@@ -84,6 +84,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
       at: new Date(clock.now()).toISOString(),
       key: request.key,
       kind: request.kind,
+      rrn: request.rrn,
       requested: request.amount,
       amount,
       code,

@@ -9,6 +9,7 @@ export type AmountRule = { code: string; delivery: AnswerDelivery };
 const RULES_FROM = 9000;
 const RULES_TO = 9099;
 const AMOUNT_MODULUS = 10_000;
+const NEW_KEYS = 9099;
 
 const APPROVED = '00';
 const PARTIALLY_APPROVED = '10';
@@ -36,11 +37,16 @@ const deliveries: Readonly<Record<number, AnswerDelivery>> = {
  */
 export function amountRule(amountMinor: number): AmountRule {
   const tail = amountMinor % AMOUNT_MODULUS;
-  if (tail < RULES_FROM || tail > RULES_TO) return { code: APPROVED, delivery: 'once' };
+  if (tail < RULES_FROM || tail > RULES_TO || tail === NEW_KEYS)
+    return { code: APPROVED, delivery: 'once' };
   const delivery = deliveries[tail];
   if (delivery !== undefined) return { code: APPROVED, delivery };
   return { code: String(tail - RULES_FROM).padStart(2, '0'), delivery: 'once' };
 }
+
+/** Whether the host sends new keys after its answer. */
+export const sendsNewKeys = (amountMinor: number): boolean =>
+  amountMinor % AMOUNT_MODULUS === NEW_KEYS;
 
 /** Whether a response code approves; 10 approves a part of the amount. */
 export function isApprovalCode(code: string): boolean {

@@ -52,7 +52,7 @@ const originalColumns: Column<OriginalRow>[] = [
   { title: 'code', cell: (row) => row.code },
   { title: 'approval', cell: (row) => row.approval },
   { title: 'approved', right: true, cell: (row) => money(row.approved, row.currency) },
-  { title: 'held', right: true, cell: (row) => money(row.held, row.currency) },
+  { title: 'open', right: true, cell: (row) => money(row.held - row.captured, row.currency) },
   { title: 'captured', right: true, cell: (row) => money(row.captured, row.currency) },
   { title: 'refunded', right: true, cell: (row) => money(row.refunded, row.currency) },
 ];

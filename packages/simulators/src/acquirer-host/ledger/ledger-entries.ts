@@ -44,6 +44,8 @@ export type LedgerEntry = {
   readonly at: string;
   readonly key: string;
   readonly kind: LedgerEntryKind;
+  /** DE37 of this message. */
+  readonly rrn?: string;
   readonly requested: number;
   readonly amount: number;
   readonly code: string;

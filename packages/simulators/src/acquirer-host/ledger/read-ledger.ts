@@ -1,5 +1,5 @@
 // Reads a ledger from its files, recalculates the totals and checks them.
-
+import { defined } from '@switchyard/contract';
 import { isApprovalCode } from '../decisions/test-amounts-and-cards.ts';
 import {
   createTotals,
@@ -10,10 +10,16 @@ import {
 } from './ledger-entries.ts';
 import { listSegments, readSegment, segmentPath } from './ledger-files.ts';
 
+/** An amount that was booked or taken back. */
+export type LedgerMovement = Pick<LedgerEntry, 'at' | 'kind' | 'rrn' | 'amount'> &
+  Pick<OriginalTransaction, 'merchant' | 'terminal' | 'currency'>;
+
 /** A ledger as read from its files. */
 export type LedgerReport = {
   /** By merchant and currency, sorted; added up from every entry. */
   totals: LedgerTotals[];
+  /** The latest approved sales, captures, refunds and reversals, oldest first. */
+  movements: LedgerMovement[];
   /** The originals that changed last, oldest first. */
   originals: OriginalTransaction[];
   /** Number of older originals that the report leaves out. */
@@ -54,6 +60,7 @@ export function readLedger(
   const { originalsMax = reportedOriginalsMax } = options;
   const sums = createTotals(isApprovalCode);
   const originals = new Map<string, OriginalTransaction>();
+  const movements: LedgerMovement[] = [];
   const faults: string[] = [];
   let entries = 0;
   let originalsCount = 0;
@@ -62,11 +69,19 @@ export function readLedger(
     if (fault !== undefined && faults.length < faultsMax) faults.push(`${where}: ${fault}`);
   }
 
+  function addMovement({ at, kind, rrn, amount, code, original }: LedgerEntry): void {
+    if (kind === 'hold' || !isApprovalCode(code)) return;
+    const { merchant, terminal, currency } = original;
+    movements.push({ at, kind, ...defined({ rrn }), amount, merchant, terminal, currency });
+    if (movements.length > 2 * originalsMax) movements.splice(0, originalsMax);
+  }
+
   function addEntry(entry: LedgerEntry, where: string): void {
     const { original } = entry;
     const before = originals.get(original.key);
     sums.add(entry);
     entries++;
+    addMovement(entry);
     addFault(where, amountFault(entry));
     const isFirst = entry.key === original.key;
     if (isFirst) originalsCount++;
@@ -98,6 +113,7 @@ export function readLedger(
   const originalsLeftOut = originalsCount - originals.size;
   return {
     totals: sums.rows(),
+    movements,
     originals: [...originals.values()],
     originalsLeftOut,
     entries,
