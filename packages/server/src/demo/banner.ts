@@ -224,13 +224,7 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
     // These lines have no indent, so that a user can paste them unchanged.
     ...sale,
     dim('—'.repeat(60)),
-<<<<<<< HEAD
     ...section('Documentation', [documentationAddress(facts, style)]),
-=======
-    ...section('Documentation (a first start builds it in one to two minutes)', [
-      `${facts.baseUrl}/docs`,
-    ]),
->>>>>>> fx-acq
     ...section('Data: kept for the next start; delete the directory to begin again', [
       dirname(paths.demoFile),
     ]),

@@ -1,9 +1,5 @@
-<<<<<<< HEAD
 // Adapter for ISO 8583 hosts over TCP, configured by a host table.
-=======
-// Adapter for ISO 8583 hosts over TCP, configured by a dialect table.
 import { defined } from '@switchyard/contract';
->>>>>>> fx-acq
 import type { CompiledHost, Message } from '@switchyard/iso8583';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../platform/index.ts';

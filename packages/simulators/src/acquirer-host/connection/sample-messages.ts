@@ -2,11 +2,8 @@
 import {
   compileDialect,
   compileHost,
-<<<<<<< HEAD
-  createPlatformSamples,
-=======
   createDeframer,
->>>>>>> fx-acq
+  createPlatformSamples,
   encodeFrame,
   type HostTable,
   hostSamples,
@@ -33,9 +30,6 @@ export function sampleLines(table: HostTable): string {
   return `The host table ${table.name} is valid.\n${lines.join('')}`;
 }
 
-<<<<<<< HEAD
-function formatSamples(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
-=======
 const hexPattern = /^(?:[0-9a-f]{2})+$/i;
 
 /**
@@ -61,8 +55,7 @@ function fieldLines(table: HostTable, { mti, fields }: Message): string {
   return [`  MTI  ${mti}\n`, ...lines].join('');
 }
 
-function samplesOf(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
->>>>>>> fx-acq
+function formatSamples(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
   const host = compileHost(table, { now: () => sampleTime });
   const hostForm = compileDialect(table.messages);
   const { framing } = host;
