@@ -48,7 +48,7 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
     ],
   },
   'docs/how-to/merchant-developers/confirm-a-sale.md': { output: [/^Captured\nCaptured$/m] },
-  'docs/how-to/merchant-developers/develop-for-a-merchant.md': {
+  'docs/how-to/merchant-developers/develop-an-integration.md': {
     output: [
       /^PendingApproval\nEnabled\nCaptured\n/,
       /transaction\.captured +[\da-f-]{36} +#\d+\nMerchant$/m,
