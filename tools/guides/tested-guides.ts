@@ -30,12 +30,10 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
     port: '8584',
   },
   'docs/how-to/acquirers/export-reports.md': { output: [] },
-  'docs/how-to/acquirers/manage-organisations-below.md': {
-    setUp,
-    output: [/"name":"North Bakery"/, /"status":"Disabled"/],
+  'docs/how-to/acquirers/manage-users.md': {
+    output: [/"username":"ann\.carter"/, /"name":"North Bakery"/, /"status":"Disabled"/],
     refusals: ['has_dependants'],
   },
-  'docs/how-to/acquirers/manage-users.md': { output: [/"username":"ann\.carter"/] },
   'docs/how-to/acquirers/provision-a-merchant.md': {
     output: [/"name":"Bread & Butter"/, /"acquirerMerchantId":"800000000004711"/],
     refusals: ['has_dependants'],
