@@ -29,7 +29,6 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
     output: [/^(\d+) of \1 checks passed\.$/m],
     port: '8584',
   },
-  'docs/how-to/acquirers/export-reports.md': { output: [] },
   'docs/how-to/acquirers/manage-users.md': {
     output: [/"username":"ann\.carter"/, /"name":"North Bakery"/, /"status":"Disabled"/],
     refusals: ['has_dependants'],
