@@ -64,8 +64,9 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
   'docs/how-to/merchant-developers/use-the-command-line.md': {
     output: [/resources in estate\.yaml/, /No differences/, /records in audit\.jsonl/],
   },
-  'docs/how-to/operators/onboard-an-organisation.md': { output: [/"status":"Approving"/] },
-  'docs/how-to/operators/settle-terminal-claims.md': { output: [/"items":\[\]/] },
+  'docs/how-to/operators/onboard-an-organisation.md': {
+    output: [/"status":"Approving"/, /"items":\[\][\s\S]+"items":\[\]/],
+  },
   'docs/how-to/security-officers/read-the-audit-log.md': { setUp, output: [/"action":"/] },
   'docs/how-to/service-providers/become-a-qr-provider.md': {
     output: [/^(\d+) of \1 checks passed\.$/m],
