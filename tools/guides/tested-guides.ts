@@ -79,7 +79,7 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
   'docs/how-to/terminal-vendors/sell-offline.md': {
     output: [/^Stored\n[\da-f-]{36}\nCaptured\nStored$/m, /"firstMissing":/],
   },
-  'docs/how-to/terminal-vendors/sell-with-a-pin.md': {
+  'docs/how-to/terminal-vendors/write-a-device-application.md': {
     output: [/^Captured\nAskPin\nksn_reused\n541333\*{6}0012$/m],
   },
   'docs/reference/host-tables.md': {
