@@ -97,7 +97,7 @@ describe('guides in the demo', { timeout: 1_200_000, skip }, () => {
     });
   }
 
-  // After the pages: the terminal uses serial numbers of keys that “Sell with a PIN” needs.
+  // After the pages: the terminal uses serial numbers of keys that “Write a device application” needs.
   test('every command of “Pay through the Retail API” reaches a simulated terminal', async () => {
     const terminal = runSwitchyard(['--json', 'terminal', 'simulate', '--no-local'], environment());
     try {
