@@ -91,7 +91,7 @@ const methodsByVerb: Readonly<Record<string, readonly string[]>> = {
 /** What an operation can do besides; a new action gets its verb here. */
 const actionVerbs = (
   'acknowledge activate answer approve authorize cancel capture claim confirm count deactivate export introspect link process publish recover ' +
-  'refund reject replay report resend reset resolve restore retire revoke rotate search send signOut submit test verify'
+  'refund reject replay report request resend reset resolve restore retire revoke rotate search send signOut submit test verify'
 ).split(' ');
 
 /**
