@@ -62,7 +62,7 @@ test('the short text fits on one screen: portal, first sale, documentation, data
   const lineNumbers = [
     'Portal',
     'A first sale',
-    'Documentation (a first start builds it',
+    'Documentation',
     'Data:',
     'Ctrl+C',
     '--verbose',
