@@ -51,7 +51,10 @@ const documents: Generated[] = [
     path: 'docs/reference/metrics.md',
     write: async () => note + metricsDocument((await describe()).metrics),
   },
-  { path: 'docs/reference/sdk-pos.md', write: () => note + sdkReference(repositoryRoot) },
+  ...(['sdk-pos', 'sdk-provider', 'sdk-device'] as const).map((sdk) => ({
+    path: `docs/reference/${sdk}.md`,
+    write: () => note + sdkReference(repositoryRoot, sdk),
+  })),
   { path: 'docs/reference/openapi.json', write: openApi },
   { path: 'docs/reference/asyncapi.json', write: asyncApiText },
   {

@@ -1,4 +1,4 @@
-// docs/reference/sdk-pos.md: the functions and types of the SDK for points of sale, from their declarations and comments.
+// docs/reference/sdk-*.md: the functions and types of an SDK, from their declarations and comments.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Exported, exportedBy } from '../architecture-rules/exported-doc-comment-rules.ts';
@@ -7,12 +7,23 @@ import { parseSource, type SourceFile } from '../architecture-rules/source-files
 /** A doc comment: the text before the tags, and the text of each tag. */
 type Comment = { readonly text: string; readonly tags: readonly (readonly [string, string])[] };
 
-const introduction = `# SDK for points of sale
+export type Sdk = 'sdk-pos' | 'sdk-provider' | 'sdk-device';
+
+const introductions: Readonly<Record<Sdk, string>> = {
+  'sdk-pos': `# SDK for points of sale
 
 The functions and types of \`@switchyard/sdk-pos\`. [Build a till](../tutorials/build-a-till.md) shows their use. All times
 are in milliseconds and all amounts in minor units, if the name has no other unit. Functions throw \`PosError\`; a refusal
-of the terminal is an answer with the result \`Failure\`.
-`;
+of the terminal is an answer with the result \`Failure\`.`,
+  'sdk-provider': `# SDK for QR providers
+
+The functions and types of \`@switchyard/sdk-provider\`. [Write a QR provider](../tutorials/write-a-qr-provider.md) shows
+their use.`,
+  'sdk-device': `# SDK for devices
+
+The functions and types of \`@switchyard/sdk-device\`. [Write a device
+application](../how-to/terminal-vendors/write-a-device-application.md) shows their use.`,
+};
 
 function readComment(block = ''): Comment {
   const lines = block
@@ -75,7 +86,7 @@ function describeExport(exported: Exported): string {
     .join('\n\n');
 }
 
-export function sdkReference(root: string): string {
+export function sdkReference(root: string, sdk: Sdk): string {
   const files = new Map<string, SourceFile>();
   const read = (path: string): SourceFile => {
     const file =
@@ -83,12 +94,12 @@ export function sdkReference(root: string): string {
     files.set(path, file);
     return file;
   };
-  const isOwn = ({ file }: Exported) => file.path.startsWith('packages/sdk-pos/');
-  const exports = exportedBy(read('packages/sdk-pos/src/index.ts'), { get: read }).toSorted(
+  const isOwn = ({ file }: Exported) => file.path.startsWith(`packages/${sdk}/`);
+  const exports = exportedBy(read(`packages/${sdk}/src/index.ts`), { get: read }).toSorted(
     (one, other) => Number(isOwn(other)) - Number(isOwn(one)),
   );
   return [
-    introduction.trimEnd(),
+    introductions[sdk],
     '## Functions, classes and values',
     ...exports.filter((each) => !isType(each)).map(describeExport),
     '## Types',
