@@ -13,6 +13,8 @@ export type StoredService = {
   readonly header: Header;
   /** The time of the begin, milliseconds since 1970. */
   readonly at: number;
+  /** Your number of the sale, for a payment or a card acquisition. */
+  readonly transactionId?: string;
   /**
    * Absent while the service runs. After a restart the till requests the outcome from the terminal.
    */

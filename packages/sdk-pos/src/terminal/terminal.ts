@@ -110,9 +110,11 @@ export type Terminal = {
    */
   readonly recover: (serviceId: string, options?: RequestOptions) => Promise<RecoveredService>;
   /**
-   * Saves an outcome that the operator determined. A terminal forgets a service after 48 hours.
+   * Saves an outcome that the operator determined, after it was reported to `onOutcome` without a
+   * message. A terminal forgets a service after 48 hours.
    *
-   * @throws PosError `service_unknown` if no service with an unknown outcome has this identifier
+   * @throws PosError `service_unknown` if no service with an unknown outcome has this identifier;
+   *   `store_failed` if `onOutcome` or the store failed, and then the outcome stays unknown
    */
   readonly setOutcome: (serviceId: string, how: 'Done' | 'NotDone') => Promise<void>;
   /**
@@ -134,6 +136,14 @@ const cloudAnswerMs = 150_000;
 const localAnswerMs = 120_000;
 /** The handshake timeout of a WebSocket in the local network. */
 const handshakeMs = 10_000;
+/** The number of the sale, which a request has in its sale data. */
+function transactionIdOf(body: object): string | undefined {
+  const { SaleData: data } = body as {
+    SaleData?: { SaleTransactionID?: { TransactionID?: string } };
+  };
+  return data?.SaleTransactionID?.TransactionID;
+}
+
 const isWebsocketUrl = /^wss?:/i;
 
 function makeCloudLink(
@@ -353,6 +363,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     }
     const updated = { ...service, outcome };
     try {
+      await settings.onOutcome?.({ service, outcome });
       await store.save(updated);
     } catch (error) {
       throw invalidError('store_failed', errorText(error), error);
@@ -457,7 +468,12 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     const { ended, serviceId } = await requireOpen().runService(category, body, {
       signal,
       async save(header: Header) {
-        startedService = { serviceId: header.ServiceID ?? '', header, at: clock.now() };
+        startedService = {
+          serviceId: header.ServiceID ?? '',
+          header,
+          at: clock.now(),
+          ...defined({ transactionId: transactionIdOf(body) }),
+        };
         await saveService(startedService);
       },
     });

@@ -236,6 +236,28 @@ test('a recovery does not overwrite an outcome that the operator set', async (t)
   assert.deepEqual(await store.load(), [], 'settled and old, it is kept no longer');
 });
 
+test('setOutcome reports the outcome with the number of the sale, and saves it only if that succeeded', async (t) => {
+  const { store, clock, createTerminal } = await createPosWithTerminal(t);
+  const stored = { serviceId, header, at: clock.now(), transactionId: '4711' };
+  await store.save({ ...stored, outcome: 'Unknown' });
+  const reports: unknown[] = [];
+  let isTillDown = true;
+  const terminal = createTerminal({
+    onOutcome({ service, outcome }) {
+      if (isTillDown) throw new Error('the till is down');
+      reports.push([service.transactionId, outcome]);
+    },
+  });
+  await terminal.open();
+  const failed = isPosError('Invalid', 'store_failed', 'NotProcessed');
+  await assert.rejects(terminal.setOutcome(serviceId, 'Done'), failed);
+  assert.equal(terminal.unknownServices().length, 1, 'it stays unknown');
+  isTillDown = false;
+  await terminal.setOutcome(serviceId, 'Done');
+  assert.deepEqual(reports, [['4711', 'Answered']]);
+  assert.deepEqual(terminal.unknownServices(), []);
+});
+
 test('setOutcome throws if the store fails', async (t) => {
   const { store, clock, createTerminal } = await createPosWithTerminal(t);
   await store.save({ serviceId, header, at: clock.now(), outcome: 'Unknown' });
