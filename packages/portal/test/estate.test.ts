@@ -364,6 +364,7 @@ describe('an acquirer link', () => {
     acquirerLinkId: 'l',
     name: 'north',
     available: true,
+    usesPreviousSettings: false,
     queue: { length: 0, attempts: 0, alarms: 0 },
     alarm: false,
     ...more,

@@ -206,11 +206,17 @@ export const AcquirerLinkStateList = closed(
           acquirerLinkId,
           name: commonInput.name,
           available: Type.Boolean({ description: 'Whether a payment can be sent now.' }),
+          usesPreviousSettings: Type.Boolean({
+            description:
+              'True while payments use the settings from before the last change, because the platform is not signed on with the current settings yet.',
+          }),
           connections: Type.Optional(
             closed(
               {
                 wanted: Type.Integer(),
-                signedOn: Type.Integer(),
+                signedOn: Type.Integer({
+                  description: 'Connections with the current settings that are signed on.',
+                }),
                 lastFault: Type.Optional(
                   Type.String({ description: 'Why a connection is not signed on.' }),
                 ),

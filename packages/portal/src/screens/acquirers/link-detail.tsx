@@ -37,6 +37,7 @@ function Backlog({ linkState }: { readonly linkState: LinkStateItem }) {
       <DescriptionList
         items={[
           [t('reach'), t(linkState.available ? 'reached' : 'notReached')],
+          [t('settingsInUse'), linkState.usesPreviousSettings ? t('previousSettings') : undefined],
           [
             t('connections'),
             connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),

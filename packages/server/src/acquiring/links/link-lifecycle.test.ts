@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import {
   approvalResponse,
   approve,
@@ -276,11 +277,25 @@ describe('acquirer links', () => {
     assert.deepEqual(await shownMetrics(), ['north 1']);
   });
 
-  test('settings that never sign on leave the working connection open', async () => {
+  test('settings that never sign on leave the working connection open, and the state shows it', async () => {
     const { host, linkId, acquiring, outcome, answer, change } = await withSaleInFlight();
+    const state = () => {
+      const [link] = acquiring.listLinks(organizationId);
+      return [link?.available, link?.usesPreviousSettings, link?.connections];
+    };
     const { settings } = linkTo({ port: host.port });
-    await change({ settings: linkTo({ port: 1 }).settings });
+    const refusingHost = await startHost();
+    refusingHost.script(({ socket }) => socket.destroy());
+    await change({ settings: { ...settings, port: refusingHost.port } });
+    const lastFault = 'the host closed the connection';
+    await eventually('the new connection has failed', () => {
+      assert.deepEqual(state().slice(0, 2), [true, true]);
+      return isDeepStrictEqual(state()[2], { wanted: 1, signedOn: 0, lastFault });
+    });
+    await change({ settings: { ...settings, dialect: 'unknown' } });
+    assert.deepEqual(state(), [true, true, undefined], 'the link cannot be opened');
     await change({ settings });
+    assert.deepEqual(state(), [true, false, { wanted: 1, signedOn: 1 }]);
     answer();
     assert.equal((await outcome).outcome, 'Approved');
     assert.ok(acquiring.isLinkAvailable(linkId));

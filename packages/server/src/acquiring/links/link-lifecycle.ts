@@ -20,6 +20,8 @@ export type LinkStatus = LinkHealth & {
   name: string;
   available: boolean;
   isDraining: boolean;
+  /** The link cannot send with the changed settings yet. */
+  usesPreviousSettings: boolean;
   connections?: ConnectionStatus;
   /** Epoch ms. */
   clientCertificateExpiresAt?: number;
@@ -186,18 +188,21 @@ export function createLinks(ports: LinkRegistryPorts, resources: LinkResources) 
     for (const link of configured) applyConfiguration(link);
   }
 
-  function toLinkStatus({ link, current, openError, check }: LinkEntry): LinkStatus {
+  function toLinkStatus({ link, current, next, openError, check }: LinkEntry): LinkStatus {
     const { linkId, name, isDraining = false } = link;
     const openErrors = openError === undefined ? [] : [openError];
     // The error from opening a link takes precedence over a check of the same setting.
     const checkErrors = check?.errors.filter(({ pointer }) => pointer !== openError?.pointer) ?? [];
+    const usesPreviousSettings =
+      current !== undefined && (next !== undefined || openError !== undefined);
     return {
       linkId,
       name,
       isDraining,
       available: isAvailable(current),
+      usesPreviousSettings,
       ...defined({
-        connections: current?.connection.getConnections?.(),
+        connections: (usesPreviousSettings ? next : current)?.connection.getConnections?.(),
         clientCertificateExpiresAt: certificateOf(link)?.expiresAt,
       }),
       faults: [...openErrors, ...checkErrors],

@@ -181,6 +181,7 @@ async function listLinkStates(
       acquirerLinkId: linkId,
       name,
       available,
+      usesPreviousSettings: link.usesPreviousSettings,
       queue: { length, ...defined({ oldestAt }), attempts, alarms },
       alarm: alarms > 0,
       ...defined({
