@@ -30,17 +30,20 @@ export async function ensureCluster(
 ): Promise<void> {
   const cluster = clusterDirectory(directory.home);
   const versionFile = await stat(join(cluster, 'PG_VERSION')).catch(() => undefined);
-  if (versionFile === undefined) await createCluster(directory, binaries);
-  await writeFile(join(cluster, configurationFile), postgresConfiguration(settings), {
-    mode: 0o644,
-  });
+  const version = await majorVersion(binaries, directory.account);
+  if (versionFile === undefined) await createCluster(directory, binaries, version);
+  const configuration = postgresConfiguration(version, settings);
+  await writeFile(join(cluster, configurationFile), configuration, { mode: 0o644 });
 }
 
-async function createCluster({ home, account, isAccessible }: DataDirectory, binaries: Binaries) {
+async function createCluster(
+  { home, account, isAccessible }: DataDirectory,
+  binaries: Binaries,
+  version: number,
+): Promise<void> {
   await removeDrafts(home);
   const draft = join(home, `${draftPrefix}${process.pid}`);
   await createOwnedDirectory(draft, account);
-  const version = await majorVersion(binaries, account);
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   try {
     await run(

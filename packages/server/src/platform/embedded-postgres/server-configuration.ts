@@ -10,7 +10,11 @@ const sharedDivisor = 32;
 /** Settings by name, with values in PostgreSQL's syntax. */
 export type PostgresSettings = Readonly<Record<string, string>>;
 
-export function postgresConfiguration(overrides: PostgresSettings = {}): string {
+/** The first version of PostgreSQL that knows a setting. */
+const firstVersions: Readonly<Record<string, number>> = { io_method: 18 };
+
+/** @param version the major version of PostgreSQL */
+export function postgresConfiguration(version: number, overrides: PostgresSettings = {}): string {
   const memory = availableMebibytes();
   const shared = Math.floor(memory / sharedDivisor);
   const settings: PostgresSettings = {
@@ -19,9 +23,9 @@ export function postgresConfiguration(overrides: PostgresSettings = {}): string 
     effective_cache_size: `${Math.floor(memory / 2)}MB`,
     ...overrides,
   };
-  const lines = Object.entries(settings).map(
-    ([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`,
-  );
+  const lines = Object.entries(settings)
+    .filter(([name]) => version >= (firstVersions[name] ?? 0))
+    .map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`);
   return `# Written at each start; changes are lost.\n${lines.join('\n')}\n`;
 }
 
