@@ -60,6 +60,7 @@ export async function withPlatformDatabase(
     log,
     connections: 2,
     preparedStatements: settings.preparedStatements === 'on',
+    engine: settings.databaseEngine,
     applicationName: applicationName(settings.instanceName, command),
   });
   try {

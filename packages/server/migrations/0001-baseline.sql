@@ -1312,7 +1312,7 @@ CREATE TABLE clearing_lines (
 
 CREATE INDEX clearing_lines_waiting ON clearing_lines (due_at, organization_id, link_id)
   WHERE file_id IS NULL;
-CREATE UNIQUE INDEX clearing_lines_file ON clearing_lines (organization_id, file_id, line)
+CREATE UNIQUE INDEX clearing_lines_file ON clearing_lines (organization_id, file_id, bucket, line)
   WHERE file_id IS NOT NULL;
 
 -- An approval code for refunds and cancels, known only by a keyed hash. A code is never issued twice.

@@ -156,7 +156,12 @@ export async function prepareDatabase({
   database,
   log,
 }: Pick<ApplicationOptions, 'settings' | 'database' | 'log'>): Promise<void> {
-  const deps = { log, clock: systemClock, ids: systemIdGenerator };
+  const deps = {
+    log,
+    clock: systemClock,
+    ids: systemIdGenerator,
+    engine: settings.databaseEngine,
+  };
   await requireDatabaseAccess(database, settings.databaseUrl);
   // Before the migrations: the address may be that of the database of another platform.
   await requirePlatformKey(database, settings.platformKey);

@@ -68,6 +68,7 @@ async function openDatabaseOf({
     connections: settings.databaseConnections,
     hotConnections: settings.databaseSaleConnections,
     preparedStatements: settings.preparedStatements === 'on',
+    engine: settings.databaseEngine,
     verifyConnection: timeline.verifyConnection,
     applicationName: applicationName(settings.instanceName, joinRoleNames(settings.roles)),
   });

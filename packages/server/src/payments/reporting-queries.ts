@@ -3,11 +3,13 @@ import type { ClearingFile } from '@switchyard/contract';
 import { referenceClearingFormat } from '../acquiring/index.ts';
 import {
   allBuckets,
+  bucketOf,
   bucketSql,
   encodeSimpleArray,
   isUuid,
   nilUuid,
   type Queries,
+  queryByShard,
 } from '../platform/index.ts';
 import { type ClearingFileRow, findFilesSql } from './clearing/clearing-sql.ts';
 import {
@@ -21,7 +23,7 @@ export { viewWithEvents as viewTransactionWithEvents } from './http/transaction-
 
 /** One index look-up for each transaction, so the cost does not depend on the size of the tables. */
 export const selectTransactionsText = `SELECT ${transactionSelectList} FROM unnest($2::uuid[]) AS r(transaction_id)
-  CROSS JOIN LATERAL (SELECT * FROM transactions WHERE bucket = ${bucketSql('r.transaction_id')}
+  CROSS JOIN LATERAL (SELECT * FROM transactions WHERE bucket = ${bucketSql('r.transaction_id')} /* one shard: transactions */
     AND transaction_id = r.transaction_id AND organization_id = $1 LIMIT 1) t`;
 
 /** In no order. Unknown identifiers are left out. */
@@ -31,37 +33,56 @@ export async function readTransactions(
   transactionIds: readonly string[],
 ): Promise<TransactionRecord[]> {
   if (transactionIds.length === 0) return [];
-  const values = [organizationId, encodeSimpleArray(transactionIds)];
-  return (await queries.query<TransactionResultRow>(selectTransactionsText, values)).map(
-    toTransactionRecord,
-  );
+  const rows = await queryByShard(queries, { rows: transactionIds, bucketOf }, (ids, buckets) => {
+    const values = [organizationId, encodeSimpleArray(ids)];
+    return queries.query<TransactionResultRow>(selectTransactionsText, values, buckets);
+  });
+  return rows.map(toTransactionRecord);
 }
 
-const createIdList =
-  (text: string) =>
-  async (queries: Queries, organizationId: string, after: string, limit: number) => {
-    const rows = await queries.query<{ id: string }>(text, [organizationId, after, limit]);
-    return rows.map(({ id }) => id);
-  };
+const merchantBucketsText = `SELECT DISTINCT ${bucketSql('merchant_id')} AS bucket FROM merchants
+  WHERE organization_id = $1 AND ${bucketSql('merchant_id')} >= $2 ORDER BY bucket`;
+export const listTransactionIdsText = `SELECT transaction_id AS id FROM transactions
+  WHERE bucket = $1 AND organization_id = $2 AND transaction_id > $3 ORDER BY transaction_id LIMIT $4`;
 
-/** Reads only the buckets of the organisation's merchants, so that transactions of other organisations are not scanned. */
-export const listTransactionIdsText = `SELECT t.id FROM (
-    SELECT DISTINCT ${bucketSql('merchant_id')} AS bucket FROM merchants WHERE organization_id = $1
-      AND ${bucketSql('merchant_id')} >= ${bucketSql('$2::uuid')} ORDER BY bucket) AS b
-  CROSS JOIN LATERAL (SELECT transaction_id AS id FROM transactions
-    WHERE bucket = b.bucket AND organization_id = $1
-      AND transaction_id > CASE WHEN b.bucket = ${bucketSql('$2::uuid')} THEN $2 ELSE '${nilUuid}' END::uuid
-    ORDER BY transaction_id LIMIT $3) AS t
-  ORDER BY b.bucket, t.id LIMIT $3`;
+/**
+ * The identifiers behind `after`, bucket by bucket, each in the order of time. Reads only the buckets of the
+ * organisation's merchants, so that transactions of other organisations are not scanned.
+ */
+export async function listTransactionIds(
+  queries: Queries,
+  organizationId: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const start = bucketOf(after);
+  const buckets = await queries.query<{ bucket: number }>(merchantBucketsText, [
+    organizationId,
+    start,
+  ]);
+  const ids: string[] = [];
+  for (const { bucket } of buckets) {
+    const values = [bucket, organizationId, bucket === start ? after : nilUuid, limit - ids.length];
+    const rows = await queries.query<{ id: string }>(listTransactionIdsText, values);
+    for (const { id } of rows) ids.push(id);
+    if (ids.length === limit) break;
+  }
+  return ids;
+}
 
-/** The identifiers behind `after`, bucket by bucket, each in the order of time. */
-export const listTransactionIds = createIdList(listTransactionIdsText);
+const listClearingFileIdsText = `SELECT file_id AS id FROM clearing_files
+  WHERE organization_id = $1 AND file_id > $2 ORDER BY file_id LIMIT $3`;
 
 /** Identifiers greater than `after`, in the order of time. */
-export const listClearingFileIds = createIdList(
-  `SELECT file_id AS id FROM clearing_files
-    WHERE organization_id = $1 AND file_id > $2 ORDER BY file_id LIMIT $3`,
-);
+export async function listClearingFileIds(
+  queries: Queries,
+  organizationId: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const values = [organizationId, after, limit];
+  return (await queries.query<{ id: string }>(listClearingFileIdsText, values)).map(({ id }) => id);
+}
 
 const maxMatches = 20;
 

@@ -7,6 +7,7 @@ import {
   type OutboxEventData,
   type OutboxEventMapper,
   type OutboxRow,
+  queryByShard,
 } from '../platform/index.ts';
 import type { RecentTransactions } from './repository/transaction-repository.ts';
 import { summarizeResponse } from './transaction/terminal-action.ts';
@@ -16,14 +17,15 @@ import type { EventData, TransactionRow } from './transaction/transaction.ts';
  * One index look-up for each row, so the cost does not depend on the size of the tables. One text instead of
  * six columns: the driver parses each column separately.
  */
-const selectEventDataText = `SELECT r.i - 1 AS i, e.data, json_strip_nulls(json_build_object(
+const selectEventDataText = `SELECT r.outbox_id AS "outboxId", r.transaction_id AS "subjectId", e.data, json_strip_nulls(json_build_object(
     'merchantId', t.merchant_id, 'storeId', t.store_id, 'deviceId', t.device_id, 'amount', t.amount,
     'currency', t.currency, 'clientTransactionId', t.client_transaction_id)) AS sale
-  FROM unnest($1::smallint[], $2::uuid[], $3::int[]) WITH ORDINALITY
-    AS r(bucket, transaction_id, sequence, i)
+  FROM unnest($1::smallint[], $2::uuid[], $3::int[], $4::uuid[])
+    AS r(bucket, transaction_id, sequence, outbox_id)
   CROSS JOIN LATERAL (SELECT merchant_id, client_transaction_id, store_id, device_id, amount, currency
-    FROM transactions WHERE bucket = r.bucket AND transaction_id = r.transaction_id LIMIT 1) t
-  CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE bucket = r.bucket
+    FROM transactions WHERE bucket = r.bucket /* one shard: transactions */
+      AND transaction_id = r.transaction_id LIMIT 1) t
+  CROSS JOIN LATERAL (SELECT data FROM transaction_events WHERE bucket = r.bucket /* one shard: transaction_events */
     AND transaction_id = r.transaction_id AND sequence = r.sequence LIMIT 1) e`;
 
 type SaleMembers = Pick<
@@ -64,6 +66,11 @@ function createEventFacts(
   return { merchantId, data };
 }
 
+const bySubject = (rows: readonly OutboxRow[]) => ({
+  rows,
+  bucketOf: ({ subjectId }: OutboxRow) => bucketOf(subjectId),
+});
+
 type RecentLookup = Pick<RecentTransactions, 'find'>;
 
 const createEventReader =
@@ -79,16 +86,18 @@ const createEventReader =
       else facts.set(outboxId, createEventFacts(event.data, transaction.row, subjectId));
     }
     if (missing.length === 0) return facts;
-    type EventDataRow = { i: number; data: EventData; sale: SaleMembers };
-    const eventRows = await trx.query<EventDataRow>(selectEventDataText, [
-      encodeSimpleArray(missing.map((row) => bucketOf(row.subjectId))),
-      encodeSimpleArray(missing.map((row) => row.subjectId)),
-      encodeSimpleArray(missing.map((row) => row.sequence)),
-    ]);
-    for (const { i, data, sale } of eventRows) {
-      const row = missing[i];
-      if (row !== undefined) facts.set(row.outboxId, createEventFacts(data, sale, row.subjectId));
-    }
+    type EventDataRow = { outboxId: string; subjectId: string; data: EventData; sale: SaleMembers };
+    const eventRows = await queryByShard(trx, bySubject(missing), (ofShard, buckets) => {
+      const values = [
+        encodeSimpleArray(ofShard.map((row) => bucketOf(row.subjectId))),
+        encodeSimpleArray(ofShard.map((row) => row.subjectId)),
+        encodeSimpleArray(ofShard.map((row) => row.sequence)),
+        encodeSimpleArray(ofShard.map((row) => row.outboxId)),
+      ];
+      return trx.query<EventDataRow>(selectEventDataText, values, buckets);
+    });
+    for (const { outboxId, subjectId, data, sale } of eventRows)
+      facts.set(outboxId, createEventFacts(data, sale, subjectId));
     return facts;
   };
 
@@ -109,11 +118,15 @@ const createRowEvents = (
       CROSS JOIN LATERAL (SELECT ${source.merchantId} AS merchant_id,
           json_strip_nulls(json_build_object(${source.members})) AS data FROM ${source.table}
         WHERE organization_id = r.organization_id AND ${source.key} LIMIT 1) t`;
-    const eventRows = await trx.query<OutboxEventData & { outboxId: string }>(text, [
-      encodeSimpleArray(rows.map((row) => row.organizationId)),
-      encodeSimpleArray(rows.map((row) => row.outboxId)),
-      encodeSimpleArray(rows.map((row) => row.subjectId)),
-    ]);
+    type EventRow = OutboxEventData & { outboxId: string };
+    const eventRows = await queryByShard(trx, bySubject(rows), (ofShard, buckets) => {
+      const values = [
+        encodeSimpleArray(ofShard.map((row) => row.organizationId)),
+        encodeSimpleArray(ofShard.map((row) => row.outboxId)),
+        encodeSimpleArray(ofShard.map((row) => row.subjectId)),
+      ];
+      return trx.query<EventRow>(text, values, buckets);
+    });
     return new Map(eventRows.map(({ outboxId, ...facts }) => [outboxId, facts]));
   },
 });
@@ -121,7 +134,7 @@ const createRowEvents = (
 /** A batch without an identifier of the client stores its own there. */
 const batchEvents = createRowEvents('batch.', {
   table: 'capture_batches',
-  key: `bucket = ${bucketSql('r.id')} AND batch_id = r.id`,
+  key: `bucket = ${bucketSql('r.id')} /* one shard: capture_batches */ AND batch_id = r.id`,
   merchantId: 'merchant_id',
   members: `'batchId', batch_id, 'total', total, 'succeeded', succeeded, 'failed', failed, 'filed', filed,
     'clientOperationId', nullif(client_operation_id, batch_id::text)`,

@@ -84,9 +84,9 @@ async function startTestPlatform(): Promise<TestPlatform> {
 function recordHotStatements(database: Database, hotStatements: Map<string, string>): Database {
   return {
     ...database,
-    hot(statement, values) {
+    hot(statement, ...parameters) {
       hotStatements.set(statement.name, statement.text);
-      return database.hot(statement, values);
+      return database.hot(statement, ...parameters);
     },
     hotCommit(statements) {
       for (const [{ name, text }] of statements) hotStatements.set(name, text);

@@ -24,6 +24,7 @@ function createTestConfigurations() {
   let pendingRead: Promise<void> = Promise.resolve();
   const devices = createDeviceConfigurations({
     queries: {
+      shards: async () => undefined,
       async query() {
         queryCount += 1;
         const read = rows;

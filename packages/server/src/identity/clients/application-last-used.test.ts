@@ -30,6 +30,7 @@ describe('the last uses of applications', () => {
       clock,
       log,
       database: {
+        ...database,
         query: (statement, values) => {
           if (!String(statement).startsWith('INSERT')) return database.query(statement, values);
           observed.writes += 1;

@@ -141,7 +141,10 @@ describe('processes with clocks that differ by seconds, which use the clock of t
 
   function followed(ms: number) {
     const machine = { now: () => databases.now() + ms };
-    const database = { query: async () => [{ at: databases.now() }] as never };
+    const database = {
+      query: async () => [{ at: databases.now() }] as never,
+      shards: async () => undefined,
+    };
     const log = { warn: () => {}, error: () => {} };
     return createDatabaseClock({ database, clock: machine, log });
   }

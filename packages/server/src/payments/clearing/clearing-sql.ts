@@ -78,13 +78,13 @@ const nextFileSequence = `SELECT coalesce((
       ORDER BY l.sequence DESC, l.numbering_jumps DESC LIMIT 1
     ), 1)`;
 
-// While a file is rejected, two processes may find different free numbers. Locked lines keep them from filing
-// the same lines.
+// While a file is rejected, two processes may find different free numbers. One of them files fewer lines than it has
+// counted, because the other has them, and undoes its file.
 const createFileSql = `WITH due AS (
     SELECT bucket, transaction_id, operation_number, amount, currency, due_at FROM clearing_lines
     WHERE organization_id = $1 AND link_id = $2 AND file_id IS NULL
       AND ($4::timestamptz IS NULL OR due_at <= $4)
-    ORDER BY due_at, transaction_id, operation_number LIMIT $5 FOR UPDATE
+    ORDER BY due_at, transaction_id, operation_number LIMIT $5
   ), picked AS (
     SELECT bucket, transaction_id, operation_number,
       (row_number() OVER (ORDER BY due_at, transaction_id, operation_number))::int AS line FROM due
@@ -100,13 +100,16 @@ const createFileSql = `WITH due AS (
     FROM (${nextFileSequence}) AS n(sequence)
     WHERE EXISTS (SELECT 1 FROM picked)
     ON CONFLICT (organization_id, link_id, sequence) WHERE state <> 'Rejected' DO NOTHING
-    RETURNING file_id
+    RETURNING file_id, line_count
   ), filed AS (
     UPDATE clearing_lines l SET file_id = file.file_id, line = picked.line, status = 'Filed'
     FROM picked, file WHERE l.bucket = picked.bucket AND l.transaction_id = picked.transaction_id
-      AND l.operation_number = picked.operation_number
+      AND l.operation_number = picked.operation_number AND l.file_id IS NULL
+    RETURNING l.line
   ), outbox_insert AS (${insertFileEvent('made', '$8', '$7')})
-  SELECT file_id FROM file`;
+  SELECT line_count = (SELECT count(*) FROM filed) AS "isComplete" FROM file`;
+
+class LinesTakenError extends Error {}
 
 const linksWithDueLinesSql = `SELECT DISTINCT organization_id AS "organizationId", link_id AS "linkId"
   FROM clearing_lines WHERE file_id IS NULL AND due_at <= $1 LIMIT $2`;
@@ -193,7 +196,16 @@ export function createClearingStore({ database, ids }: { database: Database; ids
     ): Promise<boolean> {
       const { organizationId, linkId, fileId, until, institutionId, at } = file;
       const values = [organizationId, linkId, fileId, until, maxLinesPerFile, institutionId, at];
-      return (await database.query(createFileSql, [...values, ids.uuid()])).length > 0;
+      const create = database.transaction(async (trx) => {
+        type Row = { isComplete: boolean };
+        const [created] = await trx.query<Row>(createFileSql, [...values, ids.uuid()]);
+        if (created?.isComplete === false) throw new LinesTakenError();
+        return created !== undefined;
+      });
+      return create.catch((error: unknown) => {
+        if (error instanceof LinesTakenError) return false;
+        throw error;
+      });
     },
 
     findLinksWithDueLines: (at: string, limit: number) =>

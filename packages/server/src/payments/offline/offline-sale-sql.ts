@@ -1,11 +1,14 @@
 // SQL of offline sales. One terminal sequence number is one sale; gaps are stored in the same transaction.
 import {
+  bucketOf,
   bucketSql,
   type Database,
   isoTime,
   type Jobs,
   type NewJob,
   type Queries,
+  runInTransaction,
+  shardOf,
 } from '../../platform/index.ts';
 import { type KsnUse, takeKsnInTransaction } from '../card-input/ksn-sql.ts';
 import { insertTransaction, toInsertRow } from '../repository/transaction-sql.ts';
@@ -234,7 +237,8 @@ async function storeInTransaction(
   const [twin] = await trx.query<UploadRow>(findUploadText, sequenceKey);
   if (twin !== undefined) return { result: 'Twin', ...twin };
   const newRow = JSON.stringify([toInsertRow(row, event)]);
-  const insertedRows = await trx.query(insertTransaction.text, [newRow]);
+  const buckets = await shardOf(trx, bucketOf(transactionId));
+  const insertedRows = await runInTransaction(trx, insertTransaction, [newRow], buckets);
   if (insertedRows.length === 0) throw new UploadNotStored('ClientIdTaken');
   if (!(await insertUpload(trx, upload))) throw new UploadNotStored('CountExceeded');
   if (ksnUse !== undefined && !(await takeKsnInTransaction(trx, ksnUse)))

@@ -2,14 +2,16 @@
 import {
   bucketOf,
   type Clock,
-  createGroupCommit,
   createMemoryReleasingMap,
+  createShardedGroupCommit,
   type Database,
   type HotStatement,
   type Ids,
   isoTime,
   type Numbering,
   type Queries,
+  runInTransaction,
+  shardOf,
 } from '../../platform/index.ts';
 import type {
   StoredEvent,
@@ -83,7 +85,10 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     return rows.map(({ transactionId }) => storedIds.has(transactionId));
   }
 
-  async function commitSaleWrites(writes: readonly SaleWrite[]): Promise<boolean[]> {
+  async function commitSaleWrites(
+    writes: readonly SaleWrite[],
+    buckets?: readonly number[],
+  ): Promise<boolean[]> {
     const intents: unknown[] = [];
     const outcomes: unknown[] = [];
     for (const write of writes) {
@@ -91,8 +96,10 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       else intents.push(statements.toInsertRow(write.row, write.intent));
     }
     const commits: HotStatement[] = [];
-    if (intents.length > 0) commits.push([statements.insertTransaction, [JSON.stringify(intents)]]);
-    if (outcomes.length > 0) commits.push([statements.updateWithEvent, [JSON.stringify(outcomes)]]);
+    if (intents.length > 0)
+      commits.push([statements.insertTransaction, [JSON.stringify(intents)], buckets]);
+    if (outcomes.length > 0)
+      commits.push([statements.updateWithEvent, [JSON.stringify(outcomes)], buckets]);
     const onCommitted = numbering.beginWrite();
     const stored = (await database.hotCommit(commits)).flat() as StoredId[];
     const rows = writes.map(({ row }) => row);
@@ -100,8 +107,10 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
   }
 
   /** Intents and outcomes of sales are committed together: a commit costs more than its rows. */
-  const saleWrites = createGroupCommit<SaleWrite, boolean>({
+  const saleWrites = createShardedGroupCommit<SaleWrite, boolean>({
     name: 'payments-sale',
+    database,
+    bucketOf: ({ row }) => bucketOf(row.transactionId),
     queueLimit: ({ intent }) => (intent === undefined ? maxQueuedOutcomes : maxQueuedWrites),
     // Two batches with the same unique key would block each other.
     key: ({ row, intent }) =>
@@ -110,34 +119,45 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
   });
 
   // Operations have their own queue, so that sales do not wait behind batch captures.
-  const operationUpdates = createGroupCommit<TransactionChange, boolean>({
+  const operationUpdates = createShardedGroupCommit<TransactionChange, boolean>({
     name: 'payments-operation',
+    database,
+    bucketOf: ({ after }) => bucketOf(after.transactionId),
     queueLimit: maxQueuedWrites,
     key: ({ after }) => after.transactionId,
-    run: async (changes) => {
+    run: async (changes, buckets) => {
       const onCommitted = numbering.beginWrite();
       const values = [JSON.stringify(changes.map(toUpdateRow))];
-      const stored = await database.hot<StoredId>(statements.updateWithOperation, values);
+      const stored = await database.hot<StoredId>(statements.updateWithOperation, values, buckets);
       const rows = changes.map(({ after }) => after);
       return acknowledgeStored(onCommitted, rows, stored);
     },
   });
 
-  const transactionReads = createGroupCommit<TransactionLookup, TransactionRecord | undefined>({
+  const bucketOfLookup = ({ transactionId, merchantId }: TransactionLookup) =>
+    bucketOf(transactionId ?? merchantId);
+
+  const transactionReads = createShardedGroupCommit<
+    TransactionLookup,
+    TransactionRecord | undefined
+  >({
     name: 'payments-read',
+    database,
+    bucketOf: bucketOfLookup,
     key: ({ organizationId, transactionId, clientTransactionId }) =>
       organizationId + (transactionId ?? clientTransactionId ?? ''),
     allowsSameKey: true,
-    run: async (lookups) => {
+    run: async (lookups, buckets) => {
       type Row = TransactionResultRow & { i: number };
       const records: (TransactionRecord | undefined)[] = lookups.map(() => undefined);
-      const rows = await database.hot<Row>(statements.findTransactions, [
-        lookups.map((each) => bucketOf(each.transactionId ?? each.merchantId)),
+      const values = [
+        lookups.map(bucketOfLookup),
         lookups.map((each) => each.organizationId),
         lookups.map((each) => each.transactionId ?? null),
         lookups.map((each) => each.clientTransactionId ?? null),
         lookups.map((each) => each.merchantId ?? null),
-      ]);
+      ];
+      const rows = await database.hot<Row>(statements.findTransactions, values, buckets);
       for (const row of rows) records[row.i - 1] = toTransactionRecord(row);
       return records;
     },
@@ -178,7 +198,9 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       const onCommitted = numbering.beginWrite();
       const write = database.transaction(async (trx) => {
         const values = [JSON.stringify([toUpdateRow(change)])];
-        const updatedRows = await trx.query(statements.updateWithOperation.text, values);
+        const buckets = await shardOf(database, bucketOf(change.after.transactionId));
+        const statement = statements.updateWithOperation;
+        const updatedRows = await runInTransaction(trx, statement, values, buckets);
         if (updatedRows.length === 0) return false;
         await writeAlso(trx);
         return true;

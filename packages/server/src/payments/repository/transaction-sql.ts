@@ -30,7 +30,7 @@ const transactionColumns = `t.organization_id, t.transaction_id, t.merchant_id,
 /** For {@link toTransactionRecord}. One text in place of 24 columns: the driver parses each column separately. */
 export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transactionColumns}) AS fields,
     (SELECT json_agg(json_build_array(e.sequence, e.type, e.at, e.data) ORDER BY e.sequence)
-      FROM transaction_events e WHERE e.bucket = t.bucket
+      FROM transaction_events e WHERE e.bucket = t.bucket /* one shard: e */
         AND e.transaction_id = t.transaction_id) AS events,
     CASE WHEN t.operation_count > 0 THEN
       (SELECT json_agg(json_build_object('operationNumber', o.operation_number, 'operationId', o.operation_id,
@@ -38,7 +38,7 @@ export const transactionSelectList = `concat_ws('${fieldSeparator}', ${transacti
           'clientOperationId', o.client_operation_id, 'details', o.details,
           'deadline', o.deadline, 'createdAt', o.created_at, 'updatedAt', o.updated_at)
           ORDER BY o.operation_number)
-        FROM operations o WHERE o.bucket = t.bucket
+        FROM operations o WHERE o.bucket = t.bucket /* one shard: o */
           AND o.transaction_id = t.transaction_id)
     END AS operations`;
 
@@ -116,6 +116,29 @@ export const toTransactionRecord = (result: TransactionResultRow): TransactionRe
   operations: (result.operations ?? []).map(toOperation),
 });
 
+const intentRecordDefinition = `bucket smallint, organization_id uuid, transaction_id uuid,
+      merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
+      contract_id uuid, phase text, amount bigint, currency text, over_capture_allowance bigint,
+      allowed_ms integer, authorization_expires_at timestamptz, at timestamptz, type text, data json`;
+
+const intents = `json_to_recordset($1::json) AS n(${intentRecordDefinition})`;
+
+const insertTransactionsFrom = (
+  source: string,
+) => `INSERT INTO transactions (bucket, organization_id, transaction_id,
+      merchant_id, client_transaction_id,
+      store_id, device_id, contract_id, state, phase, amount, currency, over_capture_allowance, authorized,
+      captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
+      operation_count, deadline, authorization_expires_at, created_at, updated_at)
+    SELECT bucket, organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
+      device_id, contract_id, phase, phase, amount, currency, over_capture_allowance, 0, 0, 0, 0,
+      0, 0, 0, 1, 0, now() + allowed_ms * interval '1 millisecond', authorization_expires_at, at, at
+    FROM ${source} ON CONFLICT (bucket, client_transaction_id, merchant_id)
+      WHERE client_transaction_id IS NOT NULL DO NOTHING`;
+
+const insertEvents =
+  'INSERT INTO transaction_events AS e (bucket, organization_id, transaction_id, sequence, type, at, data)';
+
 /**
  * A row whose identifier is taken, also by a repeated upload of an offline sale, is not inserted and not
  * returned. The scalar subquery and `IS TRUE` prevent a hash of the whole table and a nested-loop join.
@@ -123,30 +146,31 @@ export const toTransactionRecord = (result: TransactionResultRow): TransactionRe
 export const insertTransaction = {
   name: 'payments-insert-transaction',
   text: `WITH r AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1::json) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
-      merchant_id uuid, client_transaction_id text, store_id uuid, device_id uuid,
-      contract_id uuid, phase text, amount bigint, currency text, over_capture_allowance bigint,
-      allowed_ms integer, authorization_expires_at timestamptz, at timestamptz, type text, data json)
+    SELECT n.* FROM ${intents}
+    WHERE (SELECT a.transaction_id FROM offline_sale_identifiers a
+        WHERE a.bucket = n.bucket AND a.merchant_id = n.merchant_id
+          AND a.client_transaction_id = n.client_transaction_id) IS NULL
   ), tx AS (
-    INSERT INTO transactions (bucket, organization_id, transaction_id, merchant_id, client_transaction_id,
-      store_id, device_id, contract_id, state, phase, amount, currency, over_capture_allowance, authorized,
-      captured, cancelled, refunded, capture_reserved, cancel_reserved, refund_reserved, version,
-      operation_count, deadline, authorization_expires_at, created_at, updated_at)
-    SELECT bucket, organization_id, transaction_id, merchant_id, client_transaction_id, store_id,
-      device_id, contract_id, phase, phase, amount, currency, over_capture_allowance, 0, 0, 0, 0,
-      0, 0, 0, 1, 0, now() + r.allowed_ms * interval '1 millisecond', authorization_expires_at, at, at
-    FROM r WHERE (SELECT a.transaction_id FROM offline_sale_identifiers a
-        WHERE a.bucket = r.bucket AND a.merchant_id = r.merchant_id
-          AND a.client_transaction_id = r.client_transaction_id) IS NULL
-    ON CONFLICT (bucket, client_transaction_id, merchant_id)
-      WHERE client_transaction_id IS NOT NULL DO NOTHING
+    ${insertTransactionsFrom('r')}
     RETURNING transaction_id
   ), ev AS (
-    INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
+    ${insertEvents}
     SELECT r.bucket, r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
     FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
   )
   SELECT transaction_id AS id FROM tx`,
+  inShard: [
+    insertTransactionsFrom(intents),
+    // An INSERT that reads a distributed table besides the records is not possible.
+    `DELETE FROM transactions t USING ${intents}, offline_sale_identifiers a
+    WHERE a.bucket = n.bucket /* one shard: a */ AND a.merchant_id = n.merchant_id
+      AND a.client_transaction_id = n.client_transaction_id
+      AND t.bucket = n.bucket /* one shard: t */ AND t.transaction_id = n.transaction_id`,
+    `${insertEvents}
+    SELECT t.bucket, t.organization_id, t.transaction_id, 1, n.type, n.at, n.data FROM ${intents}
+    JOIN transactions t ON t.bucket = n.bucket /* one shard: t */ AND t.transaction_id = n.transaction_id
+    RETURNING e.transaction_id AS id`,
+  ],
 };
 
 export function toInsertRow(row: TransactionRow, event: StoredEvent): Record<string, unknown> {
@@ -178,60 +202,109 @@ const changeRecordDefinition = `bucket smallint, organization_id uuid, transacti
       "captureReserved" bigint, "cancelReserved" bigint, "refundReserved" bigint,
       operation_count integer, at timestamptz, type text, data json, outbox_id uuid`;
 
-/** Event and outbox row are inserted only when the version check succeeds. */
-const updateTransactionCte = `tx AS (
-    UPDATE transactions t SET state = r.state, phase = r.phase, authorized = r.authorized,
+const operationRecordDefinition = `${changeRecordDefinition},
+      merchant_id uuid, "operationNumber" integer, "operationId" uuid, kind text, status text, amount bigint,
+      "clientOperationId" text, details jsonb, allowed_ms integer, "createdAt" timestamptz,
+      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, queue_id uuid, clearing_link uuid,
+      settlement_date date, settlement_end timestamptz, currency text, line jsonb`;
+
+const recordsOf = (definition: string) => `json_to_recordset($1::json) AS r(${definition})`;
+
+const matchesVersion = `t.bucket = r.bucket /* one shard: t */ AND t.transaction_id = r.transaction_id
+      AND t.organization_id = r.organization_id AND t.version = r.expected`;
+
+const updateTransactionsFrom = (
+  source: string,
+) => `UPDATE transactions t SET state = r.state, phase = r.phase,
+      authorized = r.authorized,
       captured = r.captured, cancelled = r.cancelled, refunded = r.refunded,
       capture_reserved = r."captureReserved", cancel_reserved = r."cancelReserved",
       refund_reserved = r."refundReserved", version = r.expected + 1,
       operation_count = r.operation_count, updated_at = r.at
-    FROM r WHERE t.bucket = r.bucket AND t.transaction_id = r.transaction_id
-      AND t.organization_id = r.organization_id AND t.version = r.expected
+    FROM ${source} WHERE ${matchesVersion}`;
+
+/**
+ * The rows behind a change of transactions.
+ *
+ * @param from the records `r` of the changed transactions
+ * @param key the alias that has their keys
+ */
+const insertEventAndOutbox = (from: string, key: string): [event: string, outbox: string] => [
+  `${insertEvents}
+    SELECT ${key}.bucket, ${key}.organization_id, ${key}.transaction_id, r.expected + 1, r.type, r.at, r.data FROM ${from}`,
+  `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT ${key}.bucket, ${key}.organization_id, r.outbox_id, r.type, ${key}.transaction_id, r.expected + 1, r.at FROM ${from}`,
+];
+
+const insertOperationJobAndLine = (
+  from: string,
+  key: string,
+): [operation: string, job: string, line: string] => [
+  `INSERT INTO operations (bucket, organization_id, transaction_id, operation_number, operation_id,
+      merchant_id, kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
+    SELECT ${key}.bucket, ${key}.organization_id, ${key}.transaction_id, r."operationNumber", r."operationId",
+      r.merchant_id, r.kind, r.status, r.amount, r."clientOperationId", r.details,
+      now() + r.allowed_ms * interval '1 millisecond', r."createdAt", r.at
+    FROM ${from} WHERE r."operationNumber" IS NOT NULL
+    ON CONFLICT (bucket, transaction_id, operation_number) DO UPDATE
+      SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at`,
+  `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
+    SELECT ${key}.bucket, ${key}.organization_id, r.job_id, r.job_kind, r.payload, r.due_at, 0, r.at, r.queue_id
+    FROM ${from} WHERE r.job_id IS NOT NULL`,
+  `INSERT INTO clearing_lines (bucket, organization_id, transaction_id, operation_number, link_id,
+      settlement_date, due_at, amount, currency, content, status)
+    SELECT ${key}.bucket, ${key}.organization_id, ${key}.transaction_id, r."operationNumber", r.clearing_link,
+      r.settlement_date, r.settlement_end, r.amount, r.currency, r.line, 'Waiting'
+    FROM ${from} WHERE r.clearing_link IS NOT NULL`,
+];
+
+/** Event and outbox row are inserted only when the version check succeeds. */
+const [insertEventOfChange, insertOutboxOfChange] = insertEventAndOutbox('tx AS r', 'r');
+const [insertOperation, insertJob, insertLine] = insertOperationJobAndLine('tx AS r', 'r');
+const updateTransactionCte = `tx AS (
+    ${updateTransactionsFrom('r')}
     RETURNING r.*
   ), ev AS (
-    INSERT INTO transaction_events (bucket, organization_id, transaction_id, sequence, type, at, data)
-    SELECT bucket, organization_id, transaction_id, expected + 1, type, at, data FROM tx
+    ${insertEventOfChange}
   ), ob AS (
-    INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT bucket, organization_id, outbox_id, type, transaction_id, expected + 1, at FROM tx
+    ${insertOutboxOfChange}
   )`;
+
+/** The lock keeps the versions until the update, so that all statements find the same transactions. */
+function changeInShard(definition: string, inserts: (from: string, key: string) => string[]) {
+  const from = `${recordsOf(definition)} JOIN transactions t ON ${matchesVersion}`;
+  return [
+    `SELECT 1 FROM ${from} ORDER BY t.transaction_id FOR UPDATE OF t`,
+    ...inserts(from, 't'),
+    `${updateTransactionsFrom(recordsOf(definition))} RETURNING t.transaction_id AS id`,
+  ];
+}
 
 export const updateWithEvent = {
   name: 'payments-update-with-event',
   text: `WITH r AS (
-    SELECT * FROM json_to_recordset($1::json) AS r(${changeRecordDefinition})
+    SELECT * FROM ${recordsOf(changeRecordDefinition)}
   ), ${updateTransactionCte}
   SELECT transaction_id AS id FROM tx`,
+  inShard: changeInShard(changeRecordDefinition, insertEventAndOutbox),
 };
 
 export const updateWithOperation = {
   name: 'payments-update-with-operation',
   text: `WITH r AS (
-    SELECT * FROM json_to_recordset($1::json) AS r(${changeRecordDefinition},
-      merchant_id uuid, "operationNumber" integer, "operationId" uuid, kind text, status text, amount bigint,
-      "clientOperationId" text, details jsonb, allowed_ms integer, "createdAt" timestamptz,
-      job_id uuid, job_kind text, payload jsonb, due_at timestamptz, queue_id uuid, clearing_link uuid,
-      settlement_date date, settlement_end timestamptz, currency text, line jsonb)
+    SELECT * FROM ${recordsOf(operationRecordDefinition)}
   ), ${updateTransactionCte}, op AS (
-    INSERT INTO operations (bucket, organization_id, transaction_id, operation_number, operation_id,
-      merchant_id, kind, status, amount, client_operation_id, details, deadline, created_at, updated_at)
-    SELECT bucket, organization_id, transaction_id, "operationNumber", "operationId", merchant_id, kind, status, amount,
-      "clientOperationId", details, now() + allowed_ms * interval '1 millisecond', "createdAt", at
-    FROM tx WHERE "operationNumber" IS NOT NULL
-    ON CONFLICT (bucket, transaction_id, operation_number) DO UPDATE
-      SET status = excluded.status, amount = excluded.amount, details = excluded.details, updated_at = excluded.updated_at
+    ${insertOperation}
   ), jb AS (
-    INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
-    SELECT bucket, organization_id, job_id, job_kind, payload, due_at, 0, at, queue_id
-    FROM tx WHERE job_id IS NOT NULL
+    ${insertJob}
   ), cl AS (
-    INSERT INTO clearing_lines (bucket, organization_id, transaction_id, operation_number, link_id,
-      settlement_date, due_at, amount, currency, content, status)
-    SELECT bucket, organization_id, transaction_id, "operationNumber", clearing_link, settlement_date, settlement_end,
-      amount, currency, line, 'Waiting'
-    FROM tx WHERE clearing_link IS NOT NULL
+    ${insertLine}
   )
   SELECT transaction_id AS id FROM tx`,
+  inShard: changeInShard(operationRecordDefinition, (from, key) => [
+    ...insertEventAndOutbox(from, key),
+    ...insertOperationJobAndLine(from, key),
+  ]),
 };
 
 export function toUpdateRow(change: TransactionChange, outboxId: string): Record<string, unknown> {
@@ -273,12 +346,12 @@ export const findTransactions = {
   text: `SELECT r.i, ${transactionSelectList}
     FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY
       AS r(bucket, organization_id, transaction_id, client_transaction_id, merchant_id, i)
-    JOIN transactions t ON t.bucket = r.bucket AND t.organization_id = r.organization_id
+    JOIN transactions t ON t.bucket = r.bucket /* one shard: t */ AND t.organization_id = r.organization_id
       AND t.transaction_id = coalesce(r.transaction_id, (
-        SELECT c.transaction_id FROM transactions c WHERE c.bucket = r.bucket
+        SELECT c.transaction_id FROM transactions c WHERE c.bucket = r.bucket /* one shard: c */
           AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id), (
         SELECT a.transaction_id FROM offline_sale_identifiers a
-        WHERE a.bucket = r.bucket AND a.merchant_id = r.merchant_id
+        WHERE a.bucket = r.bucket /* one shard: a */ AND a.merchant_id = r.merchant_id
           AND a.client_transaction_id = r.client_transaction_id))`,
 };
 

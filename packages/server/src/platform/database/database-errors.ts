@@ -21,6 +21,8 @@ const unavailableSystemCodes = new Set([
 /** The driver sets no code on these errors. */
 const unavailableMessages =
   /^Connection terminated|^timeout exceeded when trying to connect|^Query read timeout|^Client has encountered a connection error|^Client was closed|^Connection ended|^Cannot use a pool after calling end|^no database host|^timeout expired/;
+/** Citus reports a worker that is lost in a transaction as an internal error. */
+const workerLostMessage = /^failure on connection marked as essential/;
 /** Cancelled by the statement time-out: the server is available and the statement was not executed. */
 const cancelled = '57014';
 
@@ -37,12 +39,20 @@ export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error);
   if (unavailableStates.has(state) || unavailableSystemCodes.has(state)) return true;
   if (state.length === 5 && unavailableClasses.includes(state.slice(0, 2))) return true;
-  return error instanceof Error && unavailableMessages.test(error.message);
+  return isWorkerLost(error) || (error instanceof Error && unavailableMessages.test(error.message));
+}
+
+/** True if Citus cannot reach the worker of a statement. The connection to the coordinator can be used again. */
+export function isWorkerLost(error: unknown): boolean {
+  if (error instanceof ProblemError) return isWorkerLost(error.cause);
+  if (!(error instanceof Error) || !('severity' in error) || error.severity !== 'ERROR')
+    return false;
+  return sqlState(error).startsWith('08') || workerLostMessage.test(error.message);
 }
 
 /** True if the connection cannot be used again. */
 export function isConnectionLost(error: unknown): boolean {
-  return isUnavailable(error) && sqlState(error) !== cancelled;
+  return isUnavailable(error) && sqlState(error) !== cancelled && !isWorkerLost(error);
 }
 
 /**

@@ -4,6 +4,8 @@ import { withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
 import { parseDatabaseUrl } from '../settings/database-url.ts';
 import { pause } from '../time/clock.ts';
+import { type DatabaseEngine, usesCitus } from './citus/engine.ts';
+import { readShards, routeToShard } from './citus/shards.ts';
 import { postgresTypeParsers } from './column-parsers.ts';
 import {
   contentionProblem,
@@ -13,6 +15,7 @@ import {
 } from './database-errors.ts';
 import { createHotPool, type HotPool } from './hot-path/connection-pool.ts';
 import type { HotStatement, PreparedStatement } from './hot-path/prepared-query.ts';
+import type { Queries, Row, ShardSource } from './queries.ts';
 import { createClientClass } from './writable-host.ts';
 
 const defaultConnectTimeoutMs = 5_000;
@@ -42,46 +45,32 @@ const hotPlannerSettings = {
   plan_cache_mode: 'force_generic_plan',
 };
 
-export type Row = Record<string, unknown>;
 export type { HotStatement, PreparedStatement } from './hot-path/prepared-query.ts';
+export type { Queries, Row } from './queries.ts';
 
-/**
- * Runs statements: on the general pool of a database, in a transaction or on one connection. The
- * caller asserts the type of the rows: int8 as number, timestamptz as Date, numeric as string, jsonb
- * parsed, bytea as Buffer.
- */
-export type Queries = {
-  /**
-   * A statement with a name is prepared, for statements that take longer to plan than to execute. A
-   * name always belongs to the same text.
-   */
-  query<Of extends object = Row>(
-    statement: string | PreparedStatement,
-    values?: readonly unknown[],
-  ): Promise<Of[]>;
-};
-
-export type Database = Queries & {
-  /** Runs a prepared statement on the pool of the sale. */
-  hot<Of extends object = Row>(
-    statement: PreparedStatement,
-    values: readonly unknown[],
-  ): Promise<Of[]>;
-  /**
-   * Runs prepared statements in one commit on the pool of the sale, sent together: an error of one undoes all.
-   *
-   * @returns the rows of each statement
-   */
-  hotCommit(statements: readonly HotStatement[]): Promise<Row[][]>;
-  /** Repeats `fn` on SQLSTATE 40001 and 40P01, so `fn` must have no effects outside `trx`, and no network calls. */
-  transaction<T>(fn: (trx: Queries) => Promise<T>): Promise<T>;
-  /** A separate connection without time limits, for migrations and maintenance. It is closed afterwards. */
-  session<T>(fn: (queries: Queries) => Promise<T>): Promise<T>;
-  /** The generic plan of a statement with the settings of the sale's pool, line by line. */
-  explain(text: string): Promise<string[]>;
-  healthy(): Promise<boolean>;
-  close(): Promise<void>;
-};
+export type Database = Queries &
+  ShardSource & {
+    /** Runs a prepared statement on the pool of the sale. */
+    hot<Of extends object = Row>(
+      statement: PreparedStatement,
+      values: readonly unknown[],
+      buckets?: readonly number[],
+    ): Promise<Of[]>;
+    /**
+     * Runs prepared statements in one commit on the pool of the sale, sent together: an error of one undoes all.
+     *
+     * @returns the rows of each statement
+     */
+    hotCommit(statements: readonly HotStatement[]): Promise<Row[][]>;
+    /** Repeats `fn` on SQLSTATE 40001 and 40P01, so `fn` must have no effects outside `trx`, and no network calls. */
+    transaction<T>(fn: (trx: Queries) => Promise<T>): Promise<T>;
+    /** A separate connection without time limits, for migrations and maintenance. It is closed afterwards. */
+    session<T>(fn: (queries: Queries) => Promise<T>): Promise<T>;
+    /** The generic plan of a statement with the settings of the sale's pool, line by line. */
+    explain(text: string): Promise<string[]>;
+    healthy(): Promise<boolean>;
+    close(): Promise<void>;
+  };
 
 export type DatabaseOptions = {
   url: string;
@@ -90,6 +79,8 @@ export type DatabaseOptions = {
   hotConnections?: number;
   /** False behind a pooler: no statement names, and no connection options that a pooler refuses. */
   preparedStatements?: boolean;
+  /** Default: `auto`. */
+  engine?: DatabaseEngine;
   /** As shown by `pg_stat_activity`. */
   applicationName?: string;
   /**
@@ -114,35 +105,57 @@ export function openDatabase(options: DatabaseOptions): Database {
   const general = openPool(setup, options.connections ?? 8, {
     statement_timeout: String(statementTimeoutMs),
   });
+  const shards = openOnce(async () => ({
+    shards: (await usesCitus(database, options.engine)) ? await readShards(database) : undefined,
+  }));
+  const findShards = async () => (await shards.open()).shards;
+  const createTransaction = (run: RunQuery) => createQueries(run, findShards, preparedStatements);
   const hotPool = openOnce(async () => {
+    const isDistributed = (await findShards()) !== undefined;
     // Other databases with PostgreSQL's protocol do not know its planner settings.
-    const postgres = await isPostgres(database);
-    return openHotPool(setup, postgres ? hotPlannerSettings : {});
+    const hasPlannerSettings = !isDistributed && (await isPostgres(database));
+    return openHotPool(setup, hasPlannerSettings ? hotPlannerSettings : {});
   });
 
   const database: Database = {
-    query: (statement, values = []) =>
+    query: (statement, values = [], buckets) =>
       withRetries(log, () =>
-        runQuery(general, toQueryConfig(statement, values, preparedStatements)),
+        runQuery(general, toQueryConfig({ statement, values, buckets }, preparedStatements)),
       ),
-    async hot<Of extends object>(statement: PreparedStatement, values: readonly unknown[]) {
-      const [rows = []] = await database.hotCommit([[statement, values]]);
+    async hot<Of extends object>(
+      statement: PreparedStatement,
+      values: readonly unknown[],
+      buckets?: readonly number[],
+    ) {
+      const [rows = []] = await database.hotCommit([[statement, values, buckets]]);
       return rows as Of[];
     },
     async hotCommit(statements) {
       for (const [{ name }] of statements) requireValidName(name);
       const pool = hotPool.opened() ?? (await hotPool.open());
-      return withRetries(log, () =>
-        preparedStatements ? pool.run(statements) : pool.plain(statements),
-      );
+      const run = (all: readonly HotStatement[]) =>
+        withRetries(log, () => (preparedStatements ? pool.run(all) : pool.plain(all)));
+      if (!statements.some(hasBuckets)) return run(statements);
+      const routed = statements.map(routeHotStatement);
+      const results = await run(routed.flat());
+      let end = 0;
+      return routed.map((parts) => {
+        end += parts.length;
+        return results[end - 1] ?? [];
+      });
     },
-    transaction: (fn) => withRetries(log, () => runTransaction(general, preparedStatements, fn)),
-    session: (fn) => runInSession(setup, fn),
+    transaction: (fn) => withRetries(log, () => runTransaction(general, createTransaction, fn)),
+    session: (fn) => runInSession(setup, (run) => fn(createQueries(run, findShards))),
     async explain(text) {
       const pool = await hotPool.open();
       const explainStatement = { name: '', text: `EXPLAIN (GENERIC_PLAN) ${text}` };
       const [rows = []] = await pool.plain([[explainStatement, []]]);
       return rows.map((row) => String(row['QUERY PLAN']));
+    },
+    shards: findShards,
+    loadedShards() {
+      const loaded = shards.opened();
+      return loaded === undefined ? null : loaded.shards;
     },
     async healthy() {
       const query = runQuery(general, { text: 'SELECT 1' }).then(
@@ -180,8 +193,9 @@ function closeOtherServers(
   const servers = new Map<pg.ClientBase, string>();
   return async (client) => {
     const server = await verifyConnection?.(
-      createQueries((query) =>
-        client.query({ ...query, query_timeout: timeoutMs } as pg.QueryConfig),
+      createQueries(
+        (query) => client.query({ ...query, query_timeout: timeoutMs } as pg.QueryConfig),
+        async () => undefined,
       ),
     );
     if (server === undefined) return;
@@ -286,7 +300,7 @@ function connectionConfig(
 
 async function runInSession<T>(
   setup: ConnectionSetup,
-  fn: (queries: Queries) => Promise<T>,
+  fn: (run: RunQuery) => Promise<T>,
 ): Promise<T> {
   const client = new setup.Client(connectionConfig(setup, { statement_timeout: '0' }));
   client.on('error', () => {});
@@ -296,7 +310,7 @@ async function runInSession<T>(
     throw toDatabaseProblem(error, false);
   }
   try {
-    return await fn(createQueries((query) => client.query(query)));
+    return await fn((query) => client.query(query));
   } catch (error) {
     throw toDatabaseProblem(error, true);
   } finally {
@@ -339,7 +353,7 @@ async function connectPool(pool: pg.Pool): Promise<pg.PoolClient> {
 /** One transaction on a connection of the pool. A lost connection does not return to the pool. */
 async function runTransaction<T>(
   pool: pg.Pool,
-  mayPrepare: boolean,
+  createTransaction: (run: RunQuery) => Queries,
   fn: (trx: Queries) => Promise<T>,
 ): Promise<T> {
   const client = await connectPool(pool);
@@ -354,7 +368,7 @@ async function runTransaction<T>(
       throw toDatabaseProblem(error, true);
     }
   }
-  const trx = createQueries(run, mayPrepare);
+  const trx = createTransaction(run);
   try {
     await trx.query('begin');
     try {
@@ -377,25 +391,39 @@ async function runTransaction<T>(
   }
 }
 
+type RunQuery = (query: pg.QueryConfig) => Promise<pg.QueryResult>;
+
 /** Statements on one connection. */
-const createQueries = (
-  run: (query: pg.QueryConfig) => Promise<pg.QueryResult>,
-  mayPrepare = false,
-): Queries => ({
-  async query(statement, values = []) {
-    return (await run(toQueryConfig(statement, values, mayPrepare))).rows;
+const createQueries = (run: RunQuery, shards: Queries['shards'], mayPrepare = false): Queries => ({
+  shards,
+  async query(statement, values = [], buckets) {
+    return (await run(toQueryConfig({ statement, values, buckets }, mayPrepare))).rows;
   },
 });
 
-function toQueryConfig(
-  statement: string | PreparedStatement,
-  values: readonly unknown[],
-  mayPrepare: boolean,
-): pg.QueryConfig {
-  if (typeof statement === 'string') return { text: statement, values: [...values] };
-  const { name, text } = statement;
-  const query = { text, values: [...values] };
-  return mayPrepare ? { ...query, name: requireValidName(name) } : query;
+type Call = {
+  readonly statement: string | PreparedStatement;
+  readonly values: readonly unknown[];
+  readonly buckets: readonly number[] | undefined;
+};
+
+function toQueryConfig({ statement, values, buckets }: Call, mayPrepare: boolean): pg.QueryConfig {
+  const { name, text } =
+    typeof statement === 'string' ? { name: undefined, text: statement } : statement;
+  const query = routeToShard(text, values, buckets);
+  return mayPrepare && name !== undefined ? { ...query, name: requireValidName(name) } : query;
+}
+
+const hasBuckets = ([, , buckets]: HotStatement): boolean => buckets !== undefined;
+
+/** The statement, or its parts. */
+function routeHotStatement([statement, values, buckets]: HotStatement): HotStatement[] {
+  const { name, text, inShard } = statement;
+  const parts = buckets === undefined || inShard === undefined ? [text] : inShard;
+  return parts.map((part, index) => {
+    const routed = routeToShard(part, values, buckets);
+    return [{ name: index === 0 ? name : `${name}-${index}`, text: routed.text }, routed.values];
+  });
 }
 
 async function withRetries<T>(log: Log, attempt: () => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 // Transactional outbox: rows are written together with a change, passed to subscribers, then deleted.
 import { createPoller } from '../concurrency/poller.ts';
+import { forEachShard } from '../database/citus/shards.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { nilUuid } from '../identifiers/uuid.ts';
 import type { Log } from '../observability/log.ts';
@@ -18,12 +19,15 @@ const narrowingFactor = 25;
  */
 const claimText = `DELETE FROM outbox AS o USING (
     SELECT bucket, outbox_id FROM outbox
-    WHERE (bucket, outbox_id) > ($1::smallint, $2::uuid)
+    WHERE (bucket, outbox_id) > ($1::smallint, $2::uuid) /* one shard: outbox */
     ORDER BY bucket, outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS c
-  WHERE o.bucket = c.bucket AND o.outbox_id = c.outbox_id
+  WHERE o.bucket = c.bucket /* one shard: o */ AND o.outbox_id = c.outbox_id
   RETURNING o.bucket, o.organization_id AS "organizationId", o.outbox_id AS "outboxId", o.kind,
     o.subject_id AS "subjectId", o.sequence, o.created_at AS "createdAt"`;
+
+/** On Citus, where each claim is sent to one shard. */
+const bucketsText = 'SELECT DISTINCT bucket FROM outbox';
 
 export type OutboxRow = {
   organizationId: string;
@@ -77,67 +81,84 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   const { database, log, clock = systemClock } = deps;
   const subscribers: OutboxSubscriber[] = [];
   const measured = measurements(deps.metrics);
-  let position = startPosition;
-  let batchSize = batchRows;
-  /** The end of a failed batch. Rows in it may always fail and must not block others. */
-  let narrowUntil: OutboxPosition | undefined;
+  /** By shard; one on PostgreSQL. */
+  const scans = new Map<readonly number[] | undefined, () => Promise<boolean>>();
 
   const poller = createPoller({
     pollMs: deps.pollMs ?? defaultPollMs,
-    poll: processBatch,
+    poll,
     onError: (error) => log.error({ err: error }, 'processing the outbox failed'),
   });
 
-  async function processBatch(): Promise<boolean> {
-    const limit = batchSize;
-    let rows: ClaimedRow[] = [];
-    let hints: (AfterCommitHint | undefined)[] = [];
-    try {
-      await database.transaction(async (trx) => {
-        hints = [];
-        const values = [position.bucket, position.outboxId, limit];
-        const claimed = await trx.query<ClaimedRow>(claimText, values);
-        rows = claimed.toSorted(comparePositions);
-        // The feed of an organisation gets its positions in this order.
-        const rowsByTenant = rows.toSorted(compareTenants);
-        for (const subscriber of rows.length > 0 ? subscribers : []) {
-          hints.push(await subscriber(rowsByTenant, trx));
-        }
-      });
-    } catch (error) {
-      narrow(rows, limit);
-      throw error;
-    }
-    for (const hint of hints) hint?.();
-    measure(rows);
-    const last = rows.at(-1);
-    if (last !== undefined && rows.length === limit) {
-      position = last;
-      widen(last);
-      return true;
-    }
-    // End of a round: read what comes before its start, unless the round was complete.
-    const isWholeRound = position === startPosition;
-    position = startPosition;
-    narrowUntil = undefined;
-    batchSize = batchRows;
-    return !isWholeRound;
+  async function poll(): Promise<boolean> {
+    let hasMore = false;
+    await forEachShard(database, [bucketsText, []], async (buckets) => {
+      const processBatch = scans.get(buckets) ?? createScan(buckets);
+      scans.set(buckets, processBatch);
+      if (await processBatch()) hasMore = true;
+    });
+    return hasMore;
   }
 
-  /** Without rows no subscriber ran: the database itself failed. */
-  function narrow(rows: readonly OutboxPosition[], limit: number): void {
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    narrowUntil = last;
-    batchSize = Math.max(1, Math.floor(limit / narrowingFactor));
-    if (limit === 1) position = last;
-  }
+  function createScan(buckets: readonly number[] | undefined): () => Promise<boolean> {
+    let position = startPosition;
+    let batchSize = batchRows;
+    /** The end of a failed batch. Rows in it may always fail and must not block others. */
+    let narrowUntil: OutboxPosition | undefined;
 
-  /** After the failed rows the batch grows again at once: a temporary failure must not cost thousands of commits. */
-  function widen(last: OutboxPosition): void {
-    if (narrowUntil === undefined || comparePositions(last, narrowUntil) < 0) return;
-    batchSize = Math.min(batchRows, batchSize * narrowingFactor);
-    narrowUntil = batchSize === batchRows ? undefined : last;
+    async function processBatch(): Promise<boolean> {
+      const limit = batchSize;
+      let rows: ClaimedRow[] = [];
+      let hints: (AfterCommitHint | undefined)[] = [];
+      try {
+        await database.transaction(async (trx) => {
+          hints = [];
+          const values = [position.bucket, position.outboxId, limit];
+          const claimed = await trx.query<ClaimedRow>(claimText, values, buckets);
+          rows = claimed.toSorted(comparePositions);
+          // The feed of an organisation gets its positions in this order.
+          const rowsByTenant = rows.toSorted(compareTenants);
+          for (const subscriber of rows.length > 0 ? subscribers : []) {
+            hints.push(await subscriber(rowsByTenant, trx));
+          }
+        });
+      } catch (error) {
+        narrow(rows, limit);
+        throw error;
+      }
+      for (const hint of hints) hint?.();
+      measure(rows);
+      const last = rows.at(-1);
+      if (last !== undefined && rows.length === limit) {
+        position = last;
+        widen(last);
+        return true;
+      }
+      // End of a round: read what comes before its start, unless the round was complete.
+      const isWholeRound = position === startPosition;
+      position = startPosition;
+      narrowUntil = undefined;
+      batchSize = batchRows;
+      return !isWholeRound;
+    }
+
+    /** Without rows no subscriber ran: the database itself failed. */
+    function narrow(rows: readonly OutboxPosition[], limit: number): void {
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      narrowUntil = last;
+      batchSize = Math.max(1, Math.floor(limit / narrowingFactor));
+      if (limit === 1) position = last;
+    }
+
+    /** After the failed rows the batch grows again at once: a temporary failure must not cost thousands of commits. */
+    function widen(last: OutboxPosition): void {
+      if (narrowUntil === undefined || comparePositions(last, narrowUntil) < 0) return;
+      batchSize = Math.min(batchRows, batchSize * narrowingFactor);
+      narrowUntil = batchSize === batchRows ? undefined : last;
+    }
+
+    return processBatch;
   }
 
   function measure(rows: readonly OutboxRow[]): void {

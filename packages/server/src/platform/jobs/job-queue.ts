@@ -1,7 +1,8 @@
 // Job queue in PostgreSQL: jobs survive crashes, and processes claim them in batches under leases.
 import { createPoller } from '../concurrency/poller.ts';
+import { createShardedGroupCommit } from '../database/citus/sharded-group-commit.ts';
+import { forEachShard } from '../database/citus/shards.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { createGroupCommit } from '../database/hot-path/group-commit.ts';
 import { bucketOf } from '../identifiers/bucket.ts';
 import { type Ids, withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
@@ -11,8 +12,10 @@ import { type Clock, isoTime } from '../time/clock.ts';
 import { createDueClock, type DueClock } from './due-clock.ts';
 import {
   claimText,
+  dueBucketsText,
   enqueueText,
   finishText,
+  oldestDueInShardsText,
   oldestDueText,
   postponeText,
   renewText,
@@ -154,19 +157,29 @@ export function createJobs(deps: JobsDeps): Jobs {
   });
 
   async function claim(): Promise<boolean> {
+    let hasMore = false;
+    const dueJobs = [isoTime(dueClock.now()), [...kinds.keys()]];
+    await forEachShard(database, [dueBucketsText, dueJobs], async (buckets) => {
+      if (await claimInShard(buckets)) hasMore = true;
+    });
+    return hasMore;
+  }
+
+  async function claimInShard(buckets: readonly number[] | undefined): Promise<boolean> {
     const claimable = [...kinds]
       .map(([kind, state]) => ({ kind, state, free: state.maxConcurrent - state.running }))
       .filter(({ free }) => free > 0);
     if (claimable.length === 0) return false;
     // A new token for each claim fences out earlier holders of the job, including this process.
     const token = ids.uuid();
-    const rows = await database.query<ClaimedRow>(claimText, [
+    const values = [
       isoTime(dueClock.now()),
       maxClaimed,
       token,
       leaseMs,
       JSON.stringify(claimable.map(({ kind, free }) => ({ kind, free }))),
-    ]);
+    ];
+    const rows = await database.query<ClaimedRow>(claimText, values, buckets);
     const claimedByKind = Map.groupBy(rows, ({ kind }) => kind);
     for (const { kind, state, free } of claimable)
       state.hasMore = claimedByKind.get(kind)?.length === free;
@@ -302,7 +315,9 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
     async collect() {
       // If the database is unavailable, the last value stays.
       const rows = await database
-        .query<{ due_at: Date | null }>(oldestDueText)
+        .shards()
+        .then((shards) => (shards === undefined ? oldestDueText : oldestDueInShardsText))
+        .then((text) => database.query<{ due_at: Date | null }>(text))
         .catch(() => undefined);
       if (rows === undefined) return;
       const now = dueClock.now();
@@ -325,11 +340,14 @@ function measurements({ database, metrics }: JobsDeps, dueClock: DueClock) {
 
 /** Updates the ended jobs in one statement. False for a job that another process has claimed since. */
 function createLeaseUpdate<Row extends JobLease>(name: string, database: Database, text: string) {
-  return createGroupCommit<Row, boolean>({
+  return createShardedGroupCommit<Row, boolean>({
     name,
+    database,
+    bucketOf: ({ bucket }) => bucket,
     key: (row) => row.job_id,
-    async run(rows) {
-      const updated = await database.query<{ job_id: string }>(text, [JSON.stringify(rows)]);
+    async run(rows, buckets) {
+      const values = [JSON.stringify(rows)];
+      const updated = await database.query<{ job_id: string }>(text, values, buckets);
       const updatedIds = new Set(updated.map((row) => row.job_id));
       return rows.map((row) => updatedIds.has(row.job_id));
     },

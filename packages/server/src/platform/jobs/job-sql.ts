@@ -5,7 +5,7 @@ import { bucketSql } from '../identifiers/bucket.ts';
 
 const batchRow = 'bucket smallint, job_id uuid, lease_token uuid';
 const leaseMatches =
-  'j.bucket = r.bucket AND j.job_id = r.job_id AND j.lease_token = r.lease_token';
+  'j.bucket = r.bucket /* one shard: j */ AND j.job_id = r.job_id AND j.lease_token = r.lease_token';
 
 export const enqueueText = `INSERT INTO jobs
   (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
@@ -13,7 +13,7 @@ export const enqueueText = `INSERT INTO jobs
 
 /** Leases end by the clock of the database, so that the clocks of processes need not agree. */
 const leaseEnd = (milliseconds: string) =>
-  `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`;
+  `statement_timestamp() + ${milliseconds} * interval '1 millisecond'`;
 
 /**
  * Moving due_at to the end of the lease hides the job from other processes, and shows it again if
@@ -26,7 +26,7 @@ export const claimText = `WITH due AS (
       FROM jsonb_to_recordset($5::jsonb) AS k(kind text, free integer) CROSS JOIN LATERAL (
         SELECT w.bucket, w.job_id, w.due_at FROM (
           SELECT bucket, job_id, due_at FROM jobs
-          WHERE jobs.kind = k.kind AND due_at <= $1
+          WHERE jobs.kind = k.kind /* one shard: jobs */ AND due_at <= $1
             AND (lease_until IS NULL OR lease_until <= statement_timestamp())
           ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
         ) AS w LIMIT k.free
@@ -35,8 +35,12 @@ export const claimText = `WITH due AS (
     )
     UPDATE jobs AS j SET lease_token = $3, lease_until = ${leaseEnd('$4')}, due_at = ${leaseEnd('$4')},
       attempts = j.attempts + 1
-    FROM due WHERE j.bucket = due.bucket AND j.job_id = due.job_id
+    FROM due WHERE j.bucket = due.bucket /* one shard: j */ AND j.job_id = due.job_id
     RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.queue_id, j.attempts, due.due_at`;
+
+/** The buckets with due jobs, on Citus, where each claim is sent to one shard. */
+export const dueBucketsText = `SELECT DISTINCT bucket FROM jobs
+  WHERE due_at <= $1 AND kind = ANY ($2::text[]) AND (lease_until IS NULL OR lease_until <= statement_timestamp())`;
 
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${leaseMatches} RETURNING j.job_id`;
@@ -69,3 +73,6 @@ export const oldestDueText = `WITH RECURSIVE kinds AS (
     )
     SELECT min((SELECT j.due_at FROM jobs AS j WHERE j.kind = k.kind ORDER BY j.due_at LIMIT 1)) AS due_at
     FROM kinds AS k WHERE k.kind IS NOT NULL`;
+
+/** The same on Citus, which has no recursion over shards. */
+export const oldestDueInShardsText = 'SELECT min(due_at) AS due_at FROM jobs';

@@ -110,6 +110,12 @@ export const settingsTable = {
     'URL of a PostgreSQL database (14 or newer) that replaces the embedded one; required in `production`. `connect_timeout` sets the connection time-out in seconds, at most 600; the default is 5. Of several hosts (`postgresql://user@db-1,db-2/name?target_session_attrs=read-write`) the platform uses the one that accepts writes.',
     { secret: true, defaultDescription: 'the embedded database in `DATA_DIR`' },
   ),
+  databaseEngine: setting(
+    'DATABASE_ENGINE',
+    choice('auto', 'postgresql', 'citus'),
+    'auto',
+    'Whether the tables of payments are distributed by Citus. `auto`: if the database has the extension `citus`. With `citus` the platform does not start without the extension.',
+  ),
   databaseConnections: setting(
     'DATABASE_CONNECTIONS',
     integer(1, 100),

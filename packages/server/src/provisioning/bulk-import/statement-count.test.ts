@@ -21,6 +21,7 @@ function counting(database: Database, onStatement: () => void): Database {
     transaction: (work) =>
       database.transaction((trx) =>
         work({
+          ...trx,
           query(statement, values) {
             onStatement();
             return trx.query(statement, values);

@@ -102,7 +102,7 @@ const columns = [
 /** The columns of a row `t`, and its operations. */
 export const loadedColumns = `${columns.map((name) => `t.${name}`).join(', ')},
     (SELECT jsonb_agg(to_jsonb(o) - 'bucket' - 'organization_id' - 'transaction_id' - 'merchant_id' ORDER BY o.number)
-      FROM qr_operations o WHERE o.bucket = t.bucket
+      FROM qr_operations o WHERE o.bucket = t.bucket /* one shard: o */
         AND o.transaction_id = t.transaction_id) AS operations`;
 
 function toOperation(json: OperationJson): StoredOperation {

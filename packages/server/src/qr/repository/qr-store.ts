@@ -1,13 +1,16 @@
 // Stores QR payments: each write is one guarded statement in a batch.
 import {
   bucketOf,
-  createGroupCommit,
+  createShardedGroupCommit,
   type Database,
   type DueClock,
+  forEachShard,
   type Ids,
   isoTime,
   type Numbering,
   type Queries,
+  runInTransaction,
+  shardOf,
   toRecords,
 } from '../../platform/index.ts';
 import type {
@@ -126,18 +129,19 @@ export function createQrStore({
     dueAt === undefined ? null : isoTime(dueClock.toDue(dueAt));
   const loadRow = (row: PaymentRow): LoadedPayment => toLoadedPayment(row, dueClock.fromDue);
 
-  const insertBatches = createGroupCommit<{ row: QrRow; event: StoredEvent }, boolean>({
+  const insertBatches = createShardedGroupCommit<{ row: QrRow; event: StoredEvent }, boolean>({
     name: 'qr-begin',
+    database,
+    bucketOf: ({ row }) => bucketOf(row.transactionId),
     queueLimit: queueMax,
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
-    run: async (rows) => {
+    run: async (rows, buckets) => {
       const batch = rows.map(({ row, event }) =>
         statements.paymentInsertRow(row, event, dueAtText(row)),
       );
       const onCommitted = numbering.beginWrite();
-      const result = await database.hot<{ id: string }>(statements.insertPayment, [
-        JSON.stringify(batch),
-      ]);
+      const values = [JSON.stringify(batch)];
+      const result = await database.hot<{ id: string }>(statements.insertPayment, values, buckets);
       const inserted = new Set(result.map(({ id }) => id));
       acknowledge(onCommitted, rows.find(({ row }) => inserted.has(row.transactionId))?.row);
       return rows.map(({ row }) => inserted.has(row.transactionId));
@@ -149,36 +153,43 @@ export function createQrStore({
     return statements.toStatementChange(change, i, { outboxId, dueAt: dueAtText(change.after) });
   }
 
-  const commitBatches = createGroupCommit<PaymentChange, boolean>({
+  const commitBatches = createShardedGroupCommit<PaymentChange, boolean>({
     name: 'qr-commit',
+    database,
+    bucketOf: ({ after }) => bucketOf(after.transactionId),
     queueLimit: queueMax,
     key: ({ after }) => sortKey(after),
-    run: async (changes) => {
+    run: async (changes, buckets) => {
       const batch = changes.map(toChangeRow);
       const onCommitted = numbering.beginWrite();
-      const result = await database.hot<{ i: number }>(statements.commitChange, [
-        JSON.stringify(batch),
-      ]);
+      const values = [JSON.stringify(batch)];
+      const result = await database.hot<{ i: number }>(statements.commitChange, values, buckets);
       const done = new Set(result.map(({ i }) => i));
       acknowledge(onCommitted, changes.find((_, i) => done.has(i))?.after);
       return changes.map((_, i) => done.has(i));
     },
   });
 
-  const readBatches = createGroupCommit<ReadKey, LoadedPayment | undefined>({
+  const bucketOfKey = (key: ReadKey) => bucketOf(key.transactionId ?? key.merchantId);
+
+  const readBatches = createShardedGroupCommit<ReadKey, LoadedPayment | undefined>({
     name: 'qr-read',
+    database,
+    bucketOf: bucketOfKey,
     key: ({ organizationId, transactionId, clientTransactionId }) =>
       organizationId + (transactionId ?? clientTransactionId),
     allowsSameKey: true,
-    run: async (all) => {
+    run: async (all, buckets) => {
+      type Row = PaymentRow & { i: number };
       const payments: (LoadedPayment | undefined)[] = all.map(() => undefined);
-      const rows = await database.hot<PaymentRow & { i: number }>(statements.findPayment, [
-        all.map((each) => bucketOf(each.transactionId ?? each.merchantId)),
+      const values = [
+        all.map(bucketOfKey),
         all.map((each) => each.organizationId),
         all.map((each) => each.transactionId),
         all.map((each) => each.clientTransactionId),
         all.map((each) => each.merchantId),
-      ]);
+      ];
+      const rows = await database.hot<Row>(statements.findPayment, values, buckets);
       for (const row of rows) payments[row.i - 1] = loadRow(row);
       return payments;
     },
@@ -197,7 +208,8 @@ export function createQrStore({
     commitWith: (change, work) =>
       database.transaction(async (trx) => {
         const values = [JSON.stringify([toChangeRow(change, 0)])];
-        const done = await trx.query(statements.commitChange.text, values);
+        const buckets = await shardOf(database, bucketOf(change.after.transactionId));
+        const done = await runInTransaction(trx, statements.commitChange, values, buckets);
         if (done.length === 0) return false;
         await work(trx);
         return true;
@@ -266,8 +278,16 @@ export function createQrStore({
     },
     async claim(forMs, limit, busy) {
       const now = dueClock.now();
-      const values = [isoTime(now), isoTime(now + forMs), limit, busy];
-      return toRecords(await database.hot(statements.claimDuePayments, values));
+      const claimed: DueKey[] = [];
+      const due = [statements.dueBucketsText, [isoTime(now)]] as const;
+      await forEachShard(database, due, async (buckets) => {
+        const free = limit - claimed.length;
+        if (free <= 0) return;
+        const values = [isoTime(now), isoTime(now + forMs), free, busy];
+        const rows = await database.hot(statements.claimDuePayments, values, buckets);
+        claimed.push(...toRecords<DueKey>(rows));
+      });
+      return claimed;
     },
     async postpone({ transactionId, version }, dueAt, pollAttempts) {
       const values = [

@@ -2,11 +2,13 @@
 import type { QrTransactionWithEvents } from '@switchyard/contract';
 import {
   allBuckets,
+  bucketOf,
   bucketSql,
   encodeSimpleArray,
   isoTime,
   isUuid,
   type Queries,
+  queryByShard,
 } from '../../platform/index.ts';
 import { viewWithEvents } from '../transaction/payment-views.ts';
 import type { LoadedPayment, StoredEvent } from '../transaction/records.ts';
@@ -29,22 +31,25 @@ const eventsMax = 2000;
 
 /** Only the view of a single payment needs the displays. */
 const textOf = (data: string) => `SELECT ${loadedColumns},
-    (SELECT coalesce(s.time_zone, m.time_zone) FROM merchants m
-      LEFT JOIN stores s ON s.organization_id = m.organization_id AND s.store_id = t.store_id
-      WHERE m.organization_id = t.organization_id AND m.merchant_id = t.merchant_id) AS time_zone,
     (SELECT json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at,
         'data', ${data}) ORDER BY e.sequence)
-      FROM (SELECT * FROM qr_events WHERE bucket = t.bucket
+      FROM (SELECT * FROM qr_events WHERE bucket = t.bucket /* one shard: qr_events */
         AND transaction_id = t.transaction_id ORDER BY sequence LIMIT ${eventsMax}) e) AS events
   FROM unnest($2::uuid[]) AS r(transaction_id)
-  CROSS JOIN LATERAL (SELECT * FROM qr_transactions WHERE bucket = ${bucketSql('r.transaction_id')}
+  CROSS JOIN LATERAL (SELECT * FROM qr_transactions
+    WHERE bucket = ${bucketSql('r.transaction_id')} /* one shard: qr_transactions */
     AND transaction_id = r.transaction_id AND organization_id = $1 LIMIT 1) t`;
 
 export const readQrPaymentsText = textOf("e.data - 'display'");
 const readWholeText = textOf('e.data');
 
 type EventJson = Omit<StoredEvent, 'at'> & { at: string };
-type Row = PaymentRow & { time_zone: string | null; events: EventJson[] | null };
+type Row = PaymentRow & { events: EventJson[] | null };
+
+const timeZonesText = `SELECT coalesce(s.time_zone, m.time_zone) AS "timeZone"
+  FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS r(merchant_id, store_id, i)
+  LEFT JOIN merchants m ON m.organization_id = $1 AND m.merchant_id = r.merchant_id
+  LEFT JOIN stores s ON s.organization_id = $1 AND s.store_id = r.store_id ORDER BY r.i`;
 
 /** Returns the payments in no defined order, and leaves out unknown identifiers. */
 export async function readQrPayments(
@@ -55,14 +60,21 @@ export async function readQrPayments(
 ): Promise<ReportedQrPayment[]> {
   if (transactionIds.length === 0) return [];
   const text = options.isWhole === true ? readWholeText : readQrPaymentsText;
-  const rows = await queries.query<Row>(text, [organizationId, encodeSimpleArray(transactionIds)]);
-  return rows.map((row) => ({
+  const rows = await queryByShard(queries, { rows: transactionIds, bucketOf }, (ids, buckets) =>
+    queries.query<Row>(text, [organizationId, encodeSimpleArray(ids)], buckets),
+  );
+  const timeZones = await queries.query<{ timeZone: string | null }>(timeZonesText, [
+    organizationId,
+    encodeSimpleArray(rows.map((row) => row.merchant_id)),
+    encodeSimpleArray(rows.map((row) => row.store_id)),
+  ]);
+  return rows.map((row, index) => ({
     loaded: toLoadedPayment(row),
     events: (row.events ?? []).map((event) => ({
       ...event,
       at: isoTime(Date.parse(event.at)),
     })),
-    timeZone: row.time_zone ?? 'UTC',
+    timeZone: timeZones[index]?.timeZone ?? 'UTC',
   }));
 }
 

@@ -9,31 +9,48 @@ import {
 import type { PaymentChange, QrRow, StoredEvent } from '../transaction/records.ts';
 import { loadedColumns, merchantIndexCondition, organizationIndexCondition } from './qr-rows.ts';
 
-/** Inserts intents; an existing row stays unchanged and is not returned. */
-export const insertPayment = {
-  name: 'qr-begin',
-  text: `WITH r AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
+const intents = `jsonb_to_recordset($1::jsonb) AS n(bucket smallint, organization_id uuid, transaction_id uuid,
       merchant_id uuid, store_id uuid, device_id uuid, client_transaction_id text,
       service_id uuid, provider_id uuid, amount bigint, currency text, expires_at timestamptz,
-      due_at timestamptz, facts jsonb, at timestamptz, type text, data jsonb)
-  ), tx AS (
-    INSERT INTO qr_transactions (bucket, organization_id, transaction_id, merchant_id, store_id, device_id,
+      due_at timestamptz, facts jsonb, at timestamptz, type text, data jsonb)`;
+
+const insertPaymentsFrom = (
+  source: string,
+) => `INSERT INTO qr_transactions (bucket, organization_id, transaction_id,
+      merchant_id, store_id, device_id,
       client_transaction_id, service_id, provider_id, status, phase, amount, currency, paid,
       refunded, refund_reserved, provider_sequence, provider_events, version, operation_count,
       looks, expires_at, due_at, facts, created_at, updated_at)
     SELECT bucket, organization_id, transaction_id, merchant_id, store_id, device_id,
       client_transaction_id, service_id, provider_id, 'Created', 'Created', amount, currency, 0,
       0, 0, 0, 0, 1, 0, 0, expires_at, due_at, facts, at, at
-    FROM r ON CONFLICT (bucket, client_transaction_id, merchant_id)
-      WHERE client_transaction_id IS NOT NULL DO NOTHING
+    FROM ${source} ON CONFLICT (bucket, client_transaction_id, merchant_id)
+      WHERE client_transaction_id IS NOT NULL DO NOTHING`;
+
+const insertFirstEvents =
+  'INSERT INTO qr_events AS e (bucket, organization_id, transaction_id, sequence, type, at, data)';
+
+/** Inserts intents; an existing row stays unchanged and is not returned. */
+export const insertPayment = {
+  name: 'qr-begin',
+  text: `WITH r AS MATERIALIZED (
+    SELECT * FROM ${intents}
+  ), tx AS (
+    ${insertPaymentsFrom('r')}
     RETURNING transaction_id
   ), ev AS (
-    INSERT INTO qr_events (bucket, organization_id, transaction_id, sequence, type, at, data)
+    ${insertFirstEvents}
     SELECT r.bucket, r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
     FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
   )
   SELECT transaction_id AS id FROM tx`,
+  inShard: [
+    insertPaymentsFrom(intents),
+    `${insertFirstEvents}
+    SELECT t.bucket, t.organization_id, t.transaction_id, 1, n.type, n.at, n.data FROM ${intents}
+    JOIN qr_transactions t ON t.bucket = n.bucket /* one shard: t */ AND t.transaction_id = n.transaction_id
+    RETURNING e.transaction_id AS id`,
+  ],
 };
 
 export function paymentInsertRow(
@@ -62,6 +79,59 @@ export function paymentInsertRow(
   };
 }
 
+const changes = `jsonb_to_recordset($1::jsonb) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
+      expected integer, i integer, status text, phase text, paid bigint, refunded bigint,
+      refund_reserved bigint, settled bigint, ending text, hold text, provider_sequence integer,
+      provider_events integer, provider_transaction_id text, operation_count integer, looks integer,
+      expires_at timestamptz, due_at timestamptz, at timestamptz, type text, data jsonb,
+      provider_event_id uuid, outbox_id uuid, merchant_id uuid, operations jsonb)`;
+
+const matchesVersion = `t.bucket = r.bucket /* one shard: t */ AND t.transaction_id = r.transaction_id
+      AND t.organization_id = r.organization_id AND t.version = r.expected`;
+
+const updatePaymentsFrom = (
+  source: string,
+) => `UPDATE qr_transactions t SET status = r.status, phase = r.phase,
+      paid = r.paid,
+      refunded = r.refunded, refund_reserved = r.refund_reserved, settled = r.settled,
+      ending = r.ending, hold = r.hold,
+      provider_sequence = r.provider_sequence, provider_events = r.provider_events,
+      provider_transaction_id = r.provider_transaction_id, version = r.expected + 1,
+      operation_count = r.operation_count, looks = r.looks, expires_at = r.expires_at,
+      due_at = r.due_at, updated_at = r.at
+    FROM ${source} WHERE ${matchesVersion}`;
+
+/**
+ * The rows behind a change of payments.
+ *
+ * @param from the records `r` of the changed payments
+ * @param key the alias that has their keys
+ */
+const insertsBehindChange = (
+  from: string,
+  key: string,
+): [event: string, outbox: string, operation: string] => [
+  `INSERT INTO qr_events (bucket, organization_id, transaction_id, sequence, type, at, data,
+      provider_event_id)
+    SELECT ${key}.bucket, ${key}.organization_id, ${key}.transaction_id, r.expected + 1, r.type, r.at, r.data,
+      r.provider_event_id FROM ${from}`,
+  `INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT ${key}.bucket, ${key}.organization_id, r.outbox_id, r.type, ${key}.transaction_id, r.expected + 1, r.at
+    FROM ${from} WHERE r.outbox_id IS NOT NULL`,
+  `INSERT INTO qr_operations (bucket, organization_id, transaction_id, number, operation_id, merchant_id,
+      kind, status, amount, client_operation_id, details, created_at, updated_at)
+    SELECT ${key}.bucket, ${key}.organization_id, ${key}.transaction_id, o.number, o.operation_id, r.merchant_id, o.kind,
+      o.status, o.amount, o.client_operation_id, o.details, o.created_at, o.updated_at
+    FROM ${from} CROSS JOIN LATERAL jsonb_to_recordset(r.operations) AS o(number integer, operation_id uuid, kind text,
+      status text, amount bigint, client_operation_id text, details jsonb, created_at timestamptz,
+      updated_at timestamptz)
+    ON CONFLICT (bucket, transaction_id, number) DO UPDATE
+      SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at`,
+];
+
+const [insertEvent, insertOutbox, insertOperations] = insertsBehindChange('tx AS r', 'r');
+const changedPayments = `${changes} JOIN qr_transactions t ON ${matchesVersion}`;
+
 /**
  * Inserts events and operations only for updated rows, so a late change leaves nothing. The refund
  * amounts are in the same guarded row, so two refunds cannot reserve the same money.
@@ -69,43 +139,24 @@ export function paymentInsertRow(
 export const commitChange = {
   name: 'qr-commit',
   text: `WITH r AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(bucket smallint, organization_id uuid, transaction_id uuid,
-      expected integer, i integer, status text, phase text, paid bigint, refunded bigint,
-      refund_reserved bigint, settled bigint, ending text, hold text, provider_sequence integer,
-      provider_events integer, provider_transaction_id text, operation_count integer, looks integer,
-      expires_at timestamptz, due_at timestamptz, at timestamptz, type text, data jsonb,
-      provider_event_id uuid, outbox_id uuid, merchant_id uuid, operations jsonb)
+    SELECT * FROM ${changes}
   ), tx AS (
-    UPDATE qr_transactions t SET status = r.status, phase = r.phase, paid = r.paid,
-      refunded = r.refunded, refund_reserved = r.refund_reserved, settled = r.settled,
-      ending = r.ending, hold = r.hold,
-      provider_sequence = r.provider_sequence, provider_events = r.provider_events,
-      provider_transaction_id = r.provider_transaction_id, version = r.expected + 1,
-      operation_count = r.operation_count, looks = r.looks, expires_at = r.expires_at,
-      due_at = r.due_at, updated_at = r.at
-    FROM r WHERE t.bucket = r.bucket AND t.transaction_id = r.transaction_id
-      AND t.organization_id = r.organization_id AND t.version = r.expected
+    ${updatePaymentsFrom('r')}
     RETURNING r.*
   ), ev AS (
-    INSERT INTO qr_events (bucket, organization_id, transaction_id, sequence, type, at, data,
-      provider_event_id)
-    SELECT bucket, organization_id, transaction_id, expected + 1, type, at, data, provider_event_id FROM tx
+    ${insertEvent}
   ), ob AS (
-    INSERT INTO outbox (bucket, organization_id, outbox_id, kind, subject_id, sequence, created_at)
-    SELECT bucket, organization_id, outbox_id, type, transaction_id, expected + 1, at
-    FROM tx WHERE outbox_id IS NOT NULL
+    ${insertOutbox}
   ), op AS (
-    INSERT INTO qr_operations (bucket, organization_id, transaction_id, number, operation_id, merchant_id,
-      kind, status, amount, client_operation_id, details, created_at, updated_at)
-    SELECT tx.bucket, tx.organization_id, tx.transaction_id, o.number, o.operation_id, tx.merchant_id, o.kind,
-      o.status, o.amount, o.client_operation_id, o.details, o.created_at, o.updated_at
-    FROM tx, jsonb_to_recordset(tx.operations) AS o(number integer, operation_id uuid, kind text,
-      status text, amount bigint, client_operation_id text, details jsonb, created_at timestamptz,
-      updated_at timestamptz)
-    ON CONFLICT (bucket, transaction_id, number) DO UPDATE
-      SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at
+    ${insertOperations}
   )
   SELECT i FROM tx`,
+  // The lock keeps the versions until the update, so that all statements find the same payments.
+  inShard: [
+    `SELECT 1 FROM ${changedPayments} ORDER BY t.transaction_id FOR UPDATE OF t`,
+    ...insertsBehindChange(changedPayments, 't'),
+    `${updatePaymentsFrom(changes)} RETURNING r.i`,
+  ],
 };
 
 export function toStatementChange(
@@ -161,9 +212,9 @@ export const findPayment = {
   text: `SELECT r.i, ${loadedColumns}
     FROM unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) WITH ORDINALITY
       AS r(bucket, organization_id, transaction_id, client_transaction_id, merchant_id, i)
-    JOIN qr_transactions t ON t.bucket = r.bucket AND t.organization_id = r.organization_id
+    JOIN qr_transactions t ON t.bucket = r.bucket /* one shard: t */ AND t.organization_id = r.organization_id
       AND t.transaction_id = coalesce(r.transaction_id, (
-        SELECT c.transaction_id FROM qr_transactions c WHERE c.bucket = r.bucket
+        SELECT c.transaction_id FROM qr_transactions c WHERE c.bucket = r.bucket /* one shard: c */
           AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
 };
 
@@ -207,6 +258,9 @@ export const eventsForView = {
     ORDER BY sequence`,
 };
 
+/** On Citus, where each claim is sent to one shard. */
+export const dueBucketsText = 'SELECT DISTINCT bucket FROM qr_transactions WHERE due_at <= $1';
+
 /**
  * Claims due payments for a limited time; after a crash another process claims them. It leaves out
  * the providers in $4, which have enough running polls.
@@ -216,10 +270,10 @@ export const claimDuePayments = {
   text: `UPDATE qr_transactions t SET due_at = $2
     FROM (
       SELECT bucket, transaction_id FROM qr_transactions
-      WHERE due_at <= $1 AND provider_id <> ALL ($4::uuid[])
+      WHERE due_at <= $1 /* one shard: qr_transactions */ AND provider_id <> ALL ($4::uuid[])
       ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS c
-    WHERE t.bucket = c.bucket AND t.transaction_id = c.transaction_id
+    WHERE t.bucket = c.bucket /* one shard: t */ AND t.transaction_id = c.transaction_id
     RETURNING t.organization_id, t.transaction_id, t.provider_id`,
 };
 

@@ -58,6 +58,7 @@ function captured(transactionId: string): TransactionRecord {
 async function projected(cards: ReadonlyMap<string, number>, recentIds: readonly string[]) {
   const valuesByText: Record<string, unknown> = {};
   const queries: Queries = {
+    shards: async () => undefined,
     async query(statement, values) {
       valuesByText[typeof statement === 'string' ? statement : statement.text] ??= values;
       return [];

@@ -168,8 +168,9 @@ export type ProjectionBatchDeps = {
 function withPauses(queries: Queries, pauseAfter: ProjectionBatchDeps['pauseAfter']): Queries {
   let startedMs = performance.now();
   return {
-    async query(statement, values) {
-      const rows = await queries.query<never>(statement, values);
+    ...queries,
+    async query(statement, ...parameters) {
+      const rows = await queries.query<never>(statement, ...parameters);
       await pauseAfter(performance.now() - startedMs);
       startedMs = performance.now();
       return rows;

@@ -285,7 +285,7 @@ async function assertOutbox(source: LedgerSource): Promise<void> {
   const isEmptied = async () => {
     const unknownTransactions = await database.query(
       `SELECT 1 FROM outbox o LEFT JOIN transaction_events e
-          ON e.organization_id = o.organization_id AND e.transaction_id = o.subject_id
+          ON e.bucket = o.bucket AND e.transaction_id = o.subject_id
             AND e.sequence = o.sequence AND e.type = o.kind
         WHERE o.organization_id = $1 AND ${ofTransactions} AND e.sequence IS NULL`,
       [organizationId],

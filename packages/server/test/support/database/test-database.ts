@@ -14,6 +14,7 @@ import {
   systemIdGenerator,
 } from '../../../src/platform/index.ts';
 import { scanFolder, scanTables } from '../card-data/leak-scan.ts';
+import { type CitusNodes, citusNodesOfTests, createCitusDatabase } from './citus-nodes.ts';
 import {
   copyTemplateCluster,
   ensureTemplateDatabase,
@@ -61,11 +62,23 @@ export async function testSchemaUrl(): Promise<string> {
   return `${await testDatabaseUrl()}&options=-c%20search_path%3D${schema}`;
 }
 
+async function createMigratedCitusDatabase(nodes: CitusNodes): Promise<string> {
+  const url = await createCitusDatabase(nodes);
+  const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
+  const database = openDatabase({ url, log, connections: 1 });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
+  await database.close();
+  copies.push(url);
+  return url;
+}
+
 let template: Promise<void> | undefined;
 const copies: string[] = [];
 
 /** The URL of a migrated database of its own, for tests that a running platform would disturb. */
 export async function testDatabaseCopyUrl(): Promise<string> {
+  const nodes = citusNodesOfTests();
+  if (nodes !== undefined) return createMigratedCitusDatabase(nodes);
   const url = await testDatabaseUrl();
   template ??= ensureTemplateDatabase(url);
   await template;
@@ -113,7 +126,19 @@ process.once('exit', () => {
   }
 });
 
+/** The database of a running Citus: the drill started its nodes and stops them. */
+async function startOnCitus(nodes: CitusNodes): Promise<RunningDatabase> {
+  const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
+  const url = await createCitusDatabase(nodes);
+  const database = openDatabase({ url, log });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
+  const dataDir = await mkdtemp(join(tmpdir(), directoryPrefix));
+  return { database, url, server: { url, pid: () => 0, stop: async () => {} }, dataDir };
+}
+
 async function start(): Promise<RunningDatabase> {
+  const nodes = citusNodesOfTests();
+  if (nodes !== undefined) return startOnCitus(nodes);
   await removeAbandoned();
   const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
   const dataDir = await mkdtemp(join(tmpdir(), directoryPrefix));

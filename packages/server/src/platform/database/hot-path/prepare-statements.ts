@@ -14,13 +14,14 @@ const hashCharacters = 32;
 export function createPreparedQueries(database: Queries, namePrefix: string): Queries {
   const names = new Map<string, string>();
   return {
-    query(statement, values) {
-      if (typeof statement !== 'string') return database.query(statement, values);
+    ...database,
+    query(statement, ...parameters) {
+      if (typeof statement !== 'string') return database.query(statement, ...parameters);
       const name =
         names.get(statement) ??
         `${namePrefix}_${hash('sha256', statement, 'hex').slice(0, hashCharacters)}`;
       names.set(statement, name);
-      return database.query({ name, text: statement }, values);
+      return database.query({ name, text: statement }, ...parameters);
     },
   };
 }

@@ -2,9 +2,21 @@
 import type pg from 'pg';
 import { postgresTypeParsers } from '../column-parsers.ts';
 
-export type PreparedStatement = { readonly name: string; readonly text: string };
-/** A prepared statement with its parameters. */
-export type HotStatement = readonly [statement: PreparedStatement, values: readonly unknown[]];
+export type PreparedStatement = {
+  readonly name: string;
+  readonly text: string;
+  /**
+   * For Citus: the same as several statements, of which the last one returns the rows. An INSERT behind another
+   * statement in one WITH needs all workers.
+   */
+  readonly inShard?: readonly string[];
+};
+/** A prepared statement with its parameters and, on Citus, the buckets of its shard. */
+export type HotStatement = readonly [
+  statement: PreparedStatement,
+  values: readonly unknown[],
+  buckets?: readonly number[] | undefined,
+];
 export type HotRow = Record<string, unknown>;
 
 type Parser = (text: string) => unknown;

@@ -3,6 +3,8 @@
 import type { Ids } from '../../identifiers/ids.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Clock, pause } from '../../time/clock.ts';
+import { distributeTables } from '../citus/distribute-tables.ts';
+import { type DatabaseEngine, usesCitus } from '../citus/engine.ts';
 import { type Database, isPostgres, type Queries } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
 import { type Migration, readMigrations } from './read-migrations.ts';
@@ -44,7 +46,13 @@ const countStatementText = 'UPDATE schema_migrations SET statements_done = $2 WH
 const finishMigrationText = `UPDATE schema_migrations SET statements_done = $2, finished_at = clock_timestamp()
   WHERE version = $1`;
 
-export type MigrateDeps = { log: Log; clock: Clock; ids: Ids; leaseMs?: number };
+export type MigrateDeps = {
+  log: Log;
+  clock: Clock;
+  ids: Ids;
+  leaseMs?: number;
+  engine?: DatabaseEngine;
+};
 
 type AppliedMigration = {
   version: number;
@@ -88,6 +96,7 @@ export async function migrate(
         // Read again: another process may have finished just before this one acquired the lease.
         const pending = findPending(migrations, await readHistory(queries));
         await applyAll(queries, pending, lease.fence, deps);
+        if (await usesCitus(queries, deps.engine)) await distributeTables(queries, deps.log);
         return pending.map(({ migration }) => migration.name);
       } finally {
         await lease.release();

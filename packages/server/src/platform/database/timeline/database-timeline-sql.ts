@@ -1,6 +1,8 @@
 // SQL of the database timeline: position of the server, stored state, and the numbers that jump.
-import { bucketSql } from '../../identifiers/bucket.ts';
+import { bucketOf, bucketSql } from '../../identifiers/bucket.ts';
 import type { Queries } from '../database.ts';
+import { isWorkerLost } from '../database-errors.ts';
+import type { Shards } from '../queries.ts';
 
 /** The write-ahead log (WAL) of a server: two timelines of one system share the log up to a position. */
 export type ServerPosition = {
@@ -64,19 +66,37 @@ const countWritesText = ['transactions', 'qr_transactions']
   .map(
     (table) => `SELECT count(*)::int AS found
     FROM jsonb_to_recordset($1::jsonb) AS w("table" text, "organizationId" uuid, "transactionId" uuid, version integer)
-    JOIN ${table} t ON t.bucket = ${bucketSql('w."transactionId"')} AND t.transaction_id = w."transactionId"
+    JOIN ${table} t ON t.bucket = ${bucketSql('w."transactionId"')} /* one shard: t */ AND t.transaction_id = w."transactionId"
     WHERE w."table" = '${table}' AND t.version >= w.version`,
   )
   .join(' UNION ALL ');
 
-/** The number of writes that the database does not contain. */
+async function countMissingInShard(
+  queries: Queries,
+  writes: readonly AcknowledgedWrite[],
+  buckets?: readonly number[],
+): Promise<number> {
+  const rows = await queries.query(countWritesText, [JSON.stringify(writes)], buckets);
+  return writes.length - rows.reduce((sum, row) => sum + Number(row['found']), 0);
+}
+
+/** The number of writes that the database does not contain. On Citus, a worker that is down is not asked. */
 export async function countMissingWrites(
   queries: Queries,
   writes: readonly AcknowledgedWrite[],
+  shards: Shards | undefined,
 ): Promise<number> {
   if (writes.length === 0) return 0;
-  const rows = await queries.query(countWritesText, [JSON.stringify(writes)]);
-  return writes.length - rows.reduce((sum, row) => sum + Number(row['found']), 0);
+  if (shards === undefined) return countMissingInShard(queries, writes);
+  let missing = 0;
+  const groups = Map.groupBy(writes, ({ transactionId }) => shards.of(bucketOf(transactionId)));
+  for (const [buckets, ofShard] of groups) {
+    missing += await countMissingInShard(queries, ofShard, buckets).catch((error: unknown) => {
+      if (isWorkerLost(error)) return 0;
+      throw error;
+    });
+  }
+  return missing;
 }
 
 const columns = `system_identifier AS "systemIdentifier", timeline,

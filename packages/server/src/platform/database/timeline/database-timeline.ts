@@ -5,6 +5,7 @@ import { createPoller } from '../../concurrency/poller.ts';
 import type { Log } from '../../observability/log.ts';
 import { type Database, isPostgres, type Queries } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
+import type { Shards } from '../queries.ts';
 import {
   type AcknowledgedWrite,
   countMissingWrites,
@@ -77,7 +78,7 @@ export type DatabaseTimeline = {
    */
   verifyConnection(queries: Queries): Promise<string | undefined>;
   /** After the migrations. @throws Error where the database cannot be read */
-  start(database: Pick<Database, 'query' | 'session'>): Promise<void>;
+  start(database: Pick<Database, keyof Queries | 'session'>): Promise<void>;
   stop(): Promise<void>;
   status(): NumberingStatus;
   /** Ends the required recovery in the given database transaction. False if none is required. */
@@ -117,7 +118,8 @@ const isSameDatabase = (a: Server, b: Server) =>
 export function createDatabaseTimeline(options: Options): DatabaseTimeline {
   const { log, pollMs = defaultPollMs, settlingMs = defaultSettlingMs } = options;
   const file = join(options.dataDir, fileName);
-  let database: Pick<Database, 'query' | 'session'> | undefined;
+  let database: Pick<Database, keyof Queries | 'session'> | undefined;
+  let shards: Shards | undefined;
   let isSupported: boolean | undefined;
   /** The server of the last comparison. Undefined in a new process without a file. */
   let lastServer: Server | undefined;
@@ -195,7 +197,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     if (server === undefined) return undefined;
     const isBehind =
       lastServer?.systemIdentifier === server.systemIdentifier && server.position < before.position;
-    const missingWrites = await countMissingWrites(queries, before.writes);
+    const missingWrites = await countMissingWrites(queries, before.writes, shards);
     return { server, evidence: before, missingWrites, isLost: isBehind || missingWrites > 0 };
   }
 
@@ -354,7 +356,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
     return recorded;
   }
 
-  async function compareAndApply(from: Pick<Database, 'query' | 'session'>): Promise<void> {
+  async function compareAndApply(from: Pick<Database, keyof Queries | 'session'>): Promise<void> {
     const finding = await compare(from);
     if (finding === undefined) return;
     if (isUnchanged(finding)) {
@@ -417,6 +419,8 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       return serverName(finding.server);
     },
     async start(from) {
+      // Before connections are verified with writes, which then need the shards.
+      shards = await from.shards();
       await readFile();
       await from.session(recordExclusively);
       database = from;

@@ -100,6 +100,7 @@ export function createLineApplier({ rowCache, dependants, scope, ids, now }: App
   const lookup: ReferencedRows = {
     queries: {
       query: () => Promise.reject(new Error('applying a line must not run an SQL statement')),
+      shards: async () => undefined,
     },
     findForShare: async (table, _scope, id) => rowCache.requireRows(table, idRowKey(id), false)[0],
   };
