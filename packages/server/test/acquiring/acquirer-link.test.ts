@@ -264,8 +264,8 @@ describe('acquirer links', { concurrency: 4 }, () => {
     const [storedJob] = await database.query<{ same: boolean; queue_id: string }>(
       `SELECT e.at = o.updated_at AND j.created_at = o.updated_at AS same, j.queue_id
        FROM transaction_events e
-       JOIN operations o USING (organization_id, transaction_id)
-       JOIN jobs j ON j.organization_id = e.organization_id
+       JOIN operations o USING (bucket, transaction_id)
+       JOIN jobs j ON j.bucket = e.bucket
          AND j.payload->>'transactionId' = e.transaction_id::text
        WHERE e.organization_id = $1 AND e.type = 'transaction.reversal_queued'`,
       [setup.organizationId],

@@ -91,7 +91,7 @@ describe('a QR payment', () => {
     const database = await testDatabase();
     const rows = await database.query<{ text: string }>(
       `SELECT to_jsonb(t)::text || coalesce((SELECT string_agg(to_jsonb(e)::text, ' ')
-         FROM qr_events e WHERE e.transaction_id = t.transaction_id), '') AS text
+         FROM qr_events e WHERE e.bucket = t.bucket AND e.transaction_id = t.transaction_id), '') AS text
        FROM qr_transactions t WHERE transaction_id = $1`,
       [transactionId],
     );

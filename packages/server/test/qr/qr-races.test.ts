@@ -410,7 +410,7 @@ describe('races of a QR payment', () => {
     }));
     const database = await testDatabase();
     await database.query(
-      `UPDATE qr_transactions SET due_at = due_at - interval '1 minute'
+      `UPDATE qr_transactions SET due_at = now() - interval '1 minute'
         WHERE organization_id = $1 AND transaction_id = $2`,
       [qr.organization.organizationId, id],
     );

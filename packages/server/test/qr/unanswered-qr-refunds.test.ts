@@ -27,7 +27,7 @@ describe('a refund without an answer', () => {
   async function age(id: string): Promise<void> {
     const database = await testDatabase();
     await database.query(
-      `UPDATE qr_operations SET created_at = created_at - interval '25 hours'
+      `UPDATE qr_operations SET created_at = now() - interval '25 hours'
         WHERE organization_id = $1 AND transaction_id = $2`,
       [qr.organization.organizationId, id],
     );

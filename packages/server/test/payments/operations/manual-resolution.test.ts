@@ -153,7 +153,7 @@ describe('operations without a response', { concurrency: 4 }, () => {
     const early = await resolve(setup, id, 1, { outcome: 'Succeeded' });
     assertProblem(early, { code: 'resolution_not_possible', pointer: null });
     await (await testDatabase()).query(
-      `UPDATE operations SET created_at = created_at - interval '10 minutes'
+      `UPDATE operations SET created_at = now() - interval '10 minutes'
         WHERE organization_id = $1 AND transaction_id = $2`,
       [setup.organizationId, id],
     );
