@@ -99,6 +99,10 @@ const targets = {
     script: 'tools/faults/faults-command.ts',
     does: 'inject faults into a platform under load',
   },
+  drill: {
+    script: 'tools/drill/drill-command.ts',
+    does: 'test the platform on a temporary Citus cluster: failures, moved shards, speed',
+  },
   fuzz: { script: 'tools/fuzz/fuzz-command.ts', does: 'feed millions of inputs to the parsers' },
   'build-portal': {
     script: 'tools/build-site.ts',

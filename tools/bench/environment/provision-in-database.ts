@@ -19,9 +19,11 @@ import {
 } from './send-single-request.ts';
 
 /** Each has an application of its own: payments are limited to 5,000 a second for each client. */
-const merchantsCount = 4;
+const merchantsStandard = 4;
 const storesPerMerchant = 4;
 
+/** What provisioning uses of a platform. */
+export type ProvisionedPlatform = Pick<Platform, 'database' | 'log' | 'dataDir'>;
 export type Identity = ReturnType<typeof createIdentity>;
 export type Provisioning = ReturnType<typeof createProvisioning>;
 export type Organization = { organizationId: string; realm: string };
@@ -39,7 +41,7 @@ export function readPlatformKey({ dataDir }: Pick<Platform, 'dataDir'>): Buffer 
  * @param findTerminal finds the hardware of devices that get a certificate
  */
 export async function withIdentity<Result>(
-  { database, log, dataDir }: Platform,
+  { database, log, dataDir }: ProvisionedPlatform,
   work: (identity: Identity) => Promise<Result>,
   findTerminal?: IdentityDeps['findTerminal'],
 ): Promise<Result> {
@@ -62,13 +64,13 @@ export async function withIdentity<Result>(
 }
 
 /** An audit log whose next checkpoint the server itself creates. */
-export function openAudit(platform: Platform) {
+export function openAudit(platform: ProvisionedPlatform) {
   const { database } = platform;
   const jobs = { handle: () => {}, enqueue: async () => {} };
   return createAudit({ database, clock: systemClock, masterKey: readPlatformKey(platform), jobs });
 }
 
-export function openProvisioning(platform: Platform): Provisioning {
+export function openProvisioning(platform: ProvisionedPlatform): Provisioning {
   const { database } = platform;
   return createProvisioning({
     database,
@@ -215,8 +217,12 @@ async function createSellingMerchant(
 
 /** An organization that sells; the server must not run, or searches for new acquirer links soon. */
 export async function provisionOrganization(
-  platform: Platform,
-  { acquirerPort, terminals }: { acquirerPort: number; terminals: number },
+  platform: ProvisionedPlatform,
+  {
+    acquirerPort,
+    terminals,
+    merchants: merchantsCount = merchantsStandard,
+  }: { acquirerPort: number; terminals: number; merchants?: number },
 ): Promise<BenchOrganization> {
   const provisioning = openProvisioning(platform);
   const realm = `bench-${randomUUID().slice(0, 8)}`;

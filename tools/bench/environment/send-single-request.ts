@@ -1,5 +1,5 @@
 // Sends single requests to the server under test: to set it up, and to read single results.
-import { Agent as PlainAgent, request as requestPlain } from 'node:http';
+import { type IncomingHttpHeaders, Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { Agent, request } from 'node:https';
 import { defined } from '@switchyard/contract';
 
@@ -20,9 +20,11 @@ export type SingleRequest = {
   body?: string;
   /** A certificate with its key, PEM, for mutual TLS. */
   client?: { cert: string; key: string };
+  /** Ends the request with an error. */
+  timeoutMs?: number;
 };
 
-export type SingleResponse = { status: number; text: string };
+export type SingleResponse = { status: number; text: string; headers: IncomingHttpHeaders };
 
 /** The certificate of the server is issued for this name. */
 export const serverName = 'localhost';
@@ -34,10 +36,13 @@ const plainAgent = new PlainAgent({ keepAlive: true, maxSockets });
 
 export function sendRequest(
   { port, authority, ca }: Target,
-  { method = 'GET', path, token, accept, contentType, body, client }: SingleRequest,
+  { method = 'GET', path, token, accept, contentType, body, client, timeoutMs }: SingleRequest,
 ): Promise<SingleResponse> {
   return new Promise((resolve, reject) => {
     const options = {
+      ...defined({
+        signal: timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs),
+      }),
       host: loopback,
       port,
       method,
@@ -60,7 +65,8 @@ export function sendRequest(
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
       response.on('end', () => {
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+        const { statusCode: status = 0, headers: received } = response;
+        resolve({ status, text: Buffer.concat(chunks).toString(), headers: received });
       });
     });
     sent.end(body);

@@ -41,10 +41,10 @@ export type SalesEnvironment = {
 
 type Simulator = { pid: number; port: number };
 
-async function startSimulator(
+export async function startSimulator(
   closers: CloseStack,
   folder: string,
-  recentEntries: number | undefined,
+  recentEntries?: number,
 ): Promise<Simulator> {
   const data = join(folder, 'acquirer');
   const args = [simulatorScript, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];

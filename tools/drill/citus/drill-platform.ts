@@ -1,0 +1,131 @@
+// The platform on a fresh database: an organization that sells, the acquirer simulator, and the server process.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { readLedger } from '@switchyard/simulators';
+import {
+  bucketOf,
+  type Database,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIdGenerator,
+} from '../../../packages/server/src/platform/index.ts';
+import type { CloseStack } from '../../bench/close-in-reverse-order.ts';
+import { migrations } from '../../bench/environment/platform.ts';
+import {
+  type BenchOrganization,
+  fetchClientToken,
+  provisionOrganization,
+} from '../../bench/environment/provision-in-database.ts';
+import type { Target } from '../../bench/environment/send-single-request.ts';
+import { type ServerProcess, startServer } from '../../bench/environment/server-process.ts';
+import { startSimulator } from '../../bench/sales/sales-environment.ts';
+import type { Cluster } from './cluster.ts';
+import type { Load, Till } from './sale-load.ts';
+
+const merchants = 8;
+const terminals = 32;
+const settledLimitMs = 120_000;
+const lookEveryMs = 500;
+
+export type DrillPlatform = {
+  readonly database: Database;
+  readonly organization: BenchOrganization;
+  readonly server: ServerProcess;
+  readonly target: Target;
+  readonly tills: readonly Till[];
+  /** The address of the worker that has the transactions of a merchant. */
+  workerOf(merchantId: string): Promise<string>;
+  /** Waits until no sale is unfinished, and compares the sums of client, platform and acquirer. */
+  compareSums(load: Load): Promise<string[]>;
+};
+
+let platformsCount = 0;
+
+const workerText = `SELECT p.nodename AS host FROM pg_dist_shard_placement p
+  WHERE p.shardid = get_shard_id_for_distribution_column('transactions', $1::smallint)`;
+
+async function workerOf(database: Database, merchantId: string): Promise<string> {
+  const [row] = await database.query<{ host: string }>(workerText, [bucketOf(merchantId)]);
+  return String(row?.host);
+}
+
+/** @param databaseUrl an empty database */
+export async function openDrillPlatform(
+  closers: CloseStack,
+  { folder, log }: Cluster,
+  databaseUrl: string,
+): Promise<DrillPlatform> {
+  platformsCount += 1;
+  const dataDir = join(folder, `platform-${platformsCount}`);
+  mkdirSync(dataDir);
+  const database = openDatabase({ url: databaseUrl, log, connections: 2 });
+  closers.add(() => database.close());
+  await migrate(database, migrations, { log, clock: systemClock, ids: systemIdGenerator });
+  const simulator = await startSimulator(closers, dataDir);
+  const isDistributed = (await database.shards()) !== undefined;
+  const workersWithShards = isDistributed
+    ? await database.query('SELECT DISTINCT nodename FROM pg_dist_shard_placement')
+    : [];
+  let organization: BenchOrganization;
+  let hosts: Set<string>;
+  // The identifiers of merchants are random: seldom one worker gets none of them.
+  do {
+    const options = { acquirerPort: simulator.port, terminals, merchants };
+    organization = await provisionOrganization({ database, log, dataDir }, options);
+    const placed = isDistributed ? organization.merchants : [];
+    const lookUps = placed.map(({ merchantId }) => workerOf(database, merchantId));
+    hosts = new Set(await Promise.all(lookUps));
+  } while (hosts.size < workersWithShards.length);
+  const server = await startServer(closers, { dataDir, databaseUrl, way: 'process' });
+  const { target } = server;
+  const tills: Till[] = [];
+  for (const { merchantId, credentials, deviceIds } of organization.merchants) {
+    const token = await fetchClientToken(target, organization.realm, credentials);
+    tills.push({ merchantId, token, deviceIds });
+  }
+  const { organizationId } = organization;
+
+  async function waitUntilSettled(): Promise<number> {
+    const statement = `SELECT count(*)::int AS n FROM transactions
+      WHERE organization_id = $1 AND state IN ('Received', 'Reversing')`;
+    for (const endMs = performance.now() + settledLimitMs; ; ) {
+      const [row] = await database.query<{ n: number }>(statement, [organizationId]);
+      const unfinished = row?.n ?? 0;
+      if (unfinished === 0 || performance.now() > endMs) return unfinished;
+      await pause(lookEveryMs);
+    }
+  }
+
+  return {
+    database,
+    organization,
+    server,
+    target,
+    tills,
+    workerOf: (merchantId) => workerOf(database, merchantId),
+    async compareSums(load) {
+      const faults = load.unfinished.map((sale) => `a sale without an outcome: ${sale}`);
+      const unfinished = await waitUntilSettled();
+      if (unfinished > 0) faults.push(`${unfinished} sales have not ended`);
+      const [row] = await database.query<{ sum: string }>(
+        'SELECT coalesce(sum(captured), 0)::text AS sum FROM transactions WHERE organization_id = $1',
+        [organizationId],
+      );
+      const { totals, faults: ledgerFaults } = readLedger(join(dataDir, 'acquirer'));
+      faults.push(...ledgerFaults);
+      const sums = {
+        client: load.approvedMinor(),
+        platform: Number(row?.sum),
+        acquirer: totals.reduce((sum, { captured }) => sum + captured, 0),
+      };
+      console.log(
+        `  approved, minor units: client ${sums.client}, platform ${sums.platform}, acquirer ${sums.acquirer}`,
+      );
+      if (sums.client !== sums.platform || sums.platform !== sums.acquirer)
+        faults.push(`the sums differ: ${JSON.stringify(sums)}`);
+      return faults;
+    },
+  };
+}
