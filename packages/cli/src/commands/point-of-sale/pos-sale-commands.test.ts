@@ -100,7 +100,10 @@ function demoWith(open: readonly StoredService[]): string {
   writeFileSync(join(demoDir, 'demo.json'), JSON.stringify(facts));
   mkdirSync(join(demoDir, 'tills'));
   const lines = open.map((put) => `${JSON.stringify({ put })}\n`);
-  writeFileSync(join(demoDir, 'tills', `till-1-${tsn.replace(/\W/g, '_')}.jsonl`), lines.join(''));
+  writeFileSync(
+    join(demoDir, 'tills', `till-1-${tsn.replace(/[^\w-]/g, '_')}.jsonl`),
+    lines.join(''),
+  );
   return demoDir;
 }
 

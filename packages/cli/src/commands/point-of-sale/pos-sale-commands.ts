@@ -94,6 +94,8 @@ type TerminalSession = {
   readonly terminal: Terminal;
   readonly tsn: string;
   readonly isLocal: boolean;
+  /** The payments of this point of sale at this terminal. */
+  readonly storeFile: string;
 };
 
 /** Opens the session with the terminal, runs the function and closes the session in every case. */
@@ -117,9 +119,8 @@ async function withTerminal<Result>(
     local === undefined
       ? { kind: 'cloud', client, tsn, waitSeconds, takeOver: true }
       : { kind: 'local', url: local, tls };
-  const store = fileServiceStore(
-    join(folder, 'tills', `${saleId}-${tsn.replace(/\W/g, '_')}.jsonl`),
-  );
+  const storeFile = join(folder, 'tills', `${saleId}-${tsn.replace(/[^\w-]/g, '_')}.jsonl`);
+  const store = fileServiceStore(storeFile);
   const show = (lines: readonly string[]) => {
     // The amount is printed already, above these lines.
     const text = lines.filter((line) => line !== options.amountText).join(' · ');
@@ -147,7 +148,7 @@ async function withTerminal<Result>(
     const recoveredAtOpen = await ((await store.load()).some(isOpen)
       ? asUnknownWhenAborted(opening)
       : opening);
-    return await run({ terminal, tsn, isLocal: local !== undefined }, recoveredAtOpen);
+    return await run({ terminal, tsn, isLocal: local !== undefined, storeFile }, recoveredAtOpen);
   } catch (error) {
     return throwAsCommandError(error);
   } finally {
@@ -372,7 +373,7 @@ async function recover(
           });
     context.output.printResult({ earlier }, () =>
       earlier.length === 0
-        ? 'No payment is open.\n'
+        ? `No payment is open in ${escapeText(session.storeFile)}.\n`
         : earlier.map(({ text }) => `${text}\n`).join(''),
     );
     return session.terminal.unknownServices().some((service) => isUnknownPayment({ service }))
