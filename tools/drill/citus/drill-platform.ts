@@ -87,13 +87,14 @@ export async function openDrillPlatform(
   }
   const { organizationId } = organization;
 
-  async function waitUntilSettled(): Promise<number> {
-    const statement = `SELECT count(*)::int AS n FROM transactions
+  /** The sales that have not ended, with their states. */
+  async function waitUntilSettled(): Promise<string[]> {
+    const statement = `SELECT transaction_id AS id, state FROM transactions
       WHERE organization_id = $1 AND state IN ('Received', 'Reversing')`;
     for (const endMs = performance.now() + settledLimitMs; ; ) {
-      const [row] = await database.query<{ n: number }>(statement, [organizationId]);
-      const unfinished = row?.n ?? 0;
-      if (unfinished === 0 || performance.now() > endMs) return unfinished;
+      const rows = await database.query<{ id: string; state: string }>(statement, [organizationId]);
+      if (rows.length === 0 || performance.now() > endMs)
+        return rows.map(({ id, state }) => `${id} is ${state}`);
       await pause(lookEveryMs);
     }
   }
@@ -108,7 +109,10 @@ export async function openDrillPlatform(
     async compareSums(load) {
       const faults = load.unfinished.map((sale) => `a sale without an outcome: ${sale}`);
       const unfinished = await waitUntilSettled();
-      if (unfinished > 0) faults.push(`${unfinished} sales have not ended`);
+      if (unfinished.length > 0)
+        faults.push(
+          `sales have not ended after ${settledLimitMs / 1000} s: ${unfinished.join(', ')}`,
+        );
       const [row] = await database.query<{ sum: string }>(
         'SELECT coalesce(sum(captured), 0)::text AS sum FROM transactions WHERE organization_id = $1',
         [organizationId],

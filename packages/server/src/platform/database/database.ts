@@ -133,11 +133,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     async hotCommit(statements) {
       for (const [{ name }] of statements) requireValidName(name);
       const pool = hotPool.opened() ?? (await hotPool.open());
-      const run = (all: readonly HotStatement[]) =>
-        withRetries(log, () => (preparedStatements ? pool.run(all) : pool.plain(all)));
-      if (!statements.some(hasBuckets)) return run(statements);
+      if (!statements.some(hasBuckets))
+        return withRetries(log, () =>
+          preparedStatements ? pool.run(statements) : pool.plain(statements),
+        );
       const routed = statements.map(routeHotStatement);
-      const results = await run(routed.flat());
+      // Statements that are sent together without BEGIN are one transaction for PostgreSQL. Citus commits each at its worker.
+      const results = await withRetries(log, () => pool.plain(routed.flat()));
       let end = 0;
       return routed.map((parts) => {
         end += parts.length;
