@@ -1,7 +1,7 @@
 // Checks that Citus sends each statement of a sale and of a QR payment to one shard.
 import { randomUUID } from 'node:crypto';
 import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';
-import { routeToShard } from '../../../packages/server/src/platform/database/citus/shards.ts';
+import { routeToShard } from '../../../packages/server/src/platform/database/citus/route-statement.ts';
 import {
   bucketOf,
   type Database,

@@ -36,11 +36,11 @@ export {
   formatWebhookSecret,
 } from './crypto/webhook-signature.ts';
 export { applicationName, joinRoleNames } from './database/application-name.ts';
+export { runInTransaction } from './database/citus/route-statement.ts';
 export { createShardedGroupCommit } from './database/citus/sharded-group-commit.ts';
 export {
   forEachShard,
   queryByShard,
-  runInTransaction,
   shardOf,
 } from './database/citus/shards.ts';
 export { parseSafeInteger } from './database/column-parsers.ts';

@@ -161,7 +161,7 @@ export const insertTransaction = {
   SELECT transaction_id AS id FROM tx`,
   inShard: [
     insertTransactionsFrom(intents),
-    // An INSERT that reads a distributed table besides the records is not possible.
+    // Citus refuses an INSERT that reads a table: a sale that was uploaded under another identifier is deleted again.
     `DELETE FROM transactions t USING ${intents}, offline_sale_identifiers a
     WHERE a.bucket = n.bucket /* one shard: a */ AND a.merchant_id = n.merchant_id
       AND a.client_transaction_id = n.client_transaction_id

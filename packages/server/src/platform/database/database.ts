@@ -5,7 +5,8 @@ import type { Log } from '../observability/log.ts';
 import { parseDatabaseUrl } from '../settings/database-url.ts';
 import { pause } from '../time/clock.ts';
 import { type DatabaseEngine, usesCitus } from './citus/engine.ts';
-import { readShards, routeToShard } from './citus/shards.ts';
+import { routeHotStatement, routeToShard } from './citus/route-statement.ts';
+import { readShards } from './citus/shards.ts';
 import { postgresTypeParsers } from './column-parsers.ts';
 import {
   contentionProblem,
@@ -109,7 +110,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     shards: (await usesCitus(database, options.engine)) ? await readShards(database) : undefined,
   }));
   const findShards = async () => (await shards.open()).shards;
-  const createTransaction = (run: RunQuery) => createQueries(run, findShards, preparedStatements);
+  const createTransactionQueries = (run: RunQuery) =>
+    createQueries(run, findShards, preparedStatements);
   const hotPool = openOnce(async () => {
     const isDistributed = (await findShards()) !== undefined;
     // Other databases with PostgreSQL's protocol do not know its planner settings.
@@ -138,7 +140,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           preparedStatements ? pool.run(statements) : pool.plain(statements),
         );
       const routed = statements.map(routeHotStatement);
-      // Statements that are sent together without BEGIN are one transaction for PostgreSQL. Citus commits each at its worker.
+      // With BEGIN: of statements that are sent together without it, Citus commits each at its worker.
       const results = await withRetries(log, () => pool.plain(routed.flat()));
       let end = 0;
       return routed.map((parts) => {
@@ -146,7 +148,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         return results[end - 1] ?? [];
       });
     },
-    transaction: (fn) => withRetries(log, () => runTransaction(general, createTransaction, fn)),
+    transaction: (fn) =>
+      withRetries(log, () => runTransaction(general, createTransactionQueries, fn)),
     session: (fn) => runInSession(setup, (run) => fn(createQueries(run, findShards))),
     async explain(text) {
       const pool = await hotPool.open();
@@ -355,7 +358,7 @@ async function connectPool(pool: pg.Pool): Promise<pg.PoolClient> {
 /** One transaction on a connection of the pool. A lost connection does not return to the pool. */
 async function runTransaction<T>(
   pool: pg.Pool,
-  createTransaction: (run: RunQuery) => Queries,
+  createTransactionQueries: (run: RunQuery) => Queries,
   fn: (trx: Queries) => Promise<T>,
 ): Promise<T> {
   const client = await connectPool(pool);
@@ -370,7 +373,7 @@ async function runTransaction<T>(
       throw toDatabaseProblem(error, true);
     }
   }
-  const trx = createTransaction(run);
+  const trx = createTransactionQueries(run);
   try {
     await trx.query('begin');
     try {
@@ -417,16 +420,6 @@ function toQueryConfig({ statement, values, buckets }: Call, mayPrepare: boolean
 }
 
 const hasBuckets = ([, , buckets]: HotStatement): boolean => buckets !== undefined;
-
-/** The statement, or its parts. */
-function routeHotStatement([statement, values, buckets]: HotStatement): HotStatement[] {
-  const { name, text, inShard } = statement;
-  const parts = buckets === undefined || inShard === undefined ? [text] : inShard;
-  return parts.map((part, index) => {
-    const routed = routeToShard(part, values, buckets);
-    return [{ name: index === 0 ? name : `${name}-${index}`, text: routed.text }, routed.values];
-  });
-}
 
 async function withRetries<T>(log: Log, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {

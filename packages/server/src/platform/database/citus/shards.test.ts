@@ -4,8 +4,9 @@ import { testDatabase } from '../../../../test/support/database/test-database.ts
 import type { Database } from '../database.ts';
 import type { Shards } from '../queries.ts';
 import { usesCitus } from './engine.ts';
+import { routeToShard } from './route-statement.ts';
 import { createShardedGroupCommit } from './sharded-group-commit.ts';
-import { forEachShard, queryByShard, routeToShard } from './shards.ts';
+import { forEachShard, queryByShard } from './shards.ts';
 
 /** Buckets 0 and 1 are in one shard, bucket 2 is in another one. */
 const groups = [[0, 1], [2]];
@@ -129,4 +130,19 @@ test('Citus is found by its extension, and demanded or left out by the setting',
     usesCitus(database, 'citus'),
     /the database has no extension citus: run CREATE EXTENSION citus/,
   );
+});
+
+test('the parts of a statement run in a transaction that begins with BEGIN, and an error undoes all', async () => {
+  const database = await testDatabase();
+  const table = `parts_${process.pid}`;
+  await database.query(`CREATE TABLE ${table} (n integer)`);
+  const run = (...inShard: string[]) =>
+    database.hot<{ n: number }>({ name: 'parts', text: 'SELECT 0 AS n', inShard }, [], [0, 1]);
+  const insert = `INSERT INTO ${table} VALUES (7)`;
+  const select = `SELECT n FROM ${table}`;
+  // PostgreSQL refuses SAVEPOINT for statements that are only sent together.
+  assert.deepEqual(await run('SAVEPOINT start', insert, select), [{ n: 7 }]);
+  await assert.rejects(run(insert, 'SELECT 1 / 0 AS n'), /division by zero/);
+  assert.deepEqual(await database.query(select), [{ n: 7 }]);
+  await database.query(`DROP TABLE ${table}`);
 });

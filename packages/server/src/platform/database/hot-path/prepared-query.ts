@@ -6,8 +6,8 @@ export type PreparedStatement = {
   readonly name: string;
   readonly text: string;
   /**
-   * For Citus: the same as several statements, of which the last one returns the rows. An INSERT behind another
-   * statement in one WITH needs all workers.
+   * For Citus: the same as several statements, of which the last one returns the rows. As one statement with WITH it
+   * would need all workers, and not only that of the shard.
    */
   readonly inShard?: readonly string[];
 };
