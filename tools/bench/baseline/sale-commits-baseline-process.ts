@@ -1,7 +1,7 @@
 // The baseline, a process of its own: `pg` doing the two commits of a sale, one statement each, and no more.
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';
+import * as statements from '../../../packages/server/src/payments/repository/transaction-write-sql.ts';
 import type {
   AuthorizationContext,
   EventData,

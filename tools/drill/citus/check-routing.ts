@@ -1,6 +1,7 @@
 // Checks that Citus sends each statement of a sale and of a QR payment to one shard.
 import { randomUUID } from 'node:crypto';
 import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';
+import * as writeStatements from '../../../packages/server/src/payments/repository/transaction-write-sql.ts';
 import { routeToShard } from '../../../packages/server/src/platform/database/citus/route-statement.ts';
 import {
   bucketOf,
@@ -40,9 +41,9 @@ function saleStatements(): { bucket: number; all: HotStatement[] } {
   return {
     bucket,
     all: [
-      { ...statements.insertTransaction, values: rows },
-      { ...statements.updateWithEvent, values: rows },
-      { ...statements.updateWithOperation, values: rows },
+      { ...writeStatements.insertTransaction, values: rows },
+      { ...writeStatements.updateWithEvent, values: rows },
+      { ...writeStatements.updateWithOperation, values: rows },
       { ...statements.findTransactions, values: lookUps },
       { ...statements.findOperation, values: operation },
       { ...qrStatements.insertPayment, values: rows },

@@ -11,7 +11,7 @@ import {
   shardOf,
 } from '../../platform/index.ts';
 import { type KsnUse, takeKsnInTransaction } from '../card-input/ksn-sql.ts';
-import { insertTransaction, toInsertRow } from '../repository/transaction-sql.ts';
+import { insertTransaction, toInsertRow } from '../repository/transaction-write-sql.ts';
 import type { SaleKey } from '../sale/sale-idempotency.ts';
 import type { StoredEvent, TransactionRow } from '../transaction/transaction.ts';
 import type { OfflineSequence } from '../validation/validate-offline-sale.ts';

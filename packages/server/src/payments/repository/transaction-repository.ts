@@ -21,6 +21,7 @@ import type {
 } from '../transaction/transaction.ts';
 import * as statements from './transaction-sql.ts';
 import { type TransactionResultRow, toTransactionRecord } from './transaction-sql.ts';
+import * as writeStatements from './transaction-write-sql.ts';
 
 export type TransactionKey = { organizationId: string; transactionId: string };
 type OperationKey = { transactionId: string; operationNumber: number };
@@ -60,7 +61,8 @@ type Ports = { database: Database; ids: Ids; clock: Clock; numbering: Numbering 
 
 /** @example const transactions = createTransactionRepository({ database, ids, clock, numbering }); */
 export function createTransactionRepository({ database, ids, clock, numbering }: Ports) {
-  const toUpdateRow = (change: TransactionChange) => statements.toUpdateRow(change, ids.uuid());
+  const toUpdateRow = (change: TransactionChange) =>
+    writeStatements.toUpdateRow(change, ids.uuid());
 
   type OnCommitted = ReturnType<Numbering['beginWrite']>;
 
@@ -93,13 +95,13 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     const outcomes: unknown[] = [];
     for (const write of writes) {
       if (write.intent === undefined) outcomes.push(toUpdateRow(write.outcome));
-      else intents.push(statements.toInsertRow(write.row, write.intent));
+      else intents.push(writeStatements.toInsertRow(write.row, write.intent));
     }
     const commits: HotStatement[] = [];
     if (intents.length > 0)
-      commits.push([statements.insertTransaction, [JSON.stringify(intents)], buckets]);
+      commits.push([writeStatements.insertTransaction, [JSON.stringify(intents)], buckets]);
     if (outcomes.length > 0)
-      commits.push([statements.updateWithEvent, [JSON.stringify(outcomes)], buckets]);
+      commits.push([writeStatements.updateWithEvent, [JSON.stringify(outcomes)], buckets]);
     const onCommitted = numbering.beginWrite();
     const stored = (await database.hotCommit(commits)).flat() as StoredId[];
     const rows = writes.map(({ row }) => row);
@@ -128,7 +130,11 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     run: async (changes, buckets) => {
       const onCommitted = numbering.beginWrite();
       const values = [JSON.stringify(changes.map(toUpdateRow))];
-      const stored = await database.hot<StoredId>(statements.updateWithOperation, values, buckets);
+      const stored = await database.hot<StoredId>(
+        writeStatements.updateWithOperation,
+        values,
+        buckets,
+      );
       const rows = changes.map(({ after }) => after);
       return acknowledgeStored(onCommitted, rows, stored);
     },
@@ -199,7 +205,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       const write = database.transaction(async (trx) => {
         const values = [JSON.stringify([toUpdateRow(change)])];
         const buckets = await shardOf(database, bucketOf(change.after.transactionId));
-        const statement = statements.updateWithOperation;
+        const statement = writeStatements.updateWithOperation;
         const updatedRows = await runInTransaction(trx, statement, values, buckets);
         if (updatedRows.length === 0) return false;
         await writeAlso(trx);
@@ -213,7 +219,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     async claimWebOperationId(trx: Queries, change: TransactionChange): Promise<void> {
       const { organizationId, merchantId, transactionId } = change.after;
       const { clientOperationId, operationNumber } = change.operation ?? {};
-      const rows = await trx.query(statements.claimWebOperationId, [
+      const rows = await trx.query(writeStatements.claimWebOperationId, [
         bucketOf(transactionId),
         organizationId,
         clientOperationId,
@@ -229,7 +235,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       after: TransactionRow,
       event: StoredEvent,
     ): Promise<boolean> {
-      const updatedRows = await database.query(statements.updateRoute, [
+      const updatedRows = await database.query(writeStatements.updateRoute, [
         bucketOf(before.transactionId),
         before.organizationId,
         before.transactionId,
