@@ -142,7 +142,7 @@ function firstSale(facts: DemoFacts, year: number): string[] {
     `  | sed -E 's/.*"access_token" *: *"([^"]+)".*/\\1/')`,
     `curl -s -w '\\n'${trust} ${facts.baseUrl}/payment/v1/transactions/process \\`,
     `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{`,
-    `  "clientTransactionId":"first-'$(date +%s)'","amount":1050,"currency":"EUR",`,
+    `  "clientTransactionId":"'$(node -p 'crypto.randomUUID()')'","amount":1050,"currency":"EUR",`,
     '  "entryMode":"Keyed","instrument":{"card":',
     `  {"number":"${testCard}","expiryMonth":12,"expiryYear":${year + validYears}}}}'`,
   ];
