@@ -128,6 +128,17 @@ test('a message that the terminal did not receive ends the payment as not proces
   till.stop();
 });
 
+/** The response to a TransactionStatus request, with the response to an earlier request. */
+function repeating(request: AnyMessage, earlier: AnyMessage): DeliveryResult {
+  return answered(request, {
+    Response: { Result: 'Success' },
+    RepeatedMessageResponse: {
+      MessageHeader: answerHeader(earlier.header),
+      RepeatedResponseMessageBody: { PaymentResponse: approvalOf(earlier) },
+    },
+  } as never);
+}
+
 /** Loses the response of the payment, and repeats it with TransactionStatus. */
 function losesResponse(): Delivery {
   let lost: AnyMessage | undefined;
@@ -137,14 +148,7 @@ function losesResponse(): Delivery {
       return { kind: 'Unknown', fault: 'device_disconnected' };
     }
     assert.ok(isMessage(request, 'TransactionStatus', 'Request') && lost !== undefined);
-    const repeated = { PaymentResponse: approvalOf(lost) };
-    return answered(request, {
-      Response: { Result: 'Success' },
-      RepeatedMessageResponse: {
-        MessageHeader: answerHeader(lost.header),
-        RepeatedResponseMessageBody: repeated,
-      },
-    } as never);
+    return repeating(request, lost);
   };
 }
 
@@ -173,6 +177,30 @@ test('a reloaded page asks for the outcome of the payment', async () => {
   assert.equal(second.view().running?.isAsking, true);
   await second.until('it has ended', hasEnded);
   assert.deepEqual([second.view().ended?.result, second.view().ended?.sum], ['Success', sum]);
+  second.till.stop();
+});
+
+test('a reloaded page proves by the payment before that the terminal did not receive the next one', async () => {
+  let answeredPayment: AnyMessage | undefined;
+  const first = openTill((request) => {
+    answeredPayment = request;
+    return answered(request, approvalOf(request));
+  });
+  first.till.pay(sum);
+  await first.until('it is paid', hasEnded);
+  first.till.stop();
+  const second = openTill((request) => {
+    if (isMessage(request, 'Payment', 'Request'))
+      return { kind: 'Unknown', fault: 'device_disconnected' };
+    assert.ok(isMessage(request, 'TransactionStatus', 'Request') && answeredPayment !== undefined);
+    const { ServiceID } = answeredPayment.header;
+    return request.body.MessageReference?.ServiceID === ServiceID
+      ? repeating(request, answeredPayment)
+      : answered(request, { Response: { Result: 'Failure', ErrorCondition: 'NotFound' } });
+  }, first.texts);
+  second.till.pay(sum);
+  await second.until('it has ended', hasEnded);
+  assert.equal(second.view().ended?.result, 'NotProcessed');
   second.till.stop();
 });
 

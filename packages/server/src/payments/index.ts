@@ -35,6 +35,7 @@ import {
   registerClearingGauges,
 } from './clearing/clearing-files.ts';
 import { createClearingStore } from './clearing/clearing-sql.ts';
+import { registerLinkRoutes } from './http/acquirer-link-routes.ts';
 import { registerApprovalCodes } from './http/approval-code-routes.ts';
 import { registerBatchCaptureRoutes } from './http/batch-capture-routes.ts';
 import { registerClearingRoutes } from './http/clearing-routes.ts';
@@ -44,11 +45,7 @@ import {
   registerWebOperationRoutes,
 } from './http/operation-routes.ts';
 import { registerSaleRoute } from './http/sale-route.ts';
-import {
-  registerLinkRoutes,
-  registerOfflineRoutes,
-  registerReadRoutes,
-} from './http/status-routes.ts';
+import { registerOfflineRoutes, registerReadRoutes } from './http/status-routes.ts';
 import { createGapReporter, gapReportJob } from './offline/missing-sequence-numbers.ts';
 import { createOfflineStore } from './offline/offline-sale-sql.ts';
 import { createOfflineSubmission, submitOfflineSaleJob } from './offline/submit-offline-sale.ts';

@@ -85,7 +85,7 @@ describe('ISO 8583 host link', () => {
     );
     await eventually('three tries', () => host.connections() === 3);
     assert.equal(link.isAvailable(), false);
-    assert.equal(link.findFault(), 'the host answered the sign-on with 58');
+    assert.equal(link.findFault(), 'the host answered the sign-on with response code 58');
     host.script(approve);
     await signedOn(link);
     assert.equal(link.findFault(), undefined);

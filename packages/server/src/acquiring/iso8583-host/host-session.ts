@@ -98,7 +98,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       );
     const responseCode = exchangeResult.response.fields[39];
     if (responseCode !== approvedCode) {
-      const fault = `the host answered the sign-on with ${responseCode}`;
+      const fault = `the host answered the sign-on with response code ${responseCode ?? '(none)'}`;
       // After a host sign-off, pending responses may still arrive on this connection.
       if (signOnFailures > 0) scheduleSignOn(fault);
       else session.connection.reconnect(fault);
@@ -148,7 +148,10 @@ export function openHostSession(options: HostSessionOptions): HostSession {
     lastFault = fault;
     const baseDelayMs = reconnectDelayAfter(options.reconnectDelaysMs, signOnFailures);
     signOnFailures += 1;
-    options.log.warn({ reason: fault, retryInMs: baseDelayMs }, 'signed off; retrying the sign-on');
+    options.log.warn(
+      { reason: fault, retryInMs: baseDelayMs },
+      'the platform is not signed on to the host; it retries the sign-on',
+    );
     timer = setTimeout(() => void signOn(), withJitter(baseDelayMs));
   }
 

@@ -19,6 +19,7 @@ import {
   createAddressGuard,
   createLog,
   createMetrics,
+  dayMs,
   systemClock,
   unguardedNumbering,
 } from '../../platform/index.ts';
@@ -87,7 +88,11 @@ function saleOn(linkId: string): AcquirerRequest {
 }
 
 /** A test may change `links`; the next refresh applies it. */
-async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = []) {
+async function setUp(
+  links: Iso8583HostLink[],
+  unfinished: Iso8583HostLink[] = [],
+  ports: Partial<Parameters<typeof createAcquiring>[0]> = {},
+) {
   const metrics = createMetrics();
   const acquiring = createAcquiring({
     numbering: unguardedNumbering,
@@ -109,6 +114,7 @@ async function setUp(links: Iso8583HostLink[], unfinished: Iso8583HostLink[] = [
     ],
     findLinksWithPendingWork: async () => unfinished.map(({ linkId }) => linkId),
     onLateResponse: () => {},
+    ...ports,
   });
   closers.push(acquiring.close);
   const shownMetrics = async () =>
@@ -128,6 +134,26 @@ describe('acquirer links', () => {
     await eventually('the good one is up', () => acquiring.isLinkAvailable(good.linkId));
     assert.equal(acquiring.isLinkAvailable(bad.linkId), false);
     assert.deepEqual((await shownMetrics())?.sort(), ['bad 0', 'good 1']);
+  });
+
+  test('the log warns once before the client certificate of a link expires', async () => {
+    const lines: string[] = [];
+    const expiresAt = Date.now() + 19.5 * dayMs;
+    const tlsIdentity = { cert: '', key: '' };
+    const { acquiring } = await setUp([linkTo({ clientCertificate: 'north' })], [], {
+      clientCertificates: { find: () => ({ tlsIdentity, expiresAt, version: '1' }) },
+      log: createLog(
+        { logLevel: 'warn', instanceName: 'test' },
+        { write: (line: string) => void lines.push(line) },
+      ),
+    });
+    await acquiring.start();
+    await acquiring.refreshLinks();
+    const warnings = lines.map((line) => JSON.parse(line)).filter((line) => 'certificate' in line);
+    assert.deepEqual(
+      warnings.map(({ certificate, msg }) => [certificate, msg]),
+      [['client certificate of north', 'a certificate expires in 19 days; replace its file']],
+    );
   });
 
   test('every loopback address is allowed without TLS', async () => {

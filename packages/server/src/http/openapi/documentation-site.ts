@@ -20,7 +20,7 @@ export const documentationFolder = fileURLToPath(
   new URL('../../../../../docs/.vitepress/dist', import.meta.url),
 );
 
-/** Returns true until the end of the first build: `/docs` has no pages yet. During a later build it has the old ones. */
+/** Returns true during the first build: `/docs` has no pages yet. During a later build it has the old ones. */
 export function isFirstDocumentationBuild(
   builtFolder = documentationFolder,
   cacheFolder?: string,
@@ -114,8 +114,8 @@ export function registerDocumentationSite(app: FastifyInstance, built: BuiltFold
     }
     reply.headers({ ...pageHeaders, 'content-security-policy': policyFor(index) });
     const isPage = ['', '.html'].includes(extname(path));
-    const fileCache = path.startsWith('assets/') ? cacheForever : cacheOneHour;
-    const cacheControl = isPage ? cachePage : fileCache;
+    const fileCacheControl = path.startsWith('assets/') ? cacheForever : cacheOneHour;
+    const cacheControl = isPage ? cachePage : fileCacheControl;
     const file = isPage ? pageFile(path) : path;
     if (await built.send(file, cacheControl, request, reply)) return reply;
     reply.code(404);

@@ -6,8 +6,8 @@ export const bucketCount = 1024;
 const bucketHexDigits = 3;
 
 /**
- * The bucket of a UUID, 0 to 1,023: its last ten bits. Identifiers of a merchant's transactions, batches and jobs
- * have those of the merchant, so that each leads to the shard that has all rows of the merchant.
+ * The bucket of a UUID, 0 to 1,023: its last ten bits. The identifiers of a merchant's transactions, batches and
+ * jobs end with the same ten bits, so that each leads to the shard that has all rows of the merchant.
  * Source: ADR 0105.
  *
  * @example const bucket = bucketOf(merchantId); const transactionId = ids.uuid(bucket);

@@ -36,8 +36,8 @@ export type OutgoingCall = {
   /** A longer response body is truncated, and no error. */
   readonly acceptsTruncatedBody?: true;
   /**
-   * The receiver recognises a repeated request, so it is sent again after a reused connection breaks,
-   * although the server may have read it. A GET is always sent again.
+   * The server recognises a repeated request, so it is sent again after a reused connection breaks,
+   * although the server may have read the first one. A GET is always sent again.
    */
   readonly isIdempotent?: true;
   /** An abort ends the call like its time-out. */

@@ -29,7 +29,7 @@ export function reportCertificateExpiry(
 ): void {
   const gauge = deps.metrics.gauge({
     name: 'switchyard_certificate_expiry_timestamp_seconds',
-    help: 'When the first certificate of a loaded file expires, as a Unix time in seconds',
+    help: 'Earliest expiry of the certificates in a loaded file, as a Unix time in seconds',
     labelNames: ['certificate'],
   });
   const read = (file: string | undefined) =>
@@ -41,9 +41,9 @@ export function reportCertificateExpiry(
     hsm_client: read(settings.hsmTlsCertFile),
   };
   for (const [certificate, pem = ''] of Object.entries(files)) {
-    const ends = parseCertificates(pem).map(({ validToDate }) => validToDate.getTime());
-    if (ends.length === 0) continue;
-    const expiresAt = Math.min(...ends);
+    const expiries = parseCertificates(pem).map(({ validToDate }) => validToDate.getTime());
+    if (expiries.length === 0) continue;
+    const expiresAt = Math.min(...expiries);
     gauge.set({ certificate }, expiresAt / 1000);
     warnBeforeExpiry(deps, certificate, expiresAt);
   }

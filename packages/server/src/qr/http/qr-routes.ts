@@ -45,7 +45,7 @@ function registerProviderEventRoute(app: FastifyInstance, deps: QrDeps): void {
     operationId: 'reportQrPaymentEvent',
     summary: 'Report an event of a QR payment as its provider',
     description:
-      'For the organisation that provides the service of the payment; all others get transaction_not_found. The server answers 202 after it has stored the event, and 200 for a duplicate. It stores unknown members and types without effect. An event that is older than an earlier one, or that comes after the end, changes nothing: `Ignored`. The server refunds money for an ended payment, also after an older event, if the provider confirms that it was paid. It puts a different amount under review: `UnderReview`.',
+      'For the organisation that provides the service of the payment; all others get transaction_not_found. The server answers 202 after it has stored the event, and 200 for a duplicate. It stores unknown members and types without effect. An event with a lower sequence than an earlier one, or after the end of the payment, changes nothing: `Ignored`. A completion of an ended payment with nothing paid is an exception: `Stored`. The server refunds the money; if the sequence is lower, it first cancels the payment, and refunds only if the provider answers that it was paid. The server puts a different amount under review: `UnderReview`.',
     tags,
     permission: 'spi.events',
     rateLimit,

@@ -29,7 +29,7 @@ export function createReviewAlarms({
 }): ReviewAlarms {
   const reviewCounter = metrics.counter({
     name: 'switchyard_qr_manual_review_total',
-    help: 'Alarms about QR payments, by reason; with cancel_unanswered and contradiction the payment need not be on hold',
+    help: 'Alarms about QR payments, by reason; after cancel_unanswered or contradiction the payment is not always on hold',
     labelNames: ['reason'],
   });
   const outcomeCounter = metrics.counter({

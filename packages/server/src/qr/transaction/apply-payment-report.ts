@@ -143,8 +143,8 @@ function needsAnotherCancel(
 ): boolean {
   const { position } = loaded.row;
   // A paid payment is no longer offered: the answer is older than the completion.
-  const isUnpaid = !isLive(position) && position.paid === 0;
-  if (!isUnpaid || decision.kind !== 'Nothing' || openCancels(loaded).length > 0) return false;
+  const isEndedUnpaid = !isLive(position) && position.paid === 0;
+  if (!isEndedUnpaid || decision.kind !== 'Nothing' || openCancels(loaded).length > 0) return false;
   if (decision.cause === 'Older') {
     return report.status === 'Completed' || report.status === 'PartiallyRefunded';
   }

@@ -212,8 +212,8 @@ export function createPointOfSale(options: PointOfSaleOptions) {
 
   function finish(step: Extract<SaleStep, { do: 'Finish' }>): void {
     const service = step.request.MessageCategory;
-    save({ journal: undefined });
-    if (step.outcome === 'Answered') save({ lastAnswered: step.request });
+    const lastAnswered = step.outcome === 'Answered' ? step.request : stored.lastAnswered;
+    save({ journal: undefined, ...defined({ lastAnswered }) });
     if (!isMoneyService(service)) return;
     const noReceipt = { service, sum, receipt: [] };
     let ended: ServiceOutcome;
