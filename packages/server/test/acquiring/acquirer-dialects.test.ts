@@ -355,11 +355,14 @@ describe('keys that the host sends', () => {
     const after = [expected, 'Mac 4', 'ZonePin 3'].join().split(',').sort().join();
     await until(async () => (await generations()).join() === after, 'the requested keys');
     assert.deepEqual(await withPin('1234'), ['Captured', '00']);
-    const [record] = await database.query(
-      `SELECT action FROM audit_records WHERE organization_id = $1 AND action = 'acquirerLink.keysRequested'`,
+    await host.stop();
+    const refused = await requestKeys();
+    assertProblem(refused, { code: 'key_request_refused' });
+    const records = await database.query(
+      `SELECT 1 FROM audit_records WHERE organization_id = $1 AND action = 'acquirerLink.keysRequested'`,
       [setup.organizationId],
     );
-    assert.ok(record !== undefined);
+    assert.equal(records.length, 2, 'also of the request without a response');
   });
 
   test('a link without a zone master key requests no keys', async () => {

@@ -65,21 +65,21 @@ async function requestKeys(
   const { view } = await provisioning.acquirerLinks.get({ organizationId }, acquirerLinkId);
   if (view.zoneMasterKey === undefined)
     throwProblem('key_request_refused', 'The link has no zoneMasterKey.');
-  const responseCode = await acquiring.requestKeys(acquirerLinkId);
-  if (responseCode === undefined)
-    return throwProblem(
-      'key_request_refused',
-      'The link is not signed on, or the host sent no response code.',
-    );
+  // Recorded before the request: keys can follow although the host sent no response.
   await database.transaction((trx) =>
     audit.record(trx, {
       ...actorOf(caller, requestId),
       organizationId,
       action: 'acquirerLink.keysRequested',
       entity: { type: 'acquirerLink', id: acquirerLinkId },
-      after: { responseCode },
     }),
   );
+  const responseCode = await acquiring.requestKeys(acquirerLinkId);
+  if (responseCode === undefined)
+    return throwProblem(
+      'key_request_refused',
+      'The link is not signed on, or the host sent no response code.',
+    );
   if (responseCode !== approvedCode)
     throwProblem(
       'key_request_refused',

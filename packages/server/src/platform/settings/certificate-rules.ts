@@ -12,6 +12,8 @@ type Files = {
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
   readonly deviceCaFile: string | undefined;
+  readonly natsCertFile: string | undefined;
+  readonly hsmTlsCertFile: string | undefined;
 };
 
 /** Each returns a sentence, or undefined if the files are valid. Another rule reports unreadable files. */
@@ -26,7 +28,14 @@ export const certificateRules: readonly ((files: Files) => string | undefined)[]
     const text = readText(deviceCaFile);
     return text === undefined ? undefined : findChainFault('DEVICE_CA_FILE', text, environment);
   },
+  ({ natsCertFile }) => findFileFault('NATS_CERT_FILE', natsCertFile),
+  ({ hsmTlsCertFile }) => findFileFault('HSM_TLS_CERT_FILE', hsmTlsCertFile),
 ];
+
+function findFileFault(setting: string, file: string | undefined): string | undefined {
+  const text = readText(file);
+  return text === undefined ? undefined : findPemFault(setting, text);
+}
 
 function readText(file: string | undefined): string | undefined {
   try {
@@ -36,18 +45,23 @@ function readText(file: string | undefined): string | undefined {
   }
 }
 
-function findChainFault(setting: string, pem: string, environment: string): string | undefined {
+function findPemFault(setting: string, pem: string): string | undefined {
   const name = `SWITCHYARD_${setting}`;
   try {
-    const chain = parseCertificates(pem);
-    if (chain.length === 0) return `${name} contains no certificate in PEM`;
-    if (environment === 'production' && chain.some(isDemoCertificate)) {
-      return `${name} contains a certificate of a demo's local authority, whose key is not secret; use a certificate of your own authority`;
-    }
-    return undefined;
+    return parseCertificates(pem).length === 0
+      ? `${name} contains no certificate in PEM`
+      : undefined;
   } catch {
     return `${name} contains a certificate that cannot be parsed`;
   }
+}
+
+function findChainFault(setting: string, pem: string, environment: string): string | undefined {
+  const fault = findPemFault(setting, pem);
+  if (fault !== undefined || environment !== 'production') return fault;
+  return parseCertificates(pem).some(isDemoCertificate)
+    ? `SWITCHYARD_${setting} contains a certificate of a demo's local authority, whose key is not secret; use a certificate of your own authority`
+    : undefined;
 }
 
 function isDemoCertificate({ subject, issuer }: X509Certificate): boolean {

@@ -408,7 +408,7 @@ describe('settings', () => {
   });
 
   // Spec: SET-31
-  test('the certificate of the listeners is checked before the start', async () => {
+  test('certificates are checked before the start', async () => {
     const dataDir = join(home, 'local');
     const certificateSettings = {
       dataDir,
@@ -444,6 +444,10 @@ describe('settings', () => {
     const damaged = join(home, 'damaged.pem');
     writeFileSync(damaged, validCertificate.cert.replace(/\n[A-Za-z0-9+/]{20}/, '\n'));
     assert.match(faultOf(files(damaged, keyFile)), /certificate that cannot be parsed/);
+    for (const name of ['SWITCHYARD_NATS_CERT_FILE', 'SWITCHYARD_HSM_TLS_CERT_FILE']) {
+      const faults = faultsOf(production({ [name]: damaged }));
+      assert.ok(faults.includes(`${name} contains a certificate that cannot be parsed`), name);
+    }
     const old = await makeCertificateUntil('old.example', '2020-01-02T00:00:00Z');
     const [oldFile, oldKey] = [join(home, 'old.pem'), join(home, 'old-key.pem')];
     writeFileSync(oldFile, old.cert);

@@ -14,7 +14,7 @@ type Warner = { readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
 export function warnBeforeExpiry({ clock, log }: Warner, certificate: string, expiresAt: number) {
   const days = Math.floor((expiresAt - clock.now()) / dayMs);
   if (days >= warnBeforeDays) return;
-  const state = days < 0 ? 'has expired' : `expires in ${days} days`;
+  const state = days < 0 ? 'has expired' : `expires in ${days} ${days === 1 ? 'day' : 'days'}`;
   log.warn(
     { certificate, expiresAt: isoTime(expiresAt) },
     `a certificate ${state}; replace its file`,
