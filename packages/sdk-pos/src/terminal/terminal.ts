@@ -112,7 +112,7 @@ export type Terminal = {
   /**
    * Saves an outcome that the operator determined, after it was reported to `onOutcome` without a
    * message. A terminal forgets a service after 48 hours. Set `NotDone` at the earliest five minutes
-   * after the begin of the service: before that the payment can still run.
+   * after the service began: before that the payment can still run.
    *
    * @throws PosError `service_unknown` if no service with an unknown outcome has this identifier;
    *   `store_failed` if `onOutcome` or the store failed, and then the outcome stays unknown
