@@ -13,8 +13,10 @@ export type StoredService = {
   readonly header: Header;
   /** The time of the begin, milliseconds since 1970. */
   readonly at: number;
-  /** Your number of the sale, for a payment or a card acquisition. */
+  /** Your number of the sale or refund; a reversal has none. */
   readonly transactionId?: string;
+  /** The terminal's and the platform's identifier of the payment that a refund or reversal names. */
+  readonly originalTransactionId?: string;
   /**
    * Absent while the service runs. After a restart the till requests the outcome from the terminal.
    */

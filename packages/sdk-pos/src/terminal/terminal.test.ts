@@ -44,6 +44,24 @@ test('a sale in minor units is paid and returns the authorised amount in minor u
   await terminal.close();
 });
 
+test('a stored refund or reversal names the payment that it is about', async (t) => {
+  const { createTerminal, store } = await createPosWithTerminal(t);
+  const terminal = createTerminal();
+  await terminal.open();
+  const original = { poiTransactionId: 'P-1', poiTimeStamp: '2026-03-01T10:00:00.000Z' };
+  await terminal.refund({ ...order, transactionId: '4712', original });
+  await terminal.reverse({ ...original, reason: 'CustCancel' });
+  const services = await store.load();
+  assert.deepEqual(
+    services.map((each) => [each.transactionId, each.originalTransactionId]),
+    [
+      ['4712', 'P-1'],
+      [undefined, 'P-1'],
+    ],
+  );
+  await terminal.close();
+});
+
 test('a service is stored before it is sent', async (t) => {
   const { createTerminal, fakeTerminal, store } = await createPosWithTerminal(t);
   let release: () => void = () => {};

@@ -44,6 +44,7 @@ import type {
   TerminalResponse,
   TerminalSettings,
 } from './terminal-types.ts';
+import { transactionIdsOf } from './transaction-ids.ts';
 
 /**
  * Options of a service. An abort of a running service asks the terminal to end it, and the till
@@ -112,7 +113,8 @@ export type Terminal = {
   /**
    * Saves an outcome that the operator determined, after it was reported to `onOutcome` without a
    * message. A terminal forgets a service after 48 hours. Set `NotDone` at the earliest five minutes
-   * after the service began: before that the payment can still run.
+   * after the service began: before that it can still run. For a refund or reversal, look at the
+   * operations of the payment `originalTransactionId`.
    *
    * @throws PosError `service_unknown` if no service with an unknown outcome has this identifier;
    *   `store_failed` if `onOutcome` or the store failed, and then the outcome stays unknown
@@ -137,14 +139,6 @@ const cloudAnswerMs = 150_000;
 const localAnswerMs = 120_000;
 /** The handshake timeout of a WebSocket in the local network. */
 const handshakeMs = 10_000;
-/** The number of the sale, which a request has in its sale data. */
-function transactionIdOf(body: object): string | undefined {
-  const { SaleData: data } = body as {
-    SaleData?: { SaleTransactionID?: { TransactionID?: string } };
-  };
-  return data?.SaleTransactionID?.TransactionID;
-}
-
 const isWebsocketUrl = /^wss?:/i;
 
 function makeCloudLink(
@@ -473,7 +467,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
           serviceId: header.ServiceID ?? '',
           header,
           at: clock.now(),
-          ...defined({ transactionId: transactionIdOf(body) }),
+          ...transactionIdsOf(body),
         };
         await saveService(startedService);
       },

@@ -183,6 +183,7 @@ describe('the HSM of the settings', () => {
       assert.match(fault ?? '', /HSM_ADDRESSES holds/);
     }
     assert.deepEqual(faultsOf({ SWITCHYARD_HSM_TLS_CERT_FILE: '/dev/null' }), [
+      'SWITCHYARD_HSM_TLS_CERT_FILE contains no certificate in PEM',
       'SWITCHYARD_HSM_TLS_CERT_FILE and SWITCHYARD_HSM_TLS_KEY_FILE must be set together',
     ]);
   });
