@@ -1,5 +1,6 @@
 // `npm run drill -- citus`: tests the platform on a temporary cluster.
 import { createCloseStack } from '../bench/close-in-reverse-order.ts';
+import { UsageError } from '../parse-options.ts';
 import { checkRouting } from './citus/check-routing.ts';
 import { type Cluster, openCluster } from './citus/cluster.ts';
 import { ExtensionMissingError, findBinDir } from './citus/find-bin-dir.ts';
@@ -7,13 +8,7 @@ import { measureFigures } from './citus/measure-figures.ts';
 import { moveShards } from './citus/move-shards.ts';
 import { runTests } from './citus/run-tests.ts';
 import { killWorker } from './citus/worker-failure.ts';
-import {
-  type DrillOptions,
-  readDrillOptions,
-  type Step,
-  UsageError,
-  usage,
-} from './drill-options.ts';
+import { type DrillOptions, readDrillOptions, type Step, usage } from './drill-options.ts';
 
 const exitCodes = { faultFound: 1, wrongUsage: 2, extensionMissing: 3, interrupted: 130 };
 
