@@ -20,7 +20,7 @@ it. Each node listens on port 5432 of its own address: 127.0.77.1, 127.0.77.2 an
 is deleted at the end.
 
   tests      run the tests of payments, QR payments, webhooks and reports on the cluster
-  routing    check that each statement of a sale is sent to one shard
+  routing    check that each statement that stores, finds or changes a payment is sent to one shard
   failure    kill a worker under load, and start it again
   move       add a worker under load, and move shards to it
   figures    measure sales on one, two and three workers, and on PostgreSQL alone
