@@ -137,15 +137,15 @@ const cloudAnswerMs = 150_000;
 const localAnswerMs = 120_000;
 /** The handshake timeout of a WebSocket in the local network. */
 const handshakeMs = 10_000;
-/** The number of the sale, which a request has in its sale data. */
+const isWebsocketUrl = /^wss?:/i;
+
+/** The till's own identifier of the sale. */
 function transactionIdOf(body: object): string | undefined {
   const { SaleData: data } = body as {
     SaleData?: { SaleTransactionID?: { TransactionID?: string } };
   };
   return data?.SaleTransactionID?.TransactionID;
 }
-
-const isWebsocketUrl = /^wss?:/i;
 
 function makeCloudLink(
   { client, tsn, waitSeconds, takeOver }: CloudTransport,
