@@ -7,10 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { createSeededRandom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
 import { type Attack, runAttack } from './attack/attack.ts';
-import { readOptions, UsageFault } from './attack/options.ts';
+import { readOptions } from './attack/options.ts';
 import { createPlatforms } from './attack/platforms.ts';
 import { describeOutcome, summarize } from './attack/report.ts';
 import { createCloseStack } from './bench/close-in-reverse-order.ts';
+import { UsageError } from './parse-options.ts';
 
 const script = fileURLToPath(new URL('./attack.ts', import.meta.url));
 const items = new Set([1, 4, 7]);
@@ -40,7 +41,7 @@ test('options are read, and wrong ones are named', () => {
     ['--minutes', '1'],
     ['7'],
   ]) {
-    assert.throws(() => readOptions(wrong, items, 9), UsageFault, wrong.join(' '));
+    assert.throws(() => readOptions(wrong, items, 9), UsageError, wrong.join(' '));
   }
 });
 

@@ -3,9 +3,10 @@ import { randomInt } from 'node:crypto';
 import { createSeededRandom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
 import { type Outcome, runAttack } from './attack/attack.ts';
-import { type AttackOptions, maxSeed, readOptions, UsageFault, usage } from './attack/options.ts';
+import { type AttackOptions, maxSeed, readOptions, usage } from './attack/options.ts';
 import { createPlatforms } from './attack/platforms.ts';
 import { describeOutcome, summarize } from './attack/report.ts';
+import { UsageError } from './parse-options.ts';
 
 const exitCodes = { attackSucceeded: 1, wrongUsage: 2, interrupted: 130 };
 
@@ -45,7 +46,7 @@ try {
   else if (options.list) for (const { item, name } of allAttacks) console.log(`${item}  ${name}`);
   else process.exitCode = await run(options);
 } catch (error) {
-  if (!(error instanceof UsageFault)) throw error;
+  if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`attack: ${error.message}\n\n${usage}`);
   process.exitCode = exitCodes.wrongUsage;
 }

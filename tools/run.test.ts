@@ -95,6 +95,7 @@ test('the server stops when the process that started it was killed', async (t) =
       SWITCHYARD_METRICS_PORT: String(metricsPort),
     },
   });
+  t.after(() => launcher.kill('SIGKILL'));
   let output = '';
   const ended = once(launcher.stdout, 'close');
   const ready = new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 // Reads the command line of `npm run attack`.
-import { parseArgs } from 'node:util';
+import { parseOptions, UsageError } from '../parse-options.ts';
 
 export type AttackOptions = {
   /** Numbers of the items to run; empty for all. */
@@ -7,8 +7,6 @@ export type AttackOptions = {
   readonly seed: number;
   readonly list: boolean;
 };
-
-export class UsageFault extends Error {}
 
 export const usage = `npm run attack [-- options]
 
@@ -30,7 +28,7 @@ export const maxSeed = 999_999;
 
 function readSeed(text: string | undefined, newSeed: number): number {
   if (text === undefined) return newSeed;
-  if (!/^\d{1,6}$/.test(text)) throw new UsageFault(`--seed is a whole number up to ${maxSeed}`);
+  if (!/^\d{1,6}$/.test(text)) throw new UsageError(`--seed is a whole number up to ${maxSeed}`);
   return Number(text);
 }
 
@@ -39,41 +37,31 @@ function readItems(text: string | undefined, validItems: ReadonlySet<number>): n
   return text.split(',').map((part) => {
     const item = Number(part);
     if (!validItems.has(item)) {
-      throw new UsageFault(`--only holds "${part}"; the items are ${[...validItems].join(', ')}`);
+      throw new UsageError(`--only holds "${part}"; the items are ${[...validItems].join(', ')}`);
     }
     return item;
   });
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        only: { type: 'string' },
-        seed: { type: 'string' },
-        list: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    // Node's hint behind the first sentence is about file names that begin with a dash.
-    const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
-    throw new UsageFault(sentence);
-  }
-}
-
 /**
  * @param newSeed used if the command line has none
  * @returns undefined if help is requested
- * @throws UsageFault
+ * @throws UsageError
  */
 export function readOptions(
   args: string[],
   validItems: ReadonlySet<number>,
   newSeed: number,
 ): AttackOptions | undefined {
-  const values = parse(args);
+  const { values } = parseOptions({
+    args,
+    options: {
+      only: { type: 'string' },
+      seed: { type: 'string' },
+      list: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
   if (values.help === true) return undefined;
   return {
     only: readItems(values.only, validItems),

@@ -1,12 +1,7 @@
 // `npm run bench -- sales` and ten others: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
-import {
-  type BenchName,
-  type BenchOptions,
-  readBenchOptions,
-  UsageError,
-  usage,
-} from './bench-options.ts';
+import { UsageError } from '../parse-options.ts';
+import { type BenchName, type BenchOptions, readBenchOptions, usage } from './bench-options.ts';
 import { benchCaptureAll } from './capture-all/bench-capture-all.ts';
 import { type CloseStack, createCloseStack } from './close-in-reverse-order.ts';
 import { calibrate } from './environment/calibrate.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readBenchOptions, UsageError } from './bench-options.ts';
+import { UsageError } from '../parse-options.ts';
+import { readBenchOptions } from './bench-options.ts';
 
 describe('bench options', () => {
   test('the options have defaults, and a new seed', () => {

@@ -1,5 +1,5 @@
 // Reads the command line of the benchmarks.
-import { parseArgs } from 'node:util';
+import { parseOptions, UsageError } from '../parse-options.ts';
 import { targets } from './report/targets.ts';
 
 const benchNames = [
@@ -65,8 +65,6 @@ export type BenchOptions = Record<Exclude<NumberName, 'organisations'>, number> 
   json: boolean;
   keepsFolder: boolean;
 };
-
-export class UsageError extends Error {}
 
 export const usage = `npm run bench -- sales [options]       rate of sales, compared with the same SQL alone, with a fixed line and with a bare server
 npm run bench -- status [options]      rate of reads of finished transactions, compared with the rate of sales
@@ -144,16 +142,12 @@ function parse(args: string[]) {
     ...texts.map((name) => [name, { type: 'string' as const }]),
     ...flags.map((name) => [name, { type: 'boolean' as const }]),
   ]);
-  try {
-    const { values, positionals } = parseArgs({
-      args: args.map((each) => (each === '-h' ? '--help' : each)),
-      options,
-      allowPositionals: true,
-    });
-    return { positionals, values: values as Record<string, string | boolean | undefined> };
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+  const { values, positionals } = parseOptions({
+    args: args.map((each) => (each === '-h' ? '--help' : each)),
+    options,
+    allowPositionals: true,
+  });
+  return { positionals, values: values as Record<string, string | boolean | undefined> };
 }
 
 /**

@@ -1,5 +1,6 @@
 // `npm run drill -- citus`: tests the platform on a temporary cluster.
-import { createCloseStack } from '../bench/close-in-reverse-order.ts';
+import { type CloseStack, createCloseStack } from '../bench/close-in-reverse-order.ts';
+import { UsageError } from '../parse-options.ts';
 import { checkRouting } from './citus/check-routing.ts';
 import { type Cluster, openCluster } from './citus/cluster.ts';
 import { ExtensionMissingError, findBinDir } from './citus/find-bin-dir.ts';
@@ -7,13 +8,7 @@ import { measureFigures } from './citus/measure-figures.ts';
 import { moveShards } from './citus/move-shards.ts';
 import { runTests } from './citus/run-tests.ts';
 import { killWorker } from './citus/worker-failure.ts';
-import {
-  type DrillOptions,
-  readDrillOptions,
-  type Step,
-  UsageError,
-  usage,
-} from './drill-options.ts';
+import { type DrillOptions, readDrillOptions, type Step, usage } from './drill-options.ts';
 
 const exitCodes = { faultFound: 1, wrongUsage: 2, extensionMissing: 3, interrupted: 130 };
 
@@ -27,29 +22,39 @@ const runStep: Record<Step, RunStep> = {
   figures: measureFigures,
 };
 
+/** The nodes are processes of their own, which would outlive the drill. */
+function closeBeforeEarlyEnd(closers: CloseStack): void {
+  let isEnding = false;
+  function end(reason: string, exitCode: number): void {
+    if (isEnding) return;
+    isEnding = true;
+    console.error(`drill: ${reason}; stopping the nodes …`);
+    void closers.close().finally(() => process.exit(exitCode));
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => end(signal, exitCodes.interrupted));
+  process.stdout.on('error', () => end('standard output was closed', exitCodes.interrupted));
+  process.on('uncaughtException', (error) => end(String(error.stack), exitCodes.faultFound));
+}
+
 async function run(options: DrillOptions): Promise<number> {
   const binDir = findBinDir(options.binDir);
   const closers = createCloseStack();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => {
-      console.log(`${signal}: cleaning up …`);
-      void closers.close().finally(() => process.exit(exitCodes.interrupted));
-    });
-  }
-  const faults: string[] = [];
+  closeBeforeEarlyEnd(closers);
+  let faultCount = 0;
   try {
     const cluster = openCluster(closers, binDir);
     for (const step of options.steps) {
       console.log(`\n${step}`);
       const stepFaults = await runStep[step](cluster, options);
       for (const fault of stepFaults) console.log(`✗ ${fault}`);
-      faults.push(...stepFaults.map((fault) => `${step}: ${fault}`));
+      faultCount += stepFaults.length;
     }
   } finally {
     await closers.close();
   }
-  console.log(faults.length === 0 ? '\nAll well' : `\nFailed: ${faults.length} faults`);
-  return faults.length === 0 ? 0 : exitCodes.faultFound;
+  console.log(faultCount === 0 ? '\nAll well' : `\nFailed, faults: ${faultCount}`);
+  return faultCount === 0 ? 0 : exitCodes.faultFound;
 }
 
 function describe(error: unknown): string {

@@ -4,8 +4,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { UsageError } from '../parse-options.ts';
 import { ExtensionMissingError, findBinDir } from './citus/find-bin-dir.ts';
-import { readDrillOptions, steps, UsageError } from './drill-options.ts';
+import { readDrillOptions, steps } from './drill-options.ts';
 
 test('options are parsed, and steps run in their own order', () => {
   assert.deepEqual(readDrillOptions(['citus']), { steps, binDir: undefined, seconds: 8 });

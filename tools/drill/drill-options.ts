@@ -1,5 +1,5 @@
 // The command-line options of the drill.
-import { parseArgs } from 'node:util';
+import { parseOptions, UsageError } from '../parse-options.ts';
 
 /** In the order in which they run. */
 export const steps = ['tests', 'routing', 'failure', 'move', 'figures'] as const;
@@ -13,8 +13,6 @@ export type DrillOptions = {
   readonly seconds: number;
 };
 
-export class UsageError extends Error {}
-
 export const usage = `npm run drill -- citus [options] [step …]
 
 Starts a Citus cluster of a coordinator and workers in a temporary folder, and tests the platform on
@@ -22,7 +20,7 @@ it. Each node listens on port 5432 of its own address: 127.0.77.1, 127.0.77.2 an
 is deleted at the end.
 
   tests      run the tests of payments, QR payments, webhooks and reports on the cluster
-  routing    check that each statement of a sale is sent to one shard
+  routing    check that each statement that stores, finds or changes a payment is sent to one shard
   failure    kill a worker under load, and start it again
   move       add a worker under load, and move shards to it
   figures    measure sales on one, two and three workers, and on PostgreSQL alone
@@ -39,26 +37,6 @@ Without a step, all steps run. Exit codes: 0 no fault found, 1 a fault was found
 const secondsStandard = 8;
 const secondsMost = 600;
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        'bin-dir': { type: 'string' },
-        seconds: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-      allowPositionals: true,
-    });
-  } catch (error) {
-    // Node's hint behind the first sentence is about file names that begin with a dash.
-    const [firstSentence = ''] = (error instanceof Error ? error.message : String(error)).split(
-      '. ',
-    );
-    throw new UsageError(firstSentence);
-  }
-}
-
 function readSeconds(text: string | undefined): number {
   if (text === undefined) return secondsStandard;
   const value = Number(text);
@@ -72,7 +50,15 @@ function readSeconds(text: string | undefined): number {
  * @throws UsageError
  */
 export function readDrillOptions(args: string[]): DrillOptions | undefined {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseOptions({
+    args,
+    options: {
+      'bin-dir': { type: 'string' },
+      seconds: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+    allowPositionals: true,
+  });
   if (values.help === true) return undefined;
   const [database, ...chosen] = positionals;
   if (database === undefined) throw new UsageError('the name of the drill is missing: citus');

@@ -1,5 +1,5 @@
 // The command-line options of the fault tests.
-import { parseArgs } from 'node:util';
+import { parseOptions, UsageError } from '../parse-options.ts';
 
 export type FaultOptions = {
   readonly minutes: number;
@@ -9,8 +9,6 @@ export type FaultOptions = {
   readonly only: readonly string[];
   readonly list: boolean;
 };
-
-export class UsageError extends Error {}
 
 export const usage = `npm run faults [-- options] [part of a name …]
 
@@ -46,34 +44,22 @@ function readWholeNumber(
   return value;
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        minutes: { type: 'string' },
-        seed: { type: 'string' },
-        list: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-      allowPositionals: true,
-    });
-  } catch (error) {
-    // Node's hint behind the first sentence is about file names that begin with a dash.
-    const [firstSentence = ''] = (error instanceof Error ? error.message : String(error)).split(
-      '. ',
-    );
-    throw new UsageError(firstSentence);
-  }
-}
-
 /**
  * @param newSeed taken where the command line names none
  * @returns undefined for --help
- * @throws UsageFault
+ * @throws UsageError
  */
 export function readFaultOptions(args: string[], newSeed: number): FaultOptions | undefined {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseOptions({
+    args,
+    options: {
+      minutes: { type: 'string' },
+      seed: { type: 'string' },
+      list: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+    allowPositionals: true,
+  });
   if (values.help === true) return undefined;
   return {
     minutes: readWholeNumber('minutes', values.minutes, minutesStandard, minutesMost),

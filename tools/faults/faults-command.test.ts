@@ -4,9 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { UsageError } from '../parse-options.ts';
 import { repositoryRoot } from '../repository-root.ts';
 import { emptyRun } from '../test-runner/run-test-files.ts';
-import { readFaultOptions, UsageError } from './fault-options.ts';
+import { readFaultOptions } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
 test('options are parsed, and invalid ones are named', () => {

@@ -1,9 +1,10 @@
 // `npm run faults`: runs the fault tests at full size, with new seeds, for a given time.
 import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
+import { UsageError } from '../parse-options.ts';
 import { repositoryRoot } from '../repository-root.ts';
 import { runTestFiles } from '../test-runner/run-test-files.ts';
-import { type FaultOptions, readFaultOptions, UsageError, usage } from './fault-options.ts';
+import { type FaultOptions, readFaultOptions, usage } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };

@@ -1,7 +1,7 @@
 // `npm run fuzz`: runs millions of inputs through the parsers of messages, chip data and tracks; findings can be repeated.
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
+import { parseOptions, UsageError } from '../parse-options.ts';
 import { type FuzzResult, fuzz } from './watch-parser-worker.ts';
 
 const defaultInputs = 5_000_000;
@@ -23,8 +23,6 @@ does not contain.
 Exit codes: 0 nothing found, 1 a finding, 2 wrong usage.
 `;
 
-class UsageError extends Error {}
-
 function readWholeNumber(
   name: string,
   text: string | undefined,
@@ -37,22 +35,6 @@ function readWholeNumber(
     throw new UsageError(`--${name} is a whole number up to ${maximum}`);
   }
   return value;
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        inputs: { type: 'string' },
-        seed: { type: 'string' },
-        only: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
 }
 
 function printResult({ tallies, finding, seed, inputs, durationMs }: FuzzResult): void {
@@ -71,7 +53,15 @@ function printResult({ tallies, finding, seed, inputs, durationMs }: FuzzResult)
 }
 
 async function main(args: string[]): Promise<number> {
-  const values = parse(args);
+  const { values } = parseOptions({
+    args,
+    options: {
+      inputs: { type: 'string' },
+      seed: { type: 'string' },
+      only: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
   if (values.help === true) {
     process.stdout.write(usage);
     return 0;

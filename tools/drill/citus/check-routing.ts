@@ -1,4 +1,4 @@
-// Checks that Citus sends each statement of a sale and of a QR payment to one shard.
+// Checks that Citus sends each statement that stores, finds or changes a payment to one shard.
 import { randomUUID } from 'node:crypto';
 import * as statements from '../../../packages/server/src/payments/repository/transaction-sql.ts';
 import * as writeStatements from '../../../packages/server/src/payments/repository/transaction-write-sql.ts';
@@ -22,16 +22,17 @@ const taskCount = /Task Count: (\d+)/g;
 /** Citus sends the rows of such a part to all workers. */
 const subplan = 'Distributed Subplan';
 
-type HotStatement = PreparedStatement & { values: unknown[] };
+type StatementWithValues = PreparedStatement & { values: unknown[] };
 
-/** As one sale of a merchant has them. */
-function saleStatements(): { bucket: number; all: HotStatement[] } {
+/** The statements that store, find and change the payments of one merchant. */
+function paymentStatements(): { bucket: number; all: StatementWithValues[] } {
   const merchantId = randomUUID();
   const bucket = bucketOf(merchantId);
   const organizationId = randomUUID();
   const row = { bucket, organization_id: organizationId, transaction_id: merchantId };
   const rows = [JSON.stringify([{ ...row, merchant_id: merchantId, expected: 1 }])];
   const lookUps = [[bucket], [organizationId], [merchantId], [null], [null]];
+  const ofProvider = [bucket, randomUUID(), merchantId, randomUUID()];
   const operation = statements.findOperationValues({
     organizationId,
     merchantId,
@@ -48,6 +49,10 @@ function saleStatements(): { bucket: number; all: HotStatement[] } {
       { ...statements.findOperation, values: operation },
       { ...qrStatements.insertPayment, values: rows },
       { ...qrStatements.commitChange, values: rows },
+      { ...qrStatements.findPayment, values: lookUps },
+      { ...qrStatements.findOperation, values: operation },
+      { ...qrStatements.findForProvider, values: ofProvider },
+      { ...qrStatements.eventsForView, values: [bucket, organizationId, merchantId] },
     ],
   };
 }
@@ -71,7 +76,7 @@ export async function checkRouting(cluster: Cluster): Promise<string[]> {
   const faults: string[] = [];
   try {
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIdGenerator });
-    const { bucket, all } = saleStatements();
+    const { bucket, all } = paymentStatements();
     const buckets = (await database.shards())?.of(bucket);
     if (buckets === undefined) return ['the tables are not distributed'];
     for (const { name, text, inShard, values } of all) {
@@ -86,7 +91,7 @@ export async function checkRouting(cluster: Cluster): Promise<string[]> {
         if (!isRouted || plan.includes(subplan))
           faults.push(`${name} is not sent to one shard:\n${part}\n${plan}`);
       }
-      console.log(`  ${name.padEnd(32)}${parts.length} statements`);
+      console.log(`  ${name.padEnd(32)}statements: ${parts.length}`);
     }
   } finally {
     await database.close();

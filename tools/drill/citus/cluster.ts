@@ -13,15 +13,9 @@ import type { CitusNodes } from '../../../packages/server/test/support/database/
 import type { CloseStack } from '../../bench/close-in-reverse-order.ts';
 
 const port = 5432;
-/** The coordinator and up to three workers; the last is a PostgreSQL without the extension. */
+/** The last part of the address. The workers follow the coordinator; `plain` has no extension. */
 const nodeNumbers = { coordinator: 1, plain: 9 };
 
-/** The connections between the nodes need no certificates: all are on loopback. */
-const citusSettings = {
-  shared_preload_libraries: 'citus',
-  'citus.shard_count': '32',
-  'citus.node_conninfo': 'sslmode=disable',
-};
 const commonSettings = {
   // Moved shards are copied by logical replication.
   wal_level: 'logical',
@@ -34,6 +28,16 @@ const commonSettings = {
   shared_buffers: '64MB',
   max_wal_size: '512MB',
 };
+
+const citusSettings = (host: string) => ({
+  ...commonSettings,
+  shared_preload_libraries: 'citus',
+  'citus.shard_count': '32',
+  // The connections between the nodes need no certificates: all are on loopback.
+  'citus.node_conninfo': 'sslmode=disable',
+  // A node that moves a shard also connects to itself.
+  'citus.local_hostname': host,
+});
 
 export type Node = {
   readonly url: string;
@@ -78,36 +82,37 @@ export function openCluster(closers: CloseStack, binDir: string): Cluster {
   const nodeLog = createLog({ logLevel: 'fatal', instanceName: 'drill' }, process.stderr);
   const log = createLog({ logLevel: 'error', instanceName: 'drill' }, process.stderr);
 
+  let isClosing = false;
+
   async function startNode(number: number): Promise<Node> {
     const host = addressOfNode(number);
-    const settings = {
-      ...commonSettings,
-      // A node that moves a shard also connects to itself.
-      ...(number === nodeNumbers.plain ? {} : { ...citusSettings, 'citus.local_hostname': host }),
-      listen_addresses: host,
-    };
-    let server: EmbeddedPostgres | undefined;
-    async function start(): Promise<void> {
+    const nodeSettings = number === nodeNumbers.plain ? commonSettings : citusSettings(host);
+    const settings = { ...nodeSettings, listen_addresses: host };
+    async function start(): Promise<EmbeddedPostgres> {
+      if (isClosing) throw new Error('the drill is ending and starts no more nodes');
       await requireFreePort(host);
       const dataDir = join(folder, `node-${number}`);
-      server = await startEmbeddedPostgres({ dataDir, binDir, settings, log: nodeLog });
+      return startEmbeddedPostgres({ dataDir, binDir, settings, log: nodeLog });
     }
-    // Added first: the drill may be interrupted before PostgreSQL has started.
-    const starting = start();
+    let starting = start();
+    // The drill may end while PostgreSQL starts. An error of the start is reported to its caller.
     closers.add(async () => {
-      await starting;
-      await server?.stop();
+      isClosing = true;
+      const started = await starting.catch(() => undefined);
+      await started?.stop();
     });
-    await starting;
-    const pid = () => server?.pid() ?? 0;
+    let server = await starting;
     return {
       url: `postgresql://switchyard@${host}:${port}/postgres?sslmode=disable`,
-      pid,
+      pid: () => server.pid(),
       async kill() {
-        process.kill(pid(), 'SIGKILL');
-        await server?.stop();
+        process.kill(server.pid(), 'SIGKILL');
+        await server.stop();
       },
-      start,
+      async start() {
+        starting = start();
+        server = await starting;
+      },
     };
   }
 

@@ -29,26 +29,35 @@ const terminals = 32;
 const settledLimitMs = 120_000;
 const lookEveryMs = 500;
 
+/** The shard with the transactions of a merchant, and the address of its worker. */
+export type ShardPlacement = {
+  readonly shardId: number;
+  readonly host: string;
+  readonly port: number;
+};
+
 export type DrillPlatform = {
   readonly database: Database;
   readonly organization: BenchOrganization;
   readonly server: ServerProcess;
   readonly target: Target;
   readonly tills: readonly Till[];
-  /** The address of the worker that has the transactions of a merchant. */
-  workerOf(merchantId: string): Promise<string>;
+  findShard(merchantId: string): Promise<ShardPlacement>;
   /** Waits until no sale is unfinished, and compares the sums of client, platform and acquirer. */
   compareSums(load: Load): Promise<string[]>;
 };
 
 let platformsCount = 0;
 
-const workerText = `SELECT p.nodename AS host FROM pg_dist_shard_placement p
+const placementText = `SELECT p.shardid AS "shardId", p.nodename AS host, p.nodeport AS port
+  FROM pg_dist_shard_placement p
   WHERE p.shardid = get_shard_id_for_distribution_column('transactions', $1::smallint)`;
 
-async function workerOf(database: Database, merchantId: string): Promise<string> {
-  const [row] = await database.query<{ host: string }>(workerText, [bucketOf(merchantId)]);
-  return String(row?.host);
+async function findShard(database: Database, merchantId: string): Promise<ShardPlacement> {
+  const bucket = bucketOf(merchantId);
+  const [placement] = await database.query<ShardPlacement>(placementText, [bucket]);
+  if (placement === undefined) throw new Error(`no worker has a shard with the bucket ${bucket}`);
+  return placement;
 }
 
 /** @param databaseUrl an empty database */
@@ -70,13 +79,13 @@ export async function openDrillPlatform(
     : [];
   let organization: BenchOrganization;
   let hosts: Set<string>;
-  // The identifiers of merchants are random: seldom one worker gets none of them.
+  // The identifiers of merchants are random, so a worker can get none of them. Each worker needs one.
   do {
     const options = { acquirerPort: simulator.port, terminals, merchants };
     organization = await provisionOrganization({ database, log, dataDir }, options);
     const placed = isDistributed ? organization.merchants : [];
-    const lookUps = placed.map(({ merchantId }) => workerOf(database, merchantId));
-    hosts = new Set(await Promise.all(lookUps));
+    const shards = placed.map(({ merchantId }) => findShard(database, merchantId));
+    hosts = new Set((await Promise.all(shards)).map(({ host }) => host));
   } while (hosts.size < workersWithShards.length);
   const server = await startServer(closers, { dataDir, databaseUrl, way: 'process' });
   const { target } = server;
@@ -105,7 +114,7 @@ export async function openDrillPlatform(
     server,
     target,
     tills,
-    workerOf: (merchantId) => workerOf(database, merchantId),
+    findShard: (merchantId) => findShard(database, merchantId),
     async compareSums(load) {
       const faults = load.unfinished.map((sale) => `a sale without an outcome: ${sale}`);
       const unfinished = await waitUntilSettled();

@@ -1,6 +1,5 @@
 // Adds a worker under load, and moves shards to it.
 import { setTimeout as pause } from 'node:timers/promises';
-import { bucketOf } from '../../../packages/server/src/platform/index.ts';
 import {
   addressOf,
   createCitusDatabase,
@@ -15,12 +14,8 @@ const workers = 2;
 const loops = 8;
 const beforeMs = 3_000;
 const afterMs = 3_000;
-/** The shards of so many merchants are moved. */
+/** The number of merchants whose shards are moved. */
 const movedMerchants = 3;
-
-const placementText = `SELECT p.shardid AS shard, p.nodename AS host, p.nodeport AS port
-  FROM pg_dist_shard_placement p
-  WHERE p.shardid = get_shard_id_for_distribution_column('transactions', $1::smallint)`;
 
 /** @returns the faults */
 export async function moveShards(cluster: Cluster): Promise<string[]> {
@@ -42,12 +37,10 @@ export async function moveShards(cluster: Cluster): Promise<string[]> {
     await platform.database.session(async ({ query }) => {
       await query('SELECT citus_add_node($1, $2)', [addedHost, addedPort]);
       for (const { merchantId } of moved) {
-        type Placement = { shard: number; host: string; port: number };
-        const [placement] = await query<Placement>(placementText, [bucketOf(merchantId)]);
+        const { shardId, host, port } = await platform.findShard(merchantId);
         // Two merchants may be in the same shard.
-        if (placement === undefined || placement.host === addedHost) continue;
-        const { shard, host, port } = placement;
-        const values = [shard, host, port, addedHost, addedPort];
+        if (host === addedHost) continue;
+        const values = [shardId, host, port, addedHost, addedPort];
         await query('SELECT citus_move_shard_placement($1, $2, $3, $4, $5)', values);
       }
     });
@@ -64,7 +57,7 @@ export async function moveShards(cluster: Cluster): Promise<string[]> {
     );
     const faults: string[] = [];
     for (const { merchantId } of moved) {
-      const host = await platform.workerOf(merchantId);
+      const { host } = await platform.findShard(merchantId);
       if (host !== addedHost) faults.push(`merchant ${merchantId} is still on ${host}`);
     }
     const forbidden = load.answers.filter(({ status }) => ![200, 202, 503].includes(status));

@@ -1,4 +1,4 @@
-// Runs the tests on the cluster.
+// Runs tests of the platform on the cluster.
 import { citusNodesVariable } from '../../../packages/server/test/support/database/citus-nodes.ts';
 import { runTestFiles } from '../../test-runner/run-test-files.ts';
 import type { Cluster } from './cluster.ts';
@@ -17,6 +17,6 @@ export async function runTests(cluster: Cluster): Promise<string[]> {
     startLimitMs: limitMs,
     env: { [citusNodesVariable]: urls },
   });
-  console.log(`${tests} tests in ${citusTestFiles.length} files`);
+  console.log(`  ${tests} tests in ${citusTestFiles.length} files`);
   return faults.map(({ where, text }) => `${where}  ${text}`);
 }

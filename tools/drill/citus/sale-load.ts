@@ -17,7 +17,7 @@ export type Answer = {
   readonly durationMs: number;
   /** 0 for a request without an answer. */
   readonly status: number;
-  /** The error code, or the reason of a missing answer. */
+  /** The state of the sale, the error code, or the reason of a missing answer. */
   readonly code: string;
   readonly hasRetryAfter: boolean;
   readonly isApproved: boolean;
@@ -62,10 +62,10 @@ async function sendSale(target: Target, till: Till, sale: object): Promise<Answe
       body: JSON.stringify(sale),
       timeoutMs: answerLimitMs,
     });
-    const body = JSON.parse(text) as { code?: string; approved?: boolean };
+    const body = JSON.parse(text) as { state?: string; code?: string; approved?: boolean };
     return answer({
       status,
-      code: body.code ?? '',
+      code: body.code ?? body.state ?? '',
       hasRetryAfter: headers['retry-after'] !== undefined,
       isApproved: body.approved === true,
     });
@@ -123,11 +123,11 @@ export function startSaleLoad(target: Target, loops: readonly (readonly Till[])[
   };
 }
 
-/** The answers other than 200, counted by status and code. */
+/** The answers that do not approve a sale, counted by status and code. */
 export function describeErrors(answers: readonly Answer[]): string {
   const counts = new Map<string, number>();
-  for (const { status, code } of answers) {
-    if (status === 200) continue;
+  for (const { status, code, isApproved } of answers) {
+    if (isApproved) continue;
     const kind = `${status} ${code}`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }

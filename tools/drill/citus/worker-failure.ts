@@ -13,7 +13,7 @@ const downMs = 15_000;
 const afterMs = 4_000;
 /** A sale that was at the acquirer when the worker was killed tries to store its outcome for 15 s. */
 const slowestMs = 16_000;
-/** So long the first refusal may take. */
+/** The longest time until the platform refuses a sale of the killed worker. */
 const firstRefusalMs = 5_000;
 /** Within this time after the start of the worker, all of its merchants sell again. */
 const recoveryMs = 30_000;
@@ -32,16 +32,16 @@ function findFaults(
   const first = refusals.find(({ sentMs, durationMs }) => sentMs + durationMs > killedMs);
   const firstMs = first === undefined ? Number.POSITIVE_INFINITY : first.sentMs + first.durationMs;
   if (firstMs > killedMs + firstRefusalMs)
-    faults.push('merchants of the killed worker were not refused within seconds');
+    faults.push(`no sale of the killed worker was refused within ${firstRefusalMs / 1000} s`);
   const withoutHeader = refusals.filter(({ hasRetryAfter }) => !hasRetryAfter).length;
   if (withoutHeader > 0) faults.push(`${withoutHeader} answers 503 without Retry-After`);
   const otherErrors = killedSide.filter(({ status }) => ![200, 202, 503].includes(status));
   if (otherErrors.length > 0) faults.push(`killed worker: ${describeErrors(otherErrors)}`);
-  const disturbed = others.filter(({ status }) => status !== 200);
+  const disturbed = others.filter(({ isApproved }) => !isApproved);
   if (disturbed.length > 0) faults.push(`other worker: ${describeErrors(disturbed)}`);
   const during = ({ sentMs }: Answer) => sentMs > killedMs && sentMs < restartedMs;
   if (!others.some((answer) => during(answer) && answer.isApproved))
-    faults.push('no sale at the other worker while the worker was down');
+    faults.push('the other worker stored no sale while the killed worker was down');
   return faults;
 }
 
@@ -64,8 +64,10 @@ export async function killWorker(cluster: Cluster): Promise<string[]> {
     const killedHost = new URL(killed.url).hostname;
     const killedSide: Till[] = [];
     const others: Till[] = [];
-    for (const till of platform.tills)
-      ((await platform.workerOf(till.merchantId)) === killedHost ? killedSide : others).push(till);
+    for (const till of platform.tills) {
+      const { host } = await platform.findShard(till.merchantId);
+      (host === killedHost ? killedSide : others).push(till);
+    }
     console.log(
       `  ${killedSide.length} merchants on the worker to kill, ${others.length} on the other`,
     );
@@ -86,7 +88,9 @@ export async function killWorker(cluster: Cluster): Promise<string[]> {
       return killedSide.every(({ merchantId }) => merchantIds.has(merchantId));
     };
     while (!soldAgain() && performance.now() < restartedMs + recoveryMs) await pause(100);
-    const faults = soldAgain() ? [] : ['merchants of the worker do not sell after its start'];
+    const faults = soldAgain()
+      ? []
+      : [`not all merchants of the killed worker sell ${recoveryMs / 1000} s after its start`];
     const recoveredMs = performance.now() - restartedMs;
     await pause(afterMs);
     await load.stop();

@@ -99,7 +99,7 @@ function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
 const merchantField = 42;
 const currencyField = 49;
 
-function createFieldCheck({ network, originalData, replacement }: HostTable) {
+function createIgnorableFieldCheck({ network, originalData, replacement }: HostTable) {
   // The fields up to 42 and these decide about a payment. Invalid text in another field must not turn an approval into
   // an unknown outcome.
   const decisionFields = [currencyField, network.field, originalData.field, replacement.field];
@@ -136,7 +136,7 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
     framing,
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
-    canIgnoreField: createFieldCheck(table),
+    canIgnoreField: createIgnorableFieldCheck(table),
     decode: (bytes, textErrors) => converter.toCanonical(dialect.decode(bytes, textErrors)),
     encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
     decodeWithMac(bytes, textErrors) {

@@ -370,6 +370,7 @@ export function createMessageExchange(
     ): Promise<EndedService> {
       if (signal?.aborted === true) throw abortedError();
       const journal = { header, at: begunAt };
+      // The last answer of the main dialogue can be newer than this service, and proves nothing about it.
       const { lastAnswered: _, ...deps } = options.dialogue;
       const dialogue = createSaleDialogue({ ...deps, journal, ...defined({ lastAnswered }) });
       const active: ActiveDialogue = { dialogue, timer: new AbortController() };

@@ -95,8 +95,9 @@ describe('acquirer-host on the command line', () => {
     assert.equal(stdout.match(/ {2}MTI {2}0800\n/g)?.length, 2);
     assert.match(stdout, / {3}70 {2}[^:]+: 301\n/);
     for (const [wrong, reason] of [
-      [bytes.slice(0, -2), /the bytes end before the length in front of them/],
-      ['echo', /not in hexadecimal/],
+      [bytes.slice(0, -2), /the last message has fewer bytes than its length states/],
+      [bytes + bytes.slice(0, -2), /the last message has fewer bytes than its length states/],
+      ['echo', /not an even number of hexadecimal digits/],
     ] as const) {
       const { stderr, status: failed } = run('dialect', 'iso1987-binary', wrong);
       assert.equal(failed, 1);

@@ -98,7 +98,7 @@ describe('the acquirer host', () => {
     assert.equal((await client.sendAndWait(networkMessage('301', '000020'))).mti, '0810');
   });
 
-  it('declines with the last two digits of 9000 to 9099', async () => {
+  it('answers 9000 to 9098 with the last two digits as response code', async () => {
     const till = ownTill();
     const client = await signedOn();
     for (const code of ['05', '51', '54', '55', '96']) {

@@ -230,9 +230,11 @@ export function createQrStore({
       return (await database.hot<PaymentRow>(statements.findByClientId, values)).map(loadRow);
     },
     async findForProvider(providerId, transactionId, eventId) {
-      const values = [bucketOf(transactionId), providerId, transactionId, eventId];
+      const bucket = bucketOf(transactionId);
+      const values = [bucket, providerId, transactionId, eventId];
+      const buckets = await shardOf(database, bucket);
       type FoundRow = PaymentRow & { is_known: boolean };
-      const [row] = await database.hot<FoundRow>(statements.findForProvider, values);
+      const [row] = await database.hot<FoundRow>(statements.findForProvider, values, buckets);
       return row === undefined ? undefined : { ...loadRow(row), isKnown: row.is_known };
     },
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {

@@ -230,7 +230,7 @@ export const findByClientId = {
 export const findForProvider = {
   name: 'qr-find-for-provider',
   text: `SELECT ${loadedColumns}, EXISTS (SELECT 1 FROM qr_events e
-      WHERE e.bucket = t.bucket AND e.transaction_id = t.transaction_id
+      WHERE e.bucket = t.bucket /* one shard: e */ AND e.transaction_id = t.transaction_id
         AND e.provider_event_id = $4) AS is_known
     FROM qr_transactions t WHERE t.bucket = $1 AND t.transaction_id = $3 AND t.provider_id = $2`,
 };

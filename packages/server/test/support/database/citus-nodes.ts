@@ -14,6 +14,9 @@ export function citusNodesOfTests(): CitusNodes | undefined {
   return coordinator === undefined ? undefined : { coordinator, workers };
 }
 
+/** Any number; the test processes use no other advisory lock in this database. */
+const addNodesLock = 1;
+
 const log = createLog({ logLevel: 'warn', instanceName: 'citus' });
 
 async function runOn(url: string, work: (queries: Queries) => Promise<void>): Promise<void> {
@@ -58,10 +61,14 @@ export async function createCitusDatabase(
 ): Promise<string> {
   for (const node of [coordinator, ...workers]) await createDatabaseAtNode(node, name);
   const url = withDatabase(coordinator, name);
-  await runOn(url, async (queries) => {
-    await queries.query('SELECT citus_set_coordinator_host($1, $2)', addressOf(coordinator));
-    for (const worker of workers)
-      await queries.query('SELECT citus_add_node($1, $2)', addressOf(worker));
+  // One database at a time: concurrent calls of `citus_add_node` fail with a lost connection to a worker.
+  await runOn(coordinator, async (lock) => {
+    await lock.query('SELECT pg_advisory_lock($1)', [addNodesLock]);
+    await runOn(url, async (queries) => {
+      await queries.query('SELECT citus_set_coordinator_host($1, $2)', addressOf(coordinator));
+      for (const worker of workers)
+        await queries.query('SELECT citus_add_node($1, $2)', addressOf(worker));
+    });
   });
   return url;
 }

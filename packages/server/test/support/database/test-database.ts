@@ -62,11 +62,16 @@ export async function testSchemaUrl(): Promise<string> {
   return `${await testDatabaseUrl()}&options=-c%20search_path%3D${schema}`;
 }
 
-async function createMigratedCitusDatabase(nodes: CitusNodes): Promise<string> {
-  const url = await createCitusDatabase(nodes);
+async function openMigratedDatabase(url: string): Promise<Database> {
   const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
-  const database = openDatabase({ url, log, connections: 1 });
+  const database = openDatabase({ url, log });
   await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
+  return database;
+}
+
+async function createCitusCopy(nodes: CitusNodes): Promise<string> {
+  const url = await createCitusDatabase(nodes);
+  const database = await openMigratedDatabase(url);
   await database.close();
   copies.push(url);
   return url;
@@ -78,7 +83,7 @@ const copies: string[] = [];
 /** The URL of a migrated database of its own, for tests that a running platform would disturb. */
 export async function testDatabaseCopyUrl(): Promise<string> {
   const nodes = citusNodesOfTests();
-  if (nodes !== undefined) return createMigratedCitusDatabase(nodes);
+  if (nodes !== undefined) return createCitusCopy(nodes);
   const url = await testDatabaseUrl();
   template ??= ensureTemplateDatabase(url);
   await template;
@@ -128,10 +133,8 @@ process.once('exit', () => {
 
 /** The database of a running Citus: the drill started its nodes and stops them. */
 async function startOnCitus(nodes: CitusNodes): Promise<RunningDatabase> {
-  const log = createLog({ logLevel: 'warn', instanceName: 'test-database' });
   const url = await createCitusDatabase(nodes);
-  const database = openDatabase({ url, log });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
+  const database = await openMigratedDatabase(url);
   const dataDir = await mkdtemp(join(tmpdir(), directoryPrefix));
   return { database, url, server: { url, pid: () => 0, stop: async () => {} }, dataDir };
 }
@@ -146,9 +149,7 @@ async function start(): Promise<RunningDatabase> {
   const server = await startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings });
   serverPid = server.pid();
   const url = `${server.url}&connect_timeout=${connectSeconds}`;
-  const database = openDatabase({ url, log });
-  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIdGenerator });
-  return { database, url, server, dataDir };
+  return { database: await openMigratedDatabase(url), url, server, dataDir };
 }
 
 function stop(): Promise<void> {

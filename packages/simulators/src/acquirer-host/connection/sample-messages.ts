@@ -33,16 +33,18 @@ export function sampleLines(table: HostTable): string {
 const hexPattern = /^(?:[0-9a-f]{2})+$/i;
 
 /**
- * The fields of recorded messages, before the meanings of the table apply.
+ * The fields of recorded messages in the form of the host, without conversion to canonical messages.
  *
- * @throws Error for bytes that are no complete message of the table
+ * @throws Error for bytes that are not complete messages of the table
  */
 export function recordedLines(table: HostTable, hex: string): string {
   const digits = hex.replaceAll(/\s/g, '');
-  if (!hexPattern.test(digits)) throw new Error('the message is not in hexadecimal');
+  if (!hexPattern.test(digits))
+    throw new Error('the bytes are not an even number of hexadecimal digits');
   const deframer = createDeframer(table.framing, { maxBytes: digits.length });
   const frames = deframer.push(Buffer.from(digits, 'hex'));
-  if (frames.length === 0) throw new Error('the bytes end before the length in front of them');
+  if (deframer.heldBytes() > 0)
+    throw new Error('the last message has fewer bytes than its length states');
   const dialect = compileDialect(table.messages);
   return frames.map(({ payload }) => fieldLines(table, dialect.decode(payload))).join('');
 }

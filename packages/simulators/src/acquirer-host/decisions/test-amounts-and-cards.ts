@@ -7,7 +7,7 @@ export type AnswerDelivery = 'once' | 'never' | 'late' | 'slow' | 'close' | 'twi
 export type AmountRule = { code: string; delivery: AnswerDelivery };
 
 const RULES_FROM = 9000;
-const RULES_TO = 9099;
+const RULES_TO = 9098;
 const AMOUNT_MODULUS = 10_000;
 const NEW_KEYS = 9099;
 
@@ -25,7 +25,7 @@ const deliveries: Readonly<Record<number, AnswerDelivery>> = {
 };
 
 /**
- * The rule of an amount: where the last four digits are 9000 to 9099, the last two are the
+ * The rule of an amount: where the last four digits are 9000 to 9098, the last two are the
  * response code. The amounts that select a link fault approve.
  *
  * @param amountMinor DE4, in minor units
@@ -37,8 +37,7 @@ const deliveries: Readonly<Record<number, AnswerDelivery>> = {
  */
 export function amountRule(amountMinor: number): AmountRule {
   const tail = amountMinor % AMOUNT_MODULUS;
-  if (tail < RULES_FROM || tail > RULES_TO || tail === NEW_KEYS)
-    return { code: APPROVED, delivery: 'once' };
+  if (tail < RULES_FROM || tail > RULES_TO) return { code: APPROVED, delivery: 'once' };
   const delivery = deliveries[tail];
   if (delivery !== undefined) return { code: APPROVED, delivery };
   return { code: String(tail - RULES_FROM).padStart(2, '0'), delivery: 'once' };
