@@ -4,7 +4,7 @@ import type { StoredService } from './service-store.ts';
 type TransactionReference = { TransactionID: string };
 type OriginalReference = { POITransactionID?: TransactionReference | undefined };
 
-/** The identifiers of a payment in the body of a request, for a person who looks for it. */
+/** The identifiers with which a person finds the payment of a request. */
 export function transactionIdsOf(
   body: object,
 ): Pick<StoredService, 'transactionId' | 'originalTransactionId'> {
