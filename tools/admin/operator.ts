@@ -18,7 +18,7 @@ type CreateOptions = {
   readonly administrator?: string;
 };
 
-type OperatorAccount = {
+export type OperatorAccount = {
   readonly organizationId: string;
   readonly userDomainId: string;
   readonly clientId: string;
@@ -29,42 +29,45 @@ type OperatorAccount = {
   readonly invitationFault?: string;
 };
 
-type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
+export type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
 
 const role = 'PlatformOperator';
 const applicationName = 'Operator of the platform';
 
-type OpenApplication = Pick<OpenPlatform, 'database' | 'author'> & {
+export type OpenApplication = Pick<OpenPlatform, 'database' | 'author'> & {
   readonly platform: Application;
 };
 
 /** Works beside a running platform, and before its first start: the schema is brought up to date. */
-function changeOperatorAccount(
-  { environment, output }: CommandContext,
+export function withApplication(
+  { environment }: CommandContext,
   command: string,
-  action: (application: OpenApplication) => Promise<OperatorAccount>,
+  action: (application: OpenApplication) => Promise<void>,
 ): Promise<void> {
-  return withPlatformDatabase(environment.env, `operator ${command}`, async (opened) => {
+  return withPlatformDatabase(environment.env, command, async (opened) => {
     const { settings, database, log, author } = opened;
     await prepareDatabase({ settings, database, log });
     // This instance is never started; a running platform does the queued jobs, such as mails.
     const platform = await createApplication({ settings, database, log, author });
     try {
-      const account = await action({ platform, database, author });
-      output.printResult(account, () => output.formatMembers(account));
-      output.printNote('Store the secret now. It is not shown again.');
-      if (account.invitationFault !== undefined)
-        fail(
-          'fault',
-          `the operator exists, but the administrator could not be invited: ${account.invitationFault}; invite the administrator with this application`,
-        );
+      await action({ platform, database, author });
     } finally {
       await platform.stop();
     }
   });
 }
 
-async function findOperator(database: Database): Promise<ExistingOperator | undefined> {
+function printAccount({ output }: CommandContext, account: OperatorAccount): void {
+  output.printResult(account, () => output.formatMembers(account));
+  output.printNote('Store the secret now. It is not shown again.');
+  if (account.invitationFault !== undefined)
+    fail(
+      'fault',
+      `the operator exists, but the administrator could not be invited: ${account.invitationFault}; invite the administrator with this application`,
+    );
+}
+
+export async function findOperator(database: Database): Promise<ExistingOperator | undefined> {
   const [row] = await database.query<{ organization_id: string; client_id: string }>(
     `SELECT organization_id, client_id FROM applications
      WHERE roles @> $1::jsonb AND removed_at IS NULL ORDER BY created_at LIMIT 1`,
@@ -74,7 +77,7 @@ async function findOperator(database: Database): Promise<ExistingOperator | unde
 }
 
 /** A command that was cut short has left the domain, whose organisation is used again. */
-async function findOrganizationOfDomain(
+export async function findOrganizationOfDomain(
   database: Database,
   domain: string,
 ): Promise<string | undefined> {
@@ -98,9 +101,10 @@ async function requireSameName(
   );
 }
 
-async function invite(
+/** The running platform sends the mail. */
+export async function inviteAdministrator(
   { audit, identity }: Application,
-  account: OperatorAccount,
+  account: Pick<OperatorAccount, 'organizationId' | 'userDomainId'>,
   email: string,
 ): Promise<void> {
   const { organizationId, userDomainId } = account;
@@ -126,7 +130,36 @@ async function invite(
   );
 }
 
-async function createAccount(
+/** Creates an organisation with its user domain; one that exists under this name is used again. */
+export async function createOrganization(
+  { platform, database, author }: OpenApplication,
+  { name, userDomainId }: { readonly name: string; readonly userDomainId: string },
+): Promise<{ organizationId: string; isNew: boolean }> {
+  const { audit, identity, provisioning } = platform;
+  const existing = await findOrganizationOfDomain(database, userDomainId);
+  if (existing !== undefined) await requireSameName(platform, existing, name);
+  const organizationId = existing ?? randomUUID();
+  await provisioning.organizations.createIfNew(
+    { organizationId, author },
+    { name },
+    organizationId,
+  );
+  if (existing === undefined) {
+    await database.transaction(async (trx) => {
+      await identity.userDomains.create({ userDomainId, organizationId }, trx);
+      await audit.recordChange(trx, {
+        organizationId,
+        action: 'userDomain.created',
+        entity: { type: 'userDomain', id: userDomainId },
+      });
+    });
+  }
+  await createCommandLineApplication(identity, { organizationId, userDomainId });
+  return { organizationId, isNew: existing === undefined };
+}
+
+/** @throws CommandError if the platform has an operator */
+export async function createOperatorAccount(
   { platform, database, author }: OpenApplication,
   options: CreateOptions,
 ): Promise<OperatorAccount> {
@@ -138,28 +171,11 @@ async function createAccount(
       `the platform has an operator: application ${existing.clientId} of organisation ${existing.organizationId}. To create a new secret: switchyard admin operator rotate-secret`,
     );
   }
-  const existingOrganizationId = await findOrganizationOfDomain(database, userDomainId);
-  if (existingOrganizationId !== undefined)
-    await requireSameName(platform, existingOrganizationId, name);
-  const organizationId = existingOrganizationId ?? randomUUID();
-  const { audit, identity, provisioning } = platform;
-  await provisioning.organizations.createIfNew(
-    { organizationId, author },
-    { name },
-    organizationId,
+  const { organizationId } = await createOrganization(
+    { platform, database, author },
+    { name, userDomainId },
   );
-  if (existingOrganizationId === undefined) {
-    await database.transaction(async (trx) => {
-      await identity.userDomains.create({ userDomainId, organizationId }, trx);
-      await audit.recordChange(trx, {
-        organizationId,
-        action: 'userDomain.created',
-        entity: { type: 'userDomain', id: userDomainId },
-      });
-    });
-  }
-  await createCommandLineApplication(identity, { organizationId, userDomainId });
-  const credentials = await identity.createApplication({
+  const credentials = await platform.identity.createApplication({
     organizationId,
     userDomainId,
     name: applicationName,
@@ -171,7 +187,7 @@ async function createAccount(
   const account = { organizationId, userDomainId, ...credentials };
   if (administrator === undefined) return account;
   try {
-    await invite(platform, account, administrator);
+    await inviteAdministrator(platform, account, administrator);
   } catch (error) {
     return { ...account, invitationFault: (error as Error).message };
   }
@@ -201,7 +217,11 @@ export const createOperator = (
   _args: string[],
   options: CreateOptions,
 ): Promise<void> =>
-  changeOperatorAccount(context, 'create', (application) => createAccount(application, options));
+  withApplication(context, 'operator create', async (application) =>
+    printAccount(context, await createOperatorAccount(application, options)),
+  );
 
 export const rotateSecret = (context: CommandContext): Promise<void> =>
-  changeOperatorAccount(context, 'rotate-secret', rotateAccountSecret);
+  withApplication(context, 'operator rotate-secret', async (application) =>
+    printAccount(context, await rotateAccountSecret(application)),
+  );

@@ -28,12 +28,30 @@ const platformCommand =
     }
   };
 
+const setup = () => import('./setup/setup.ts');
 const operator = () => import('./operator.ts');
 const realmKeys = () => import('./realm-keys.ts');
 const cardKeys = () => import('./card-keys.ts');
 const hsmKeys = () => import('./hsm-keys.ts');
 const reports = () => import('./reports.ts');
 const ledger = () => import('./ledger.ts');
+
+const setupCommand: CommandDefinition = {
+  command: 'setup',
+  summary: 'set up a new platform up to its first sale',
+  description:
+    'Creates what the first sale of a new platform needs: the operator, the acquirer with an administrator, the acquirer link and its approval, a merchant with contract, store and terminal, and an application. The values come from a file in YAML or JSON; if the file does not exist, the command asks for them and writes the file. What exists already is left unchanged, so that you can run the command again. You can run it before the first start of the platform or while the platform runs.',
+  options: [
+    option('--file <file>', 'the file of the setup', { default: 'setup.yaml' }),
+    option(
+      '--secrets-out <file>',
+      'append new secrets to this file, one JSON line each; only you can read it',
+    ),
+    option('--show-secrets', 'print new secrets on stderr'),
+  ],
+  run: platformCommand(setup, 'runSetup'),
+  examples: ['switchyard admin setup --file setup.yaml --secrets-out secrets.jsonl'],
+};
 
 const operatorCommands: CommandDefinition = {
   group: 'operator',
@@ -225,6 +243,7 @@ const reportCommands: CommandDefinition = {
 
 /** They read the settings of the platform (SWITCHYARD_…), and can run beside it. */
 export const serverCommands: readonly CommandDefinition[] = [
+  setupCommand,
   operatorCommands,
   realmKeyCommands,
   cardKeyCommands,

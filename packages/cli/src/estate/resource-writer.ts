@@ -3,7 +3,7 @@
 import type { ApiClient } from '../http/api-client.ts';
 import { CommandError, fail } from '../runtime/command-error.ts';
 import type { Change } from './compare-estates.ts';
-import type { Resource, ResourceKind } from './estate-model.ts';
+import { type Resource, type ResourceKind, resourceLabel } from './estate-model.ts';
 import {
   configurationPaths,
   type EstateOwner,
@@ -151,7 +151,7 @@ export function createResourceWriter(options: ResourceWriterOptions): ResourceWr
     if (resource.kind === 'configuration') return configure(resource);
     const body = newBodyOf(resource);
     const { body: response } = await api.call<Body>('POST', listPath(resource), { body });
-    secrets.save(resource, response);
+    secrets.save(resourceLabel(resource), response);
     ids.setId(resource, String(response[routeOf(resource.kind).idMember]));
     if (resource.kind === 'user' && resource.members['status'] === 'deactivated')
       await setStatus(resource, 'deactivated');

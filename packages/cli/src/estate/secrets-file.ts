@@ -5,11 +5,11 @@ import { defined } from '@switchyard/contract';
 import { fail } from '../runtime/command-error.ts';
 import type { Plan } from './compare-estates.ts';
 import { plansOf } from './compare-estates.ts';
-import { type Resource, resourceLabel } from './estate-model.ts';
+import type { Resource } from './estate-model.ts';
 
 export type SecretsFile = {
   /** Writes the secret to disk at once: if the process ends before, the secret is lost. */
-  save(resource: Resource, response: Readonly<Record<string, unknown>>): void;
+  save(resource: string, response: Readonly<Record<string, unknown>>): void;
   count(): number;
   close(): void;
 };
@@ -46,7 +46,7 @@ export function openSecretsFile(
       if (secretMembers.length === 0) return;
       const { clientId } = response;
       const line = JSON.stringify({
-        resource: resourceLabel(resource),
+        resource,
         ...defined({ clientId }),
         ...Object.fromEntries(secretMembers.map((name) => [name, response[name]])),
       });

@@ -12,7 +12,10 @@ import type { AuditRecorder } from '../audit/index.ts';
 import type { AddressGuard, Clock, Database, Ids, Jobs } from '../platform/index.ts';
 import { createAcquirerContracts } from './acquirers/acquirer-contracts.ts';
 import { registerAcquirerLinkApprovalRoutes } from './acquirers/acquirer-link-approval-routes.ts';
-import { createAcquirerLinkApprovals } from './acquirers/acquirer-link-approvals.ts';
+import {
+  type AcquirerLinkApprovals,
+  createAcquirerLinkApprovals,
+} from './acquirers/acquirer-link-approvals.ts';
 import {
   builtInDialects,
   createAcquirerLinks,
@@ -161,6 +164,13 @@ export type Provisioning = {
   readonly search: SearchEntities;
   readonly acquirerLinks: ResourceOperations<AcquirerLink>;
   readonly acquirerContracts: ResourceOperations<AcquirerContractView>;
+  /**
+   * The operator approves the host and port of an acquirer link; a link that is approved stays so.
+   *
+   * @throws ProblemError concurrent_modification if the link leads to another host or port,
+   *   resource_not_found
+   */
+  readonly approveAcquirerLink: AcquirerLinkApprovals['approveAs'];
 };
 
 function throwNoPosClients(): never {
@@ -221,6 +231,7 @@ export function createProvisioning(options: ProvisioningDeps): Provisioning {
   });
   return {
     ...resources,
+    approveAcquirerLink: linkApprovals.approveAs,
     search,
     register(app) {
       const organizations = createSubOrganizations(resources.organizations, userDomains);

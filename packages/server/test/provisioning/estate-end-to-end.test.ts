@@ -319,12 +319,12 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     for (const action of ['merchant.created', 'service.published', 'pointOfSale.created']) {
       assert.ok(actions.has(action), `${action} in ${[...actions]}`);
     }
-    assert.equal((await platform.runOperatorCommand(['destroy'])).status, 2);
-    const again = await platform.runOperatorCommand(['create']);
+    assert.equal((await platform.runAdminCommand(['operator', 'destroy'])).status, 2);
+    const again = await platform.runAdminCommand(['operator', 'create']);
     assert.equal(again.status, 1);
     assert.match(again.stderr, /has an operator/);
     const { client, operator } = platform;
-    const renewed = await platform.runOperatorCommand(['rotate-secret', '--json']);
+    const renewed = await platform.runAdminCommand(['operator', 'rotate-secret', '--json']);
     assert.equal(renewed.status, 0, renewed.stderr);
     const { clientSecret } = JSON.parse(renewed.stdout) as { clientSecret: string };
     assert.notEqual(clientSecret, operator.clientSecret);

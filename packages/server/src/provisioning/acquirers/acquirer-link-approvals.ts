@@ -1,6 +1,6 @@
 // Approvals of acquirer links: the operator decides to which hosts the links of tenants connect.
 import { type AcquirerLinkApproval, throwProblem } from '@switchyard/contract';
-import { actorOf, platformAuthor } from '../../audit/index.ts';
+import { type Author, actorOf, platformAuthor } from '../../audit/index.ts';
 import { type Caller, type FoundPage, type PageRequest, readPage } from '../../http/index.ts';
 import { isoTime, isUuid, type Queries } from '../../platform/index.ts';
 import type { ResourceDeps } from '../resources/resource-operations.ts';
@@ -32,6 +32,11 @@ async function lockLink(queries: Queries, acquirerLinkId: string): Promise<Row> 
   return row ?? throwLinkNotFound();
 }
 
+type LinkTarget = { readonly host: string; readonly port: number };
+
+/** The organisation of the operator, and who acts for it. */
+export type OperatorAuthor = { readonly operatorId: string; readonly author: Author };
+
 export type AcquirerLinkApprovals = ReturnType<typeof createAcquirerLinkApprovals>;
 
 export function createAcquirerLinkApprovals(
@@ -41,6 +46,44 @@ export function createAcquirerLinkApprovals(
 
   const isOperatorCaller = async ({ organizationId, entityType }: Caller): Promise<boolean> =>
     entityType === 'tenant' && (await isOperator(organizationId));
+
+  /** Approves exactly the host and port that the operator has read, and not a concurrent change. */
+  async function approveAs(
+    { operatorId, author }: OperatorAuthor,
+    acquirerLinkId: string,
+    { host, port }: LinkTarget,
+  ): Promise<AcquirerLinkApproval> {
+    if (!isUuid(acquirerLinkId)) throwLinkNotFound();
+    const after = await database.transaction(async (trx) => {
+      const before = await lockLink(trx, acquirerLinkId);
+      if (before['host'] !== host || before['port'] !== port) {
+        throwProblem(
+          'concurrent_modification',
+          `The link leads to ${String(before['host'])}:${String(before['port'])}, not to ${host}:${port}; read the link again.`,
+        );
+      }
+      if (before['approval'] === 'Approved') return before;
+      const organizationId = String(before['organization_id']);
+      const approved = await records.replace(trx, organizationId, acquirerLinkId, {
+        approval: 'Approved',
+        updated_at: isoTime(clock.now()),
+      });
+      const entry = {
+        action: 'acquirerLink.approved',
+        entity: { type: 'acquirerLink', id: acquirerLinkId },
+        before: toApprovalView(before),
+        after: toApprovalView(approved),
+      };
+      await audit.record(trx, { ...author, ...entry, organizationId: operatorId });
+      // The audit of the tenant does not name the user of the operator.
+      if (operatorId !== organizationId) {
+        await audit.record(trx, { ...platformAuthor, ...entry, organizationId });
+      }
+      return approved;
+    });
+    onWrite(String(after['organization_id']));
+    return toApprovalView(after);
+  }
 
   return {
     async list(caller: Caller, page: PageRequest): Promise<FoundPage<AcquirerLinkApproval>> {
@@ -60,45 +103,16 @@ export function createAcquirerLinkApprovals(
       );
     },
 
-    /**
-     * Approves exactly the host and port that the operator has read, and not a concurrent change.
-     */
+    approveAs,
+
     async approve(
       { caller, id }: { readonly caller: Caller; readonly id: string },
       acquirerLinkId: string,
-      { host, port }: { readonly host: string; readonly port: number },
+      target: LinkTarget,
     ): Promise<AcquirerLinkApproval> {
-      if (!isUuid(acquirerLinkId) || !(await isOperatorCaller(caller))) throwLinkNotFound();
-      const after = await database.transaction(async (trx) => {
-        const before = await lockLink(trx, acquirerLinkId);
-        if (before['host'] !== host || before['port'] !== port) {
-          throwProblem(
-            'concurrent_modification',
-            `The link leads to ${String(before['host'])}:${String(before['port'])}, not to ${host}:${port}; read the link again.`,
-          );
-        }
-        if (before['approval'] === 'Approved') return before;
-        const organizationId = String(before['organization_id']);
-        const approved = await records.replace(trx, organizationId, acquirerLinkId, {
-          approval: 'Approved',
-          updated_at: isoTime(clock.now()),
-        });
-        const entry = {
-          action: 'acquirerLink.approved',
-          entity: { type: 'acquirerLink', id: acquirerLinkId },
-          before: toApprovalView(before),
-          after: toApprovalView(approved),
-        };
-        const { organizationId: operatorId } = caller;
-        await audit.record(trx, { ...actorOf(caller, id), ...entry, organizationId: operatorId });
-        // The audit of the tenant does not name the user of the operator.
-        if (operatorId !== organizationId) {
-          await audit.record(trx, { ...platformAuthor, ...entry, organizationId });
-        }
-        return approved;
-      });
-      onWrite(String(after['organization_id']));
-      return toApprovalView(after);
+      if (!(await isOperatorCaller(caller))) throwLinkNotFound();
+      const { organizationId: operatorId } = caller;
+      return approveAs({ operatorId, author: actorOf(caller, id) }, acquirerLinkId, target);
     },
   };
 }

@@ -37,8 +37,8 @@ export type ProductionPlatform = {
   readonly mail: SmtpTestServer;
   readonly host: AcquirerHost;
   readonly operator: Operator;
-  /** Runs the operator command again. */
-  runOperatorCommand(args: readonly string[]): Promise<CommandResult>;
+  /** Runs `switchyard admin` with the settings of the platform. */
+  runAdminCommand(args: readonly string[]): Promise<CommandResult>;
   /** The port of the listener for devices. */
   readonly devicePort: number;
   /** Starts a second process of this platform, with other ports and the changed settings. */
@@ -147,8 +147,8 @@ export async function startProductionPlatform(
   const { ca, caFile, port, devicePort, metricsPort } = made;
   const variables = { ...made.variables, ...changes };
   const command = (args: readonly string[]) =>
-    start(switchyardCommand, ['admin', 'operator', ...args], variables).ended;
-  const created = await command(['create', '--json']);
+    start(switchyardCommand, ['admin', ...args], variables).ended;
+  const created = await command(['operator', 'create', '--json']);
   assert.equal(created.status, 0, created.stderr);
   const server = start(main, [], variables);
   await waitUntilReadyOrEnded(server, metricsPort);
@@ -161,7 +161,7 @@ export async function startProductionPlatform(
     client,
     mail,
     host,
-    runOperatorCommand: command,
+    runAdminCommand: command,
     devicePort: Number(devicePort),
     asDevice: (certificate) => ({
       security: createClient(`https://localhost:${devicePort}`, ca, certificate),

@@ -1,0 +1,261 @@
+// The steps of `switchyard admin setup`. Each finds what exists already, so that the command can run again.
+import { isDeepStrictEqual } from 'node:util';
+import type { SecretsFile } from '../../../packages/cli/src/estate/secrets-file.ts';
+import type {
+  AcquirerContract,
+  AcquirerLink,
+  LogicalDevice,
+  Merchant,
+  PhysicalDevice,
+  Store,
+} from '../../../packages/contract/src/index.ts';
+import type {
+  CallerScope,
+  ResourceOperations,
+} from '../../../packages/server/src/provisioning/index.ts';
+import {
+  createOperatorAccount,
+  createOrganization,
+  findOperator,
+  inviteAdministrator,
+  type OpenApplication,
+} from '../operator.ts';
+import type { SetupFile } from './setup-file.ts';
+
+export type StepResult = {
+  readonly step: string;
+  readonly result: 'created' | 'exists';
+  readonly name: string;
+  readonly id: string;
+  /** Members of the file whose value differs from the existing entity, which does not change. */
+  readonly differences?: readonly string[];
+};
+
+type Account = { readonly organizationId: string; readonly userDomainId: string };
+type Setup = OpenApplication & {
+  readonly secrets: SecretsFile;
+  readonly report: (step: StepResult) => void;
+};
+
+const defaultOperatorDomain = 'operator';
+const maxMatches = 100;
+
+type Wanted<View> = {
+  readonly step: string;
+  readonly resource: Pick<ResourceOperations<View>, 'list' | 'create'>;
+  readonly scope: CallerScope;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly isSame: (view: View) => boolean;
+  readonly idOf: (view: View) => string;
+};
+
+/** Creates an entity unless it exists. An existing one does not change. */
+async function createOnce<View extends object>(
+  { report }: Pick<Setup, 'report'>,
+  { step, resource, scope, input, query, isSame, idOf }: Wanted<View>,
+): Promise<View> {
+  const { items } = await resource.list(scope, query ?? { name: input['name'] }, {
+    limit: maxMatches,
+  });
+  const existing = items.find(isSame);
+  const view = existing ?? (await resource.create(scope, input)).view;
+  const members = view as Record<string, unknown>;
+  const differences =
+    existing === undefined
+      ? []
+      : Object.keys(input).filter((name) => !isDeepStrictEqual(members[name], input[name]));
+  report({
+    step,
+    result: existing === undefined ? 'created' : 'exists',
+    name: String(members['name']),
+    id: idOf(view),
+    ...(differences.length > 0 ? { differences } : {}),
+  });
+  return view;
+}
+
+async function setUpOperator(setup: Setup, { operator }: SetupFile): Promise<Account> {
+  const { platform, database, secrets, report } = setup;
+  const { name, userDomain = defaultOperatorDomain, administrator } = operator;
+  const existing = await findOperator(database);
+  const account = existing ?? (await createOperatorAccount(setup, { name, domain: userDomain }));
+  const { organizationId, clientId } = account;
+  if (existing === undefined) secrets.save('operator', { ...account });
+  const result = existing === undefined ? 'created' : 'exists';
+  report({ step: 'operator', result, name, id: organizationId });
+  report({ step: 'operator application', result, name: clientId, id: clientId });
+  const userDomainId =
+    (await platform.identity.userDomains.findByOrganization(organizationId)) ?? '';
+  await setUpAdministrator(setup, { organizationId, userDomainId }, administrator);
+  return { organizationId, userDomainId };
+}
+
+async function setUpAcquirer(
+  setup: Setup,
+  operator: Account,
+  { acquirer }: SetupFile,
+): Promise<Account> {
+  if (acquirer === undefined) return operator;
+  const { name, userDomain: userDomainId, administrator } = acquirer;
+  const { organizationId, isNew } = await createOrganization(setup, { name, userDomainId });
+  setup.report({
+    step: 'acquirer',
+    result: isNew ? 'created' : 'exists',
+    name,
+    id: organizationId,
+  });
+  await setUpAdministrator(setup, { organizationId, userDomainId }, administrator);
+  return { organizationId, userDomainId };
+}
+
+async function setUpAdministrator(
+  { platform, report }: Setup,
+  account: Account,
+  email: string | undefined,
+): Promise<void> {
+  if (email === undefined) return;
+  const { accounts } = platform.identity;
+  const find = () => accounts.findByName(account.organizationId, email.toLowerCase());
+  const existing = await find();
+  if (existing === undefined) await inviteAdministrator(platform, account, email);
+  const result = existing === undefined ? 'created' : 'exists';
+  const user = existing ?? (await find());
+  report({ step: 'administrator', result, name: email, id: user?.userId ?? '' });
+}
+
+/** The operator approves the host and port of the file, and no others. */
+async function setUpLink(
+  setup: Setup,
+  { operator, acquirer }: { readonly operator: Account; readonly acquirer: Account },
+  { link: input }: SetupFile,
+): Promise<AcquirerLink> {
+  const { platform, author, report } = setup;
+  const { acquirerLinks, approveAcquirerLink } = platform.provisioning;
+  const link = await createOnce<AcquirerLink>(setup, {
+    step: 'link',
+    resource: acquirerLinks,
+    scope: { organizationId: acquirer.organizationId, author },
+    input,
+    isSame: ({ name }) => name === input.name,
+    idOf: ({ acquirerLinkId }) => acquirerLinkId,
+  });
+  const { acquirerLinkId: id, approval } = link;
+  const { host, port } = input;
+  const operatorId = operator.organizationId;
+  if (approval === 'PendingApproval')
+    await approveAcquirerLink({ operatorId, author }, id, { host, port });
+  const result = approval === 'Approved' ? 'exists' : 'created';
+  report({ step: 'approval of the link', result, name: `${host}:${port}`, id });
+  return link;
+}
+
+async function setUpMerchant(
+  setup: Setup,
+  { organizationId }: Account,
+  { acquirerLinkId }: AcquirerLink,
+  file: SetupFile,
+): Promise<{ merchantId: string; storeId: string }> {
+  const { platform, author } = setup;
+  const { merchants, acquirerContracts, stores } = platform.provisioning;
+  const scope = { organizationId, author };
+  const { merchantId } = await createOnce<Merchant>(setup, {
+    step: 'merchant',
+    resource: merchants,
+    scope,
+    input: file.merchant,
+    isSame: ({ name }) => name === file.merchant.name,
+    idOf: (view) => view.merchantId,
+  });
+  const { acquirerMerchantId } = file.contract;
+  await createOnce<AcquirerContract>(setup, {
+    step: 'contract',
+    resource: acquirerContracts,
+    scope: { ...scope, merchantId },
+    input: { ...file.contract, acquirerLink: acquirerLinkId },
+    query: {},
+    isSame: (view) =>
+      view.acquirerLink === acquirerLinkId && view.acquirerMerchantId === acquirerMerchantId,
+    idOf: ({ contractId }) => contractId,
+  });
+  const { storeId } = await createOnce<Store>(setup, {
+    step: 'store',
+    resource: stores,
+    scope,
+    input: { ...file.store, merchantId },
+    query: { merchantId, name: file.store.name },
+    isSame: ({ name }) => name === file.store.name,
+    idOf: (view) => view.storeId,
+  });
+  return { merchantId, storeId };
+}
+
+/** The operator of the platform confirms that the terminal belongs to the acquirer. */
+async function setUpDevice(
+  setup: Setup,
+  { organizationId }: Account,
+  storeId: string,
+  { device: { name, ...hardware } }: SetupFile,
+): Promise<void> {
+  const { platform, author } = setup;
+  const { physicalDevices, logicalDevices, terminalClaims } = platform.provisioning;
+  const scope = { organizationId, author };
+  const { physicalDeviceId } = await createOnce<PhysicalDevice>(setup, {
+    step: 'terminal',
+    resource: physicalDevices,
+    scope,
+    input: hardware,
+    query: { serialNumber: hardware.serialNumber },
+    isSame: ({ make, model }) => make === hardware.make && model === hardware.model,
+    idOf: (view) => view.physicalDeviceId,
+  });
+  await terminalClaims.claimByOperator(organizationId, physicalDeviceId);
+  const { logicalDeviceId, physicalDeviceIds } = await createOnce<LogicalDevice>(setup, {
+    step: 'device',
+    resource: logicalDevices,
+    scope,
+    input: { name, storeId },
+    query: { storeId, name },
+    isSame: (view) => view.name === name,
+    idOf: (view) => view.logicalDeviceId,
+  });
+  if (physicalDeviceIds.length === 0)
+    await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
+}
+
+async function setUpApplication(
+  { platform, database, secrets, report }: Setup,
+  { organizationId, userDomainId }: Account,
+  merchantId: string,
+  { application: { name } }: SetupFile,
+): Promise<void> {
+  const [existing] = await database.query<{ id: string }>(
+    `SELECT client_id AS id FROM applications
+     WHERE organization_id = $1 AND entity_id = $2 AND name = $3 AND removed_at IS NULL`,
+    [organizationId, merchantId, name],
+  );
+  if (existing !== undefined)
+    return report({ step: 'application', result: 'exists', name, id: existing.id });
+  const credentials = await platform.identity.createApplication({
+    organizationId,
+    userDomainId,
+    name,
+    roles: ['Merchant'],
+    entityType: 'merchant',
+    entityId: merchantId,
+    merchantId,
+    securityFlows: ['ClientCredentials'],
+  });
+  secrets.save('application', { userDomainId, ...credentials });
+  report({ step: 'application', result: 'created', name, id: credentials.clientId });
+}
+
+/** @throws ProblemError for what the platform refuses; the steps before it are done */
+export async function runSetupSteps(setup: Setup, file: SetupFile): Promise<void> {
+  const operator = await setUpOperator(setup, file);
+  const acquirer = await setUpAcquirer(setup, operator, file);
+  const link = await setUpLink(setup, { operator, acquirer }, file);
+  const { merchantId, storeId } = await setUpMerchant(setup, acquirer, link, file);
+  await setUpDevice(setup, acquirer, storeId, file);
+  await setUpApplication(setup, acquirer, merchantId, file);
+}
