@@ -133,6 +133,8 @@ export async function askQuestions({
         stderr.write(`${text}${fallback ? ` [${fallback}]` : ''}: `);
         const line = await lines.next();
         if (line.done) return undefined;
+        // A terminal shows the line with its end.
+        if (stdin.isTTY !== true) stderr.write('\n');
         answer = line.value.trim() || (fallback ?? '');
       } while (answer === '' && !isOptional);
       if (answer === '') continue;

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parse } from 'yaml';
+import { testDatabaseCopyUrl } from '../../../packages/server/test/support/database/test-database.ts';
+import { runAdminCommand } from '../run-admin-command.fixture.ts';
+
+const answersOfOneOrganization = [
+  ...['Small Bank', '', ''],
+  ...['', '127.0.0.1', '8583', 'no', '123456', ''],
+  ...['Café du Port', 'FR', '5814', 'Europe/Paris'],
+  ...['100000000000001', 'CAFE0001', 'CAFE0099', '', '', 'yes'],
+  '',
+  ...['', 'AXIUM', 'DX8000', 'axium', '70000001'],
+  '',
+];
+
+async function createSetup(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-setup-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const file = join(directory, 'setup.yaml');
+  const variables = {
+    SWITCHYARD_DATA_DIR: directory,
+    SWITCHYARD_DATABASE_URL: await testDatabaseCopyUrl(),
+    SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
+  };
+  const run = (options: readonly string[], answers: readonly string[] = []) =>
+    runAdminCommand(['setup', '--file', file, ...options], variables, answers);
+  return { file, run };
+}
+
+test('the command asks for the values of a missing file, saves them, and sets up an operator that is the acquirer', async (t) => {
+  const { file, run } = await createSetup(t);
+  const { code, stdout, stderr } = await run(['--show-secrets'], answersOfOneOrganization);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^STEP +RESULT +NAME +ID/i);
+  const document = parse(await readFile(file, 'utf8'));
+  assert.equal(document.acquirer, undefined);
+  assert.deepEqual(document.link, {
+    name: 'host',
+    host: '127.0.0.1',
+    port: 8583,
+    tls: false,
+    institutionId: '123456',
+    dialect: 'iso1987-binary',
+  });
+  assert.equal(document.store.name, 'Café du Port');
+  const secrets = stderr.split('\n').filter((line) => line.startsWith('{'));
+  assert.deepEqual(
+    secrets.map((line) => JSON.parse(line).resource),
+    ['operator', 'application'],
+  );
+  const again = await run(['--show-secrets', '--json']);
+  assert.equal(again.code, 0, again.stderr);
+  const { steps } = JSON.parse(again.stdout);
+  assert.ok(steps.every(({ result }: { result: string }) => result === 'exists'));
+});
+
+test('without all answers the command writes no file and changes nothing', async (t) => {
+  const { file, run } = await createSetup(t);
+  const { code, stderr } = await run(['--show-secrets'], answersOfOneOrganization.slice(0, -2));
+  assert.equal(code, 2);
+  assert.match(stderr, /the input ended before the last answer/);
+  assert.equal(existsSync(file), false);
+});
+
+test('the command names all errors of the file with their lines', async (t) => {
+  const { file, run } = await createSetup(t);
+  await writeFile(file, 'operator:\n  name: Bank\n  colour: blue\nlink:\n  port: many\n');
+  const { code, stderr } = await run(['--show-secrets']);
+  assert.equal(code, 2);
+  assert.match(stderr, /line 3: \/operator\/colour is an unknown member/);
+  assert.match(stderr, /line 5: \/link\/port must be integer/);
+  assert.match(stderr, /must have required properties .*merchant/);
+});
+
+test('the command requires a place for the secrets', async (t) => {
+  const { run } = await createSetup(t);
+  const { code, stderr } = await run([]);
+  assert.equal(code, 2);
+  assert.match(stderr, /Name a file with --secrets-out/);
+});
