@@ -502,9 +502,17 @@ describe('acquirer links', { concurrency: 4 }, () => {
     }, 'the link to be down');
     assert.equal(down.offlineAdvised, true);
     assertProblem(await sell(setup), { code: 'acquirer_unavailable' });
+    const state = async (query = '', token = setup.acquirerToken) =>
+      setup.client.call('GET', `/payment/v1/acquirer-links/${setup.linkId}${query}`, { token });
+    const { body: connecting } = await state('?waitSeconds=1');
+    assert.equal(connecting.state, 'Connecting');
+    assert.match(connecting.lastFault, /\w/);
+    assertProblem(await state('', setup.merchant.token), { code: 'permission_denied' });
+    const waiting = state('?waitSeconds=30');
     await relay.startListening();
     t.after(relay.close);
-    await until(async () => (await available()).available, 'the link to be back');
+    assert.equal((await waiting).body.state, 'Available');
+    assert.equal((await available()).available, true);
   });
 
   test('13: the log contains no card data after any fault', async (t) => {

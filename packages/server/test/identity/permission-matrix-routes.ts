@@ -57,6 +57,7 @@ export const organizationOnlyOperations: ReadonlySet<string> = new Set([
   'getAcquirerLink',
   'createAcquirerLink',
   'listAcquirerLinkStates',
+  'getAcquirerLinkState',
   'requestAcquirerLinkKeys',
   'updateAcquirerLink',
   'deleteAcquirerLink',

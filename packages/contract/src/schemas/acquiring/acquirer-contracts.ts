@@ -191,6 +191,28 @@ export const AcquirerLinkApprovalInput = closed(
 export type AcquirerLinkApprovalInput = Static<typeof AcquirerLinkApprovalInput>;
 
 /**
+ * The state of one acquirer link: `GET /payment/v1/acquirer-links/{acquirerLinkId}`.
+ *
+ * @example
+ * const { state } = (await response.json()) as AcquirerLinkState;
+ */
+export const AcquirerLinkState = closed(
+  {
+    acquirerLinkId,
+    name: commonInput.name,
+    state: Type.Enum(['PendingApproval', 'Disabled', 'Connecting', 'Available'], {
+      description:
+        'PendingApproval: the operator of the platform must approve the host and port first. Connecting: the platform is not connected or not signed on yet. Available: a payment can be sent now.',
+    }),
+    lastFault: Type.Optional(
+      Type.String({ description: 'Why the platform is not connected or not signed on.' }),
+    ),
+  },
+  'Whether payments can be sent over one acquirer link.',
+);
+export type AcquirerLinkState = Static<typeof AcquirerLinkState>;
+
+/**
  * The states of the acquirer links and the work that waits for each: `GET
  * /payment/v1/acquirer-links`.
  *

@@ -1,11 +1,16 @@
 // Routes of the acquirer links: their states, and a request for new keys.
-import { AcquirerLinkStateList, defined, throwProblem } from '@switchyard/contract';
+import {
+  AcquirerLinkState,
+  AcquirerLinkStateList,
+  defined,
+  throwProblem,
+} from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import { type Caller, route } from '../../http/index.ts';
-import { type Database, isoTime } from '../../platform/index.ts';
+import { type Database, isoTime, pause } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { LinkQueue } from '../runtime/link-backlog.ts';
 import { idParams, tags } from './transaction-route-parts.ts';
@@ -20,6 +25,8 @@ type LinkPorts = {
 
 const linksPath = '/payment/v1/acquirer-links';
 const approvedCode = '00';
+const waitSecondsMax = 30;
+const checkEveryMs = 200;
 
 function requireOrganizationCaller({ merchantId }: Caller): void {
   if (merchantId === undefined) return;
@@ -53,6 +60,39 @@ async function listLinkStates(
     };
   });
   return { items };
+}
+
+/** @throws ProblemError resource_not_found */
+async function readLinkState(
+  { acquiring, provisioning }: Pick<LinkPorts, 'acquiring' | 'provisioning'>,
+  organizationId: string,
+  acquirerLinkId: string,
+): Promise<AcquirerLinkState> {
+  const { view } = await provisioning.acquirerLinks.get({ organizationId }, acquirerLinkId);
+  const { name, approval, status } = view;
+  const head = { acquirerLinkId: view.acquirerLinkId, name };
+  if (approval === 'PendingApproval') return { ...head, state: approval };
+  if (status === 'Disabled') return { ...head, state: status };
+  const link = acquiring
+    .listLinks(organizationId)
+    .find(({ linkId }) => linkId === view.acquirerLinkId);
+  if (link?.available) return { ...head, state: 'Available' };
+  return { ...head, state: 'Connecting', ...defined({ lastFault: link?.connections?.lastFault }) };
+}
+
+/** Waits while the platform connects, unless the client closes its connection. */
+async function waitForLink(
+  read: () => Promise<AcquirerLinkState>,
+  waitSeconds: number,
+  isClosed: () => boolean,
+): Promise<AcquirerLinkState> {
+  const endMs = performance.now() + waitSeconds * 1000;
+  for (;;) {
+    const link = await read();
+    const isOver = performance.now() + checkEveryMs > endMs || isClosed();
+    if (link.state !== 'Connecting' || isOver) return link;
+    await pause(checkEveryMs);
+  }
 }
 
 /** @throws ProblemError resource_not_found, key_request_refused */
@@ -103,6 +143,35 @@ export function registerLinkRoutes(app: FastifyInstance, ports: LinkPorts): void
     async handler({ caller }) {
       requireOrganizationCaller(caller);
       return listLinkStates(ports, caller.organizationId);
+    },
+  });
+  route(app, {
+    method: 'GET',
+    url: `${linksPath}/:acquirerLinkId`,
+    operationId: 'getAcquirerLinkState',
+    summary: 'Get the state of an acquirer link',
+    description:
+      'Whether payments can be sent over the link. With `waitSeconds` the response waits until the link is `Available`; it does not wait for the approval of the operator.',
+    tags,
+    permission: 'rep.read',
+    priority: 'list',
+    params: idParams('acquirerLinkId'),
+    query: Type.Object({
+      waitSeconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: waitSecondsMax,
+          default: 0,
+          description: 'Wait up to this number of seconds while the platform connects.',
+        }),
+      ),
+    }),
+    response: { 200: AcquirerLinkState },
+    errors: ['permission_denied', 'resource_not_found', 'database_unavailable'],
+    async handler({ caller, params, query, raw }) {
+      requireOrganizationCaller(caller);
+      const read = () => readLinkState(ports, caller.organizationId, params.acquirerLinkId);
+      return waitForLink(read, query.waitSeconds ?? 0, () => raw.destroyed);
     },
   });
   route(app, {
