@@ -98,6 +98,7 @@ export const guidesWithOwnTest: Readonly<Record<string, string>> = {
   'docs/how-to/acquirers/import-an-estate.md': 'guides-in-the-demo.test.ts',
   'docs/how-to/merchant-developers/pay-through-the-retail-api.md': 'guides-in-the-demo.test.ts',
   'docs/how-to/merchant-developers/take-a-qr-payment.md': 'how-to-pages.test.ts',
+  'docs/how-to/operators/set-up-by-api.md': 'first-production-sale.test.ts',
   'docs/how-to/terminal-vendors/enrol-a-device.md': 'how-to-pages.test.ts',
   'docs/tutorials/connect-a-till-to-a-terminal.md': 'readme.test.ts',
   'docs/tutorials/connect-an-acquirer-host.md': 'how-to-pages.test.ts',

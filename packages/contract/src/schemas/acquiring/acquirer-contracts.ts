@@ -112,7 +112,7 @@ const acquirerLinkInput = {
 
 const approval = Type.Enum(['PendingApproval', 'Approved'], {
   description:
-    'PendingApproval: the platform does not connect until its operator approves the host and port. Another adapter, host or port needs another approval.',
+    'PendingApproval: the platform does not connect until its operator approves the host and port. Another adapter, host or port needs another approval. GET /payment/v1/acquirer-links/{acquirerLinkId} shows whether an approved link is connected.',
 });
 
 /**
