@@ -40,7 +40,7 @@ const setupCommand: CommandDefinition = {
   command: 'setup',
   summary: 'set up a new platform up to its first sale',
   description:
-    'Creates what the first sale of a new platform needs: the operator, the acquirer with an administrator, the acquirer link and its approval, a merchant with contract, store and terminal, and an application. The values come from a file in YAML or JSON; if the file does not exist, the command asks for them and writes the file. What exists already is left unchanged, so that you can run the command again. You can run it before the first start of the platform or while the platform runs.',
+    'Creates what the first sale of a new platform needs: the operator, the acquirer with an administrator, the acquirer link and its approval, a merchant with contract, store and terminal, and an application. The values come from a file in YAML or JSON; if the file does not exist, the command asks for them and writes the file. Existing entities stay unchanged, so that you can run the command again. You can run it before the first start of the platform or while the platform runs.',
   options: [
     option('--file <file>', 'the file of the setup', { default: 'setup.yaml' }),
     option(

@@ -90,7 +90,7 @@ const questions: readonly Question[] = [
   {
     path: ['store', 'name'],
     text: 'Name of the store',
-    default: (of) => of['merchant.name'] ?? '',
+    default: (answers) => answers['merchant.name'] ?? '',
   },
   { path: ['device', 'name'], text: 'Name of the terminal', default: 'Counter 1' },
   { path: ['device', 'make'], text: 'Make of the terminal, such as AXIUM' },

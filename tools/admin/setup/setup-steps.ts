@@ -40,7 +40,7 @@ type Setup = OpenApplication & {
 const defaultOperatorDomain = 'operator';
 const maxMatches = 100;
 
-type Wanted<View> = {
+type EntityToCreate<View> = {
   readonly step: string;
   readonly resource: Pick<ResourceOperations<View>, 'list' | 'create'>;
   readonly scope: CallerScope;
@@ -53,7 +53,7 @@ type Wanted<View> = {
 /** Creates an entity unless it exists. An existing one does not change. */
 async function createOnce<View extends object>(
   { report }: Pick<Setup, 'report'>,
-  { step, resource, scope, input, query, isSame, idOf }: Wanted<View>,
+  { step, resource, scope, input, query, isSame, idOf }: EntityToCreate<View>,
 ): Promise<View> {
   const { items } = await resource.list(scope, query ?? { name: input['name'] }, {
     limit: maxMatches,

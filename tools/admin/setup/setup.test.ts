@@ -9,15 +9,32 @@ import { parse } from 'yaml';
 import { testDatabaseCopyUrl } from '../../../packages/server/test/support/database/test-database.ts';
 import { runAdminCommand } from '../run-admin-command.fixture.ts';
 
-const answersOfOneOrganization = [
-  ...['Small Bank', '', ''],
-  ...['', '127.0.0.1', '8583', 'no', '123456', ''],
-  ...['Café du Port', 'FR', '5814', 'Europe/Paris'],
-  ...['100000000000001', 'CAFE0001', 'CAFE0099', '', '', 'yes'],
-  '',
-  ...['', 'AXIUM', 'DX8000', 'axium', '70000001'],
-  '',
-];
+const answersOfOneOrganization = `Small Bank
+
+
+
+127.0.0.1
+8583
+no
+123456
+
+Café du Port
+FR
+5814
+Europe/Paris
+100000000000001
+CAFE0001
+CAFE0099
+
+
+yes
+
+
+AXIUM
+DX8000
+axium
+70000001
+`.split('\n');
 
 async function createSetup(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-setup-'));

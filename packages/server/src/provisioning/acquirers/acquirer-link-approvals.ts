@@ -34,7 +34,7 @@ async function lockLink(queries: Queries, acquirerLinkId: string): Promise<Row> 
 
 type LinkTarget = { readonly host: string; readonly port: number };
 
-/** The organisation of the operator, and who acts for it. */
+/** The organisation of the operator, and the author of the approval. */
 export type OperatorAuthor = { readonly operatorId: string; readonly author: Author };
 
 export type AcquirerLinkApprovals = ReturnType<typeof createAcquirerLinkApprovals>;
