@@ -1245,13 +1245,13 @@ CREATE TABLE capture_batches (
   UNIQUE (bucket, client_operation_id, merchant_id)
 );
 
--- A transaction of a capture batch. link_id is null until the batch is sorted by acquirer link.
+-- A transaction of a capture batch. Each contract has its own job, so that a link that is down delays no other.
 CREATE TABLE capture_batch_items (
   bucket smallint NOT NULL,
   organization_id uuid NOT NULL,
   batch_id uuid NOT NULL,
   transaction_id uuid NOT NULL,
-  link_id uuid,
+  contract_id uuid NOT NULL,
   amount bigint,
   status text NOT NULL,
   code text,
@@ -1260,7 +1260,7 @@ CREATE TABLE capture_batch_items (
 );
 
 CREATE INDEX capture_batch_items_pending ON capture_batch_items
-  (bucket, batch_id, link_id, transaction_id) WHERE status = 'Pending';
+  (bucket, batch_id, contract_id, transaction_id) WHERE status = 'Pending';
 
 -- A clearing file. previous_sequence is the number before it at the link, so that the acquirer notices a missing file;
 -- a rejected file uses no number. Files of a lower numbering_jumps were made before the last jump of the numbers. amounts are minor units by numeric currency code. acknowledgement_digest is the hash of the acquirer's

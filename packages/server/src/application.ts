@@ -483,7 +483,9 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
   const reporting = createReporting({
     ...modules,
     exportRetentionDays: settings.exportRetentionDays,
-    getPressure: http.loadShedding.pressure,
+    // A batch of captures leaves less of the database to sales, so reports wait for its end.
+    getPressure: () =>
+      modules.cards?.isCapturingBatch() === true ? 1 : http.loadShedding.pressure(),
     // Tests set their own load limits, since they share their process with the platform.
     ...defined({ getBusyShare: deps.loadLimits === undefined ? undefined : () => 0 }),
     async requireLink(organizationId, linkId) {

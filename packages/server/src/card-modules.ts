@@ -58,12 +58,14 @@ type Deps = {
 };
 
 export type CardModules = {
-  /** Recently committed sales, when this process also runs the jobs that publish them. */
+  /** Recently committed transactions, when this process also runs the jobs that publish them. */
   readonly recent: RecentTransactions | undefined;
   readonly cleanupJob: CleanupJob;
   register(app: FastifyInstance, streams: EventStreams): void;
   /** The fill level of the write queues, 0 to 1. */
   pressure(): number;
+  /** True while this process captures items of a batch. */
+  isCapturingBatch(): boolean;
   /** Whether the keys of the vault are available. */
   hasKeys(): boolean;
   /** Whether each open link to an acquirer can send messages. */
@@ -153,6 +155,7 @@ export function createCardModules(deps: Deps): CardModules {
       qr.register(app, streams);
     },
     pressure: () => Math.max(payments.queueUtilization(), qr.pressure()),
+    isCapturingBatch: payments.isCapturingBatch,
     hasKeys: vault.hasKeys,
     linkHealth: acquiring.listLinkHealth,
     inspectLink: acquiring.checkLinkConfiguration,

@@ -20,8 +20,8 @@ import { createApprovalChecker } from './approvals/check-approval-code.ts';
 import { createApprovalCodeManager } from './approvals/manage-approval-codes.ts';
 import { createBatchStore } from './batch-capture/batch-sql.ts';
 import {
+  batchCaptureContractJob,
   batchCaptureJob,
-  batchCaptureLinkJob,
   createBatchWorker,
 } from './batch-capture/batch-worker.ts';
 import { createKsnCleanup, createKsnStore, createPinKsnStore } from './card-input/ksn-sql.ts';
@@ -89,7 +89,7 @@ export { paymentEvents } from './webhook-payloads.ts';
 /** For each kind of job that delays money: reversals, confirm deadlines, offline sales. */
 const shortJobOptions = { maxConcurrent: 64 };
 /** Concurrent capture batches. One batch may take an hour. */
-const maxLinkJobs = 16;
+const maxContractJobs = 16;
 
 type Ports = {
   database: Database;
@@ -144,8 +144,10 @@ export function createPayments(ports: Ports) {
   jobs.handle(submitOfflineSaleJob, offlineSubmission, shortJobOptions);
   jobs.handle(gapReportJob, createGapReporter(parts));
   const batchWorker = createBatchWorker(parts);
-  jobs.handle(batchCaptureJob, batchWorker.assignLinks);
-  jobs.handle(batchCaptureLinkJob, batchWorker.captureLinkItems, { maxConcurrent: maxLinkJobs });
+  jobs.handle(batchCaptureJob, batchWorker.startContractJobs);
+  jobs.handle(batchCaptureContractJob, batchWorker.captureContractItems, {
+    maxConcurrent: maxContractJobs,
+  });
   jobs.handle(applyAcknowledgementJob, createAcknowledgementHandler(parts));
   registerClearingGauges(parts);
   const pollers = [
@@ -171,6 +173,8 @@ export function createPayments(ports: Ports) {
       for (const poller of pollers) poller.start();
     },
     queueUtilization: parts.transactions.queueUtilization,
+    /** True while this process captures items of a batch. */
+    isCapturingBatch: batchWorker.isCapturing,
     /** Acquirer links of any status with an unfinished sale or operation. */
     findLinksInUse: parts.transactions.findLinksInUse,
     /** Records a response that arrived after the time-out of its request. */

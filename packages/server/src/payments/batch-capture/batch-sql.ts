@@ -37,10 +37,15 @@ export type BatchResult = {
 
 export type RequestedSale = {
   transactionId: string;
+  contractId: string;
   currency: string;
   /** What is left to capture, minor units. */
   remainingAmount: number;
   createdAt: Date;
+};
+
+type BatchItemRequest = Pick<RequestedSale, 'transactionId' | 'contractId'> & {
+  amount: number | undefined;
 };
 
 type BatchPage = {
@@ -71,7 +76,7 @@ const listCapturableSql = `SELECT t.transaction_id AS "transactionId", t.currenc
 
 const countCapturableSql = `SELECT count(*)::int AS total ${capturableSql(3)}`;
 
-const requestedSaleColumns = `t.transaction_id AS "transactionId", t.currency,
+const requestedSaleColumns = `t.transaction_id AS "transactionId", t.contract_id AS "contractId", t.currency,
     ${remainingAmountSql} AS "remainingAmount", t.created_at AS "createdAt" FROM transactions t
   WHERE t.bucket = ${bucketSql('$3::uuid')} AND t.organization_id = $2 AND t.merchant_id = $3 AND ($4::uuid IS NULL OR t.store_id = $4)`;
 
@@ -95,7 +100,7 @@ const insertCompletedEvent = (condition: string, outboxId: string, at: string) =
     at,
   });
 
-/** @param items query of `transaction_id` and `amount` */
+/** @param items query of `transaction_id`, `contract_id` and `amount` */
 const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
     INSERT INTO capture_batches (bucket, organization_id, batch_id, merchant_id, client_operation_id,
       state, request, total, succeeded, failed, created_at, updated_at)
@@ -106,9 +111,10 @@ const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
   ), outbox_insert AS (
     ${insertCompletedEvent("state = 'Completed'", '$9', '$6')}
   ), item_insert AS (
-    INSERT INTO capture_batch_items (bucket, organization_id, batch_id, transaction_id, amount, status,
-      updated_at)
-    SELECT batch.bucket, $1, batch.batch_id, picked.transaction_id, picked.amount, 'Pending', $6
+    INSERT INTO capture_batch_items (bucket, organization_id, batch_id, transaction_id, contract_id, amount,
+      status, updated_at)
+    SELECT batch.bucket, $1, batch.batch_id, picked.transaction_id, picked.contract_id, picked.amount,
+      'Pending', $6
     FROM picked, batch
   ), job_insert AS (
     INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at)
@@ -117,12 +123,12 @@ const createBatchSql = (items: string) => `WITH picked AS (${items}), batch AS (
   SELECT batch_id FROM batch`;
 
 const createFromSelectionSql = createBatchSql(
-  `SELECT t.transaction_id, NULL::bigint AS amount ${capturableSql(10)}`,
+  `SELECT t.transaction_id, t.contract_id, NULL::bigint AS amount ${capturableSql(10)}`,
 );
 
 const createFromItemsSql = createBatchSql(
-  `SELECT "transactionId" AS transaction_id, amount
-    FROM jsonb_to_recordset($10::jsonb) AS r("transactionId" uuid, amount bigint)`,
+  `SELECT "transactionId" AS transaction_id, "contractId" AS contract_id, amount
+    FROM jsonb_to_recordset($10::jsonb) AS r("transactionId" uuid, "contractId" uuid, amount bigint)`,
 );
 
 /** A batch is in the bucket of its merchant, as its sales are. */
@@ -144,37 +150,11 @@ const listItemsSql = `SELECT transaction_id AS "transactionId", amount, status, 
 
 const listItemsPageSql = `${listItemsSql} ORDER BY transaction_id LIMIT $4`;
 
-const listPendingItemsSql = `${listItemsSql} AND status = 'Pending' AND link_id = $5
+const listPendingItemsSql = `${listItemsSql} AND status = 'Pending' AND contract_id = $5
   ORDER BY transaction_id LIMIT $4`;
 
-const listPendingLinksSql = `SELECT DISTINCT link_id AS "linkId" FROM capture_batch_items
-  WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NOT NULL`;
-
-/** In place of a link: captures that go into a clearing file, and sales that do not exist. */
-const clearingFileLinkId = '00000000-0000-0000-0000-000000000001';
-const missingLinkId = '00000000-0000-0000-0000-000000000000';
-/** These need no link to be processed. */
-export const placeholderLinkIds: ReadonlySet<string> = new Set([clearingFileLinkId, missingLinkId]);
-
-// The planner expects one or two items in a new batch, and a join would then read all items for each:
-// an array of keys is looked up in the index. The link is in the latest context of the sale.
-const assignLinksSql = `WITH assigned AS (
-    UPDATE capture_batch_items i SET link_id = coalesce((
-      SELECT CASE WHEN e.data->'context'->>'captureTransport' = 'File' THEN '${clearingFileLinkId}'
-        ELSE e.data->'context'->>'linkId' END
-      FROM transaction_events e
-      WHERE e.bucket = i.bucket AND e.transaction_id = i.transaction_id
-        AND e.data->'context' IS NOT NULL
-      ORDER BY e.sequence DESC LIMIT 1)::uuid, '${missingLinkId}')
-    WHERE i.bucket = ${batchBucketSql} AND i.organization_id = $1 AND i.batch_id = $2 AND i.transaction_id = ANY(ARRAY(
-      SELECT transaction_id FROM capture_batch_items
-      WHERE ${batchKeySql} AND status = 'Pending' AND link_id IS NULL
-        AND ($3::uuid IS NULL OR transaction_id > $3)
-      ORDER BY transaction_id LIMIT $4))
-    RETURNING i.link_id, i.transaction_id::text AS transaction_id
-  )
-  SELECT link_id AS "linkId", count(*)::int AS count, max(transaction_id) AS last
-  FROM assigned GROUP BY link_id`;
+const listPendingContractsSql = `SELECT DISTINCT contract_id AS "contractId" FROM capture_batch_items
+  WHERE ${batchKeySql} AND status = 'Pending'`;
 
 const recordResultsSql = `WITH result AS (
     UPDATE capture_batch_items i SET status = $5::jsonb->i.transaction_id::text->>'status',
@@ -247,7 +227,7 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
       request: Record<string, unknown>;
       selection: BatchSelection;
       /** Undefined: all sales of the selection. */
-      items: readonly { transactionId: string; amount: number | undefined }[] | undefined;
+      items: readonly BatchItemRequest[] | undefined;
       at: string;
       job: { jobId: string; kind: string };
     }): Promise<boolean> {
@@ -287,25 +267,15 @@ export function createBatchStore({ database, ids }: { database: Database; ids: I
 
     listItems: (page: BatchPage) => database.query<BatchItem>(listItemsPageSql, pageValues(page)),
 
-    /** What is left to capture over one acquirer link. */
-    listPendingItems: (page: BatchPage & { linkId: string }) =>
-      database.query<BatchItem>(listPendingItemsSql, [...pageValues(page), page.linkId]),
+    /** What is left to capture under one contract. */
+    listPendingItems: (page: BatchPage & { contractId: string }) =>
+      database.query<BatchItem>(listPendingItemsSql, [...pageValues(page), page.contractId]),
 
-    /** Finds the links of the next items. `last` is undefined after the last page. */
-    async assignLinks(page: BatchPage): Promise<{ linkIds: string[]; last: string | undefined }> {
-      type Row = { linkId: string; count: number; last: string };
-      const rows = await database.query<Row>(assignLinksSql, pageValues(page));
-      const count = rows.reduce((sum, row) => sum + row.count, 0);
-      const lasts = rows.map((row) => row.last).sort();
-      const last = count < page.limit ? undefined : lasts.at(-1);
-      return { linkIds: rows.map(({ linkId }) => linkId), last };
-    },
-
-    /** Links with items to capture; items without an assigned link are left out. */
-    async listPendingLinks(organizationId: string, batchId: string): Promise<string[]> {
+    /** The contracts of the sales that are left to capture. */
+    async listPendingContracts(organizationId: string, batchId: string): Promise<string[]> {
       const values = [organizationId, batchId];
-      const rows = await database.query<{ linkId: string }>(listPendingLinksSql, values);
-      return rows.map(({ linkId }) => linkId);
+      const rows = await database.query<{ contractId: string }>(listPendingContractsSql, values);
+      return rows.map(({ contractId }) => contractId);
     },
 
     /** Stores and counts results. The batch is completed once no item is pending. */

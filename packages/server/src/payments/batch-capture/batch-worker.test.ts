@@ -10,7 +10,11 @@ import type {
   TransactionRecord,
 } from '../transaction/transaction.ts';
 import type { BatchItem, BatchResult, BatchRow } from './batch-sql.ts';
-import { type BatchWorkerPorts, batchCaptureLinkJob, createBatchWorker } from './batch-worker.ts';
+import {
+  type BatchWorkerPorts,
+  batchCaptureContractJob,
+  createBatchWorker,
+} from './batch-worker.ts';
 
 const organizationId = '01890000-0000-7000-8000-000000000001';
 const batchId = '01890000-0000-7000-8000-000000000002';
@@ -18,18 +22,27 @@ const near = '01890000-0000-7000-8000-00000000000a';
 const far = '01890000-0000-7000-8000-00000000000b';
 const idOf = (index: number) => `01890000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 
+const linkByParity = (transactionId: string) =>
+  Number(transactionId.slice(-3)) % 2 === 0 ? far : near;
+
 type Answer = StoredOperation['status'] | ErrorCode | 'Unsent' | 'Fault';
-type Item = BatchItem & { linkId: string | null };
+type Item = BatchItem & { contractId: string };
 
 const statuses: ReadonlySet<string> = new Set(['Succeeded', 'Pending', 'Declined', 'Failed']);
 
-/** A batch of sales that are captured as the answer says; odd ones go over one link. */
-function batchOf(count: number, answer: (transactionId: string) => Answer) {
+type Routing = { contractId?: string; linkOf?: (transactionId: string) => string };
+
+/** A batch of sales that are captured as the answer says. Each link has a contract with the same identifier. */
+function batchOf(
+  count: number,
+  answer: (transactionId: string) => Answer,
+  { contractId, linkOf = linkByParity }: Routing = {},
+) {
   const items = new Map<string, Item>();
   for (let index = 1; index <= count; index += 1) {
     const transactionId = idOf(index);
-    const item = { transactionId, amount: 100, code: null, linkId: null };
-    items.set(transactionId, { ...item, status: 'Pending' });
+    const item = { transactionId, amount: 100, code: null, status: 'Pending' } as const;
+    items.set(transactionId, { ...item, contractId: contractId ?? linkOf(transactionId) });
   }
   const startedAt = performance.now();
   const down = new Set<string>();
@@ -39,9 +52,6 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   const recorded: BatchResult[] = [];
   const logged: string[] = [];
   const operations = new Map<string, StoredOperation[]>();
-  const linkOf = (transactionId: string) =>
-    Number(transactionId.slice(-3)) % 2 === 0 ? far : near;
-
   const transactionFor = (transactionId: string) =>
     ({
       row: {
@@ -142,25 +152,15 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         const isOpen = [...items.values()].some(({ status }) => status === 'Pending');
         return { batchId, state: isOpen ? 'Running' : 'Completed' } as BatchRow;
       },
-      async assignLinks({ after, limit }: { after?: string; limit: number }) {
-        const unsorted = [...items.values()].filter(
-          ({ linkId, transactionId }) =>
-            linkId === null && (after === undefined || transactionId > after),
-        );
-        const page = unsorted.slice(0, limit);
-        for (const item of page) item.linkId = linkOf(item.transactionId);
-        const last = page.length < limit ? undefined : page.at(-1)?.transactionId;
-        return { last, linkIds: [...new Set(page.map((item) => item.linkId))] };
-      },
-      async listPendingLinks() {
+      async listPendingContracts() {
         const open = [...items.values()].filter(({ status }) => status === 'Pending');
-        return [...new Set(open.map(({ linkId }) => linkId))];
+        return [...new Set(open.map((item) => item.contractId))];
       },
-      listPendingItems: async (page: { linkId: string; after?: string; limit: number }) =>
+      listPendingItems: async (page: { contractId: string; after?: string; limit: number }) =>
         [...items.values()]
-          .filter(({ transactionId, status, linkId }) => {
+          .filter(({ transactionId, status, contractId }) => {
             const isBehind = page.after === undefined || transactionId > page.after;
-            return status === 'Pending' && linkId === page.linkId && isBehind;
+            return status === 'Pending' && contractId === page.contractId && isBehind;
           })
           .slice(0, page.limit),
       async recordResults(_organization: string, _batch: string, results: BatchResult[]) {
@@ -175,7 +175,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
   } as unknown as BatchWorkerPorts;
   const work = createBatchWorker(ports);
   const jobOf = (payload: object, attempts = 0) =>
-    ({ organizationId, payload, attempts }) as unknown as Job;
+    ({ organizationId, jobId: JSON.stringify(payload), payload, attempts }) as unknown as Job;
   return {
     tried,
     named: sentIds,
@@ -184,9 +184,10 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     operations,
     down,
     logged,
-    assignLinks: () => work.assignLinks(jobOf({ batchId })),
-    captureLinkItems: (linkId: string, attempts = 0) =>
-      work.captureLinkItems(jobOf({ batchId, linkId }, attempts)),
+    startContractJobs: () => work.startContractJobs(jobOf({ batchId })),
+    isCapturing: work.isCapturing,
+    captureContractItems: (contractId: string, attempts = 0) =>
+      work.captureContractItems(jobOf({ batchId, contractId }, attempts)),
   };
 }
 
@@ -198,9 +199,8 @@ describe('an item of a capture batch', () => {
     'confirmation_pending',
   ] as const) {
     it(`is left for later after ${code}`, async () => {
-      const { assignLinks, captureLinkItems, recorded } = batchOf(1, () => code);
-      await assignLinks();
-      const again = await captureLinkItems(near);
+      const { captureContractItems, recorded } = batchOf(1, () => code);
+      const again = await captureContractItems(near);
       assert.deepEqual(recorded, []);
       assert.ok(Number(again?.retryAt) > 1_000_000);
     });
@@ -208,19 +208,17 @@ describe('an item of a capture batch', () => {
 
   for (const code of ['database_unavailable', 'overloaded'] as const) {
     it(`fails the job after ${code}, and is tried again with it`, async () => {
-      const { assignLinks, captureLinkItems, recorded } = batchOf(1, () => code);
-      await assignLinks();
-      await assert.rejects(captureLinkItems(near), { code });
+      const { captureContractItems, recorded } = batchOf(1, () => code);
+      await assert.rejects(captureContractItems(near), { code });
       assert.deepEqual(recorded, []);
     });
   }
 
   it('fails permanently after other refusals and after a decline', async () => {
-    const { assignLinks, captureLinkItems, recorded } = batchOf(3, (id) =>
+    const { captureContractItems, recorded } = batchOf(3, (id) =>
       id === idOf(1) ? 'already_cancelled' : 'Declined',
     );
-    await assignLinks();
-    await captureLinkItems(near);
+    await captureContractItems(near);
     assert.deepEqual(recorded, [
       { transactionId: idOf(1), status: 'Failed', code: 'already_cancelled' },
       { transactionId: idOf(3), status: 'Failed', code: '61' },
@@ -228,11 +226,10 @@ describe('an item of a capture batch', () => {
   });
 
   it('with an unexpected error is logged and does not block later items', async () => {
-    const { assignLinks, captureLinkItems, recorded, logged } = batchOf(5, (id) =>
+    const { captureContractItems, recorded, logged } = batchOf(5, (id) =>
       id === idOf(1) ? 'Fault' : 'Succeeded',
     );
-    await assignLinks();
-    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
+    assert.ok(Number((await captureContractItems(near))?.retryAt) > 1_000_000);
     assert.deepEqual(
       recorded.map(({ transactionId }) => transactionId),
       [idOf(3), idOf(5)],
@@ -242,39 +239,35 @@ describe('an item of a capture batch', () => {
 
   it('that waits for confirmation does not block later items and is captured after it', async () => {
     let isConfirmed = false;
-    const { assignLinks, captureLinkItems, recorded } = batchOf(5, (id) =>
+    const { captureContractItems, recorded } = batchOf(5, (id) =>
       id === idOf(1) && !isConfirmed ? 'confirmation_pending' : 'Succeeded',
     );
-    await assignLinks();
-    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
+    assert.ok(Number((await captureContractItems(near))?.retryAt) > 1_000_000);
     const done = () => recorded.map(({ transactionId }) => transactionId);
     assert.deepEqual(done(), [idOf(3), idOf(5)]);
     isConfirmed = true;
-    assert.equal(await captureLinkItems(near), undefined);
+    assert.equal(await captureContractItems(near), undefined);
     assert.deepEqual(done(), [idOf(3), idOf(5), idOf(1)]);
   });
 
   it('is retried with a new identifier when the capture was not sent', async () => {
     let isSent = false;
     const {
-      assignLinks,
-      captureLinkItems,
+      captureContractItems,
       recorded,
       named: sentIds,
     } = batchOf(1, () => (isSent ? 'Succeeded' : 'Unsent'));
-    await assignLinks();
-    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
+    assert.ok(Number((await captureContractItems(near))?.retryAt) > 1_000_000);
     assert.deepEqual(recorded, []);
     isSent = true;
-    await captureLinkItems(near);
+    await captureContractItems(near);
     assert.deepEqual(recorded, [{ transactionId: idOf(1), status: 'Succeeded' }]);
     assert.equal(sentIds[1], `${sentIds[0]}:1`);
   });
 
   it('uses an identifier that no client can send, of at most 64 characters', async () => {
-    const { assignLinks, captureLinkItems, named: sentIds } = batchOf(1, () => 'Succeeded');
-    await assignLinks();
-    await captureLinkItems(near);
+    const { captureContractItems, named: sentIds } = batchOf(1, () => 'Succeeded');
+    await captureContractItems(near);
     const [name = ''] = sentIds;
     assert.ok(name.length > 0 && `${name}:9999`.length <= 64, name);
     assert.doesNotMatch(name, /^[A-Za-z0-9._:-]+$/);
@@ -282,42 +275,68 @@ describe('an item of a capture batch', () => {
 
   it('that waits for a retry is not sent again and does not block later items', async () => {
     let isSilent = true;
-    const { assignLinks, captureLinkItems, recorded, tried } = batchOf(80, (id) =>
+    const { captureContractItems, recorded, tried } = batchOf(80, (id) =>
       isSilent && Number(id.slice(-3)) < 60 ? 'Pending' : 'Succeeded',
     );
-    await assignLinks();
-    await captureLinkItems(near);
+    await captureContractItems(near);
     const first = tried.length;
     assert.ok(first < 40, 'a silent host is not sent the rest');
     isSilent = false;
-    assert.ok(Number((await captureLinkItems(near))?.retryAt) > 1_000_000);
+    assert.ok(Number((await captureContractItems(near))?.retryAt) > 1_000_000);
     assert.equal(new Set(tried).size, tried.length);
     assert.equal(recorded.length, 40 - first);
   });
 });
 
-describe('a capture batch over several links', () => {
-  it('has one job for each link', async () => {
-    const { assignLinks, enqueued } = batchOf(2500, () => 'Succeeded');
-    const again = await assignLinks();
+describe('a capture batch over several contracts', () => {
+  it('has one job for each contract', async () => {
+    const { startContractJobs, enqueued } = batchOf(2500, () => 'Succeeded');
+    const again = await startContractJobs();
     assert.equal(again?.countAttempt, false);
-    assert.ok(enqueued.every(({ kind }) => kind === batchCaptureLinkJob));
+    assert.ok(enqueued.every(({ kind }) => kind === batchCaptureContractJob));
     assert.equal(new Set(enqueued.map(({ jobId }) => jobId)).size, 2);
     assert.deepEqual(enqueued[0]?.payload['batchId'], batchId);
   });
 
   // Spec: CARD-41
   it('reschedules only the items of an unavailable link', async () => {
-    const { assignLinks, captureLinkItems, down, recorded } = batchOf(1200, () => 'Succeeded');
-    await assignLinks();
+    const { startContractJobs, captureContractItems, down, recorded } = batchOf(
+      1200,
+      () => 'Succeeded',
+    );
     down.add(far);
-    const [first, later] = [await captureLinkItems(far), await captureLinkItems(far, 4)];
+    const [first, later] = [await captureContractItems(far), await captureContractItems(far, 4)];
     assert.ok(Number(later?.retryAt) > Number(first?.retryAt), 'with growing pauses');
-    assert.equal(await captureLinkItems(near), undefined);
+    assert.equal(await captureContractItems(near), undefined);
     assert.equal(recorded.length, 600);
     down.clear();
-    assert.equal(await captureLinkItems(far), undefined);
+    assert.equal(await captureContractItems(far), undefined);
     assert.equal(recorded.length, 1200);
-    assert.equal(await assignLinks(), undefined);
+    assert.equal(await startContractJobs(), undefined);
+  });
+
+  it('captures the later sales of a contract that moved from an unavailable link', async () => {
+    const linkOf = (transactionId: string) => (transactionId <= idOf(1200) ? far : near);
+    const { captureContractItems, down, recorded } = batchOf(1500, () => 'Succeeded', {
+      contractId: near,
+      linkOf,
+    });
+    down.add(far);
+    assert.ok(await captureContractItems(near));
+    assert.equal(recorded.length, 0);
+    assert.ok(await captureContractItems(near));
+    assert.equal(recorded.length, 300);
+    down.clear();
+    assert.equal(await captureContractItems(near), undefined);
+    assert.equal(recorded.length, 1500);
+  });
+
+  it('is reported as running until its job ends', async () => {
+    const { captureContractItems, isCapturing } = batchOf(5, () => 'Succeeded');
+    assert.equal(isCapturing(), false);
+    const run = captureContractItems(near);
+    assert.equal(isCapturing(), true);
+    await run;
+    assert.equal(isCapturing(), false);
   });
 });

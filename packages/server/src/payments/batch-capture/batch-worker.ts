@@ -1,4 +1,4 @@
-// Captures the items of a batch, link by link, at a rate that adapts to the latency of sales.
+// Captures the items of a batch, contract by contract, at a rate that adapts to the latency of sales.
 import { createHash } from 'node:crypto';
 import { type ErrorCode, errorCodes, ProblemError } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
@@ -8,7 +8,6 @@ import {
   isoTime,
   type Job,
   type Jobs,
-  pause,
   type Reschedule,
 } from '../../platform/index.ts';
 import { runSystemOperation, type SystemOperationPorts } from '../operations/run-operation.ts';
@@ -18,13 +17,13 @@ import {
 } from '../repository/transaction-repository.ts';
 import { createPacer } from '../runtime/capture-concurrency.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
-import type { StoredOperation, TransactionRecord } from '../transaction/transaction.ts';
 import {
-  type BatchItem,
-  type BatchResult,
-  type BatchStore,
-  placeholderLinkIds,
-} from './batch-sql.ts';
+  authorizationContext,
+  type StoredOperation,
+  type TransactionRecord,
+} from '../transaction/transaction.ts';
+import { usesClearingFile } from '../transaction/transition.ts';
+import type { BatchItem, BatchResult, BatchStore } from './batch-sql.ts';
 
 /** 100,000 captures in 80 seconds. */
 export const maxCapturesPerSecond = 1250;
@@ -72,10 +71,10 @@ export function createCaptureRate(clock: Clock) {
   };
 }
 
-/** Assigns the items of a batch to links, and runs until the batch is completed. */
+/** Starts a job for each contract of a batch, and runs until the batch is completed. */
 export const batchCaptureJob = 'payments.batch-capture';
-/** Captures the items of a batch that go over one link. */
-export const batchCaptureLinkJob = 'payments.batch-capture.link';
+/** Captures the items of a batch under one contract, usually over one acquirer link. */
+export const batchCaptureContractJob = 'payments.batch-capture.contract';
 
 export type BatchWorkerPorts = SystemOperationPorts & {
   batches: BatchStore;
@@ -85,9 +84,6 @@ export type BatchWorkerPorts = SystemOperationPorts & {
   jobs: Pick<Jobs, 'enqueue'>;
 };
 
-const assignBatchSize = 250;
-/** Between two pages of assignments, so that the database serves other requests most of the time. */
-const assignPauseMs = 75;
 const pageSize = 1000;
 const maxCapturesPerLink = 64;
 /** The host counts as unreachable after this number of consecutive captures without a response. */
@@ -100,9 +96,9 @@ const maxDoublings = 5;
 const retryDelayMs = ({ attempts }: Job) =>
   Math.min(maxRetryDelayMs, noLinkRetryMs * 2 ** Math.min(attempts, maxDoublings));
 
-/** Derived, so that one link of one batch has one job. */
-function linkJobId(batchId: string, linkId: string): string {
-  const hex = createHash('sha256').update(`${batchId}|${linkId}`).digest('hex');
+/** Derived, so that one contract of one batch has one job. */
+function contractJobId(batchId: string, contractId: string): string {
+  const hex = createHash('sha256').update(`${batchId}|${contractId}`).digest('hex');
   return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
@@ -149,81 +145,119 @@ function toAttemptResult(
   return replayed ? 'Later' : 'Unanswered';
 }
 
-async function captureItem(
-  ports: SystemOperationPorts,
-  organizationId: string,
-  batchId: string,
-  { transactionId, amount }: BatchItem,
-): Promise<CaptureAttemptResult> {
-  try {
-    const transaction = await ports.transactions.findById(organizationId, transactionId);
-    if (transaction === undefined) {
-      return { transactionId, status: 'Failed', code: 'transaction_not_found' };
-    }
-    const clientOperationId = captureOperationId(batchId, transaction);
-    const input = { amount: amount ?? undefined, clientOperationId };
-    const { operation, replayed } = await runSystemOperation(ports, transaction, 'Capture', input);
-    return toAttemptResult(transactionId, operation, replayed);
-  } catch (error) {
-    // Another run of the batch was first; the next attempt finds its capture.
-    if (error instanceof DuplicateOperationId) return 'Later';
-    if (!(error instanceof ProblemError)) {
-      // An error of one item does not block the others; the next run tries it again.
-      const message = 'capture of a batch item failed with an unexpected error';
-      ports.log.error({ err: error, transactionId }, message);
-      return 'Later';
-    }
-    if (notSentErrorCodes.includes(error.code)) return 'Unsent';
-    if (transientErrorCodes.includes(error.code)) return 'Later';
-    // For example `database_unavailable`. The next run finds a capture that was sent.
-    if (errorCodes[error.code].retryable) throw error;
-    return { transactionId, status: 'Failed', code: error.code };
+function toFailedAttempt(
+  { log }: Pick<BatchWorkerPorts, 'log'>,
+  transactionId: string,
+  error: unknown,
+): CaptureAttemptResult {
+  // Another run of the batch was first; the next attempt finds its capture.
+  if (error instanceof DuplicateOperationId) return 'Later';
+  if (!(error instanceof ProblemError)) {
+    // An error of one item does not block the others; the next run tries it again.
+    log.error(
+      { err: error, transactionId },
+      'capture of a batch item failed with an unexpected error',
+    );
+    return 'Later';
   }
+  if (notSentErrorCodes.includes(error.code)) return 'Unsent';
+  if (transientErrorCodes.includes(error.code)) return 'Later';
+  // For example `database_unavailable`. The next run finds a capture that was sent.
+  if (errorCodes[error.code].retryable) throw error;
+  return { transactionId, status: 'Failed', code: error.code };
 }
 
-/** @example jobs.handle(batchCaptureJob, createBatchWorker(ports).assignLinks); */
+/** The links that a run has found unavailable or without responses. It leaves their items for later. */
+function createLinkChecks(isLinkAvailable: (linkId: string) => boolean) {
+  const unreachable = new Set<string>();
+  const consecutiveNoResponse = new Map<string, number>();
+  return {
+    canSend: (linkId: string) => !unreachable.has(linkId) && isLinkAvailable(linkId),
+    recordAttempt(linkId: string, result: CaptureAttemptResult): void {
+      const count = result === 'Unanswered' ? (consecutiveNoResponse.get(linkId) ?? 0) + 1 : 0;
+      consecutiveNoResponse.set(linkId, count);
+      if (result === 'Unsent' || count >= unresponsiveThreshold) unreachable.add(linkId);
+    },
+    hasUnreachable: () => unreachable.size > 0,
+  };
+}
+
+type Target = { organizationId: string; batchId: string; contractId: string };
+type LinkChecks = ReturnType<typeof createLinkChecks>;
+
+/** @example jobs.handle(batchCaptureJob, createBatchWorker(ports).startContractJobs); */
 export function createBatchWorker(ports: BatchWorkerPorts) {
   const { acquiring, batches, clock, inFlightTransactions, jobs, transactions } = ports;
   const captureQueue = createKeyedQueue(maxCapturesPerLink);
   const rate = createCaptureRate(clock);
   const waitForSlot = createPacer(clock, rate.perSecond);
+  /** By job: the end of a page whose links were all unreachable. The next run captures what follows it. */
+  const resumeAfter = new Map<string, string>();
+  let runningJobs = 0;
   const isStopping = () => inFlightTransactions.isStopping();
-  const isReachable = (linkId: string) =>
-    placeholderLinkIds.has(linkId) || acquiring.isLinkAvailable(linkId);
   const rescheduleAfter = (ms: number): Reschedule => ({ retryAt: clock.now() + ms });
 
-  async function capturePage(
-    organizationId: string,
-    { batchId, linkId }: { batchId: string; linkId: string },
-    items: readonly BatchItem[],
-  ) {
-    const page = {
-      results: [] as BatchResult[],
-      error: undefined as unknown,
-      isUnreachable: false,
-    };
+  /** Captures over a link that is reachable, when the rate allows it. */
+  async function captureOverLink(
+    linkId: string,
+    links: LinkChecks,
+    capture: () => Promise<CaptureAttemptResult>,
+  ): Promise<CaptureAttemptResult> {
+    const release = await captureQueue.acquire(linkId);
+    try {
+      if (links.canSend(linkId)) await waitForSlot();
+      return links.canSend(linkId) ? await capture() : 'Unsent';
+    } finally {
+      release();
+    }
+  }
+
+  async function captureItem(
+    { organizationId, batchId }: Target,
+    { transactionId, amount }: BatchItem,
+    links: LinkChecks,
+    canContinue: () => boolean,
+  ): Promise<CaptureAttemptResult> {
+    let linkId: string | undefined;
+    let result: CaptureAttemptResult;
+    try {
+      const transaction = await transactions.findById(organizationId, transactionId);
+      if (transaction === undefined)
+        return { transactionId, status: 'Failed', code: 'transaction_not_found' };
+      const capture = async (): Promise<CaptureAttemptResult> => {
+        if (!canContinue()) return 'Later';
+        const clientOperationId = captureOperationId(batchId, transaction);
+        const input = { amount: amount ?? undefined, clientOperationId };
+        const captured = await runSystemOperation(ports, transaction, 'Capture', input);
+        return toAttemptResult(transactionId, captured.operation, captured.replayed);
+      };
+      if (usesClearingFile(transaction, 'Capture')) {
+        await waitForSlot();
+        return await capture();
+      }
+      linkId = authorizationContext(transaction).linkId;
+      result = await captureOverLink(linkId, links, capture);
+    } catch (error) {
+      result = toFailedAttempt(ports, transactionId, error);
+    }
+    if (linkId !== undefined) links.recordAttempt(linkId, result);
+    return result;
+  }
+
+  async function capturePage(target: Target, items: readonly BatchItem[], links: LinkChecks) {
+    const page = { results: [] as BatchResult[], error: undefined as unknown };
     const unsubscribe = transactions.onSaleWrite((ms) => rate.recordWrite(ms));
-    let consecutiveNoResponse = 0;
     let nextIndex = 0;
-    const canContinue = () => page.error === undefined && !page.isUnreachable && !isStopping();
-    const recordAttempt = (result: CaptureAttemptResult) => {
-      consecutiveNoResponse = result === 'Unanswered' ? consecutiveNoResponse + 1 : 0;
-      if (result === 'Unsent' || consecutiveNoResponse >= unresponsiveThreshold)
-        page.isUnreachable = true;
-      if (typeof result === 'object') page.results.push(result);
-    };
+    const canContinue = () => page.error === undefined && !isStopping();
     const captureNextItems = async () => {
-      while (nextIndex < items.length && canContinue()) {
-        const release = await captureQueue.acquire(linkId);
+      while (canContinue()) {
+        const item = items[nextIndex++];
+        if (item === undefined) return;
         try {
-          await waitForSlot();
-          const item = canContinue() ? items[nextIndex++] : undefined;
-          if (item !== undefined)
-            recordAttempt(await captureItem(ports, organizationId, batchId, item));
+          const result = await captureItem(target, item, links, canContinue);
+          if (typeof result === 'object') page.results.push(result);
         } catch (error) {
           page.error = error;
-        } finally {
-          release();
         }
       }
     };
@@ -232,53 +266,60 @@ export function createBatchWorker(ports: BatchWorkerPorts) {
     return page;
   }
 
-  async function captureLinkItems(job: Job): Promise<Reschedule | undefined> {
-    const { organizationId } = job;
-    const target = job.payload as { batchId: string; linkId: string };
-    let after: string | undefined;
-    let remainingCount = 0;
+  async function captureContractItems(job: Job): Promise<Reschedule | undefined> {
+    const { organizationId, jobId } = job;
+    const { batchId, contractId } = job.payload as { batchId: string; contractId: string };
+    const target = { organizationId, batchId, contractId };
+    const links = createLinkChecks(acquiring.isLinkAvailable);
+    let after = resumeAfter.get(jobId);
+    let isComplete = after === undefined;
+    resumeAfter.delete(jobId);
     for (;;) {
-      if (!isReachable(target.linkId)) return rescheduleAfter(retryDelayMs(job));
-      const page = { organizationId, ...target, after, limit: pageSize };
-      const items = await batches.listPendingItems(page);
-      const { results, error, isUnreachable } = await capturePage(organizationId, target, items);
-      await batches.recordResults(organizationId, target.batchId, results, isoTime(clock.now()));
+      const items = await batches.listPendingItems({ ...target, after, limit: pageSize });
+      const { results, error } = await capturePage(target, items, links);
+      await batches.recordResults(organizationId, batchId, results, isoTime(clock.now()));
       if (error !== undefined) throw error;
       if (isStopping()) return { ...rescheduleAfter(0), countAttempt: false };
-      remainingCount += items.length - results.length;
-      const isLastPage = items.length < pageSize;
-      if (isLastPage && remainingCount === 0) return undefined;
-      if (isLastPage || isUnreachable) return rescheduleAfter(retryDelayMs(job));
+      if (items.length > results.length) isComplete = false;
+      if (items.length < pageSize)
+        return isComplete ? undefined : rescheduleAfter(retryDelayMs(job));
       after = items.at(-1)?.transactionId;
+      if (results.length === 0 && links.hasUnreachable()) {
+        if (after !== undefined) resumeAfter.set(jobId, after);
+        return rescheduleAfter(retryDelayMs(job));
+      }
     }
   }
 
-  async function enqueueLinkJobs(organizationId: string, batchId: string, linkIds: string[]) {
-    const kind = batchCaptureLinkJob;
-    const enqueue = (linkId: string) => {
-      const jobId = linkJobId(batchId, linkId);
-      return jobs.enqueue({ organizationId, jobId, kind, payload: { batchId, linkId } });
-    };
-    await Promise.all(linkIds.map(enqueue));
-  }
-
-  /** Links are processed while later items are still assigned. A link job that ended early is created again. */
-  async function assignLinks({ organizationId, payload }: Job): Promise<Reschedule | undefined> {
+  /** A contract job that ended early is created again. */
+  async function startContractJobs({
+    organizationId,
+    payload,
+  }: Job): Promise<Reschedule | undefined> {
     const { batchId } = payload as { batchId: string };
-    let after: string | undefined;
-    do {
-      const batch = await batches.find(organizationId, batchId);
-      if (batch === undefined || batch.state === 'Completed') return undefined;
-      const page = { organizationId, batchId, after, limit: assignBatchSize };
-      const assigned = await batches.assignLinks(page);
-      await enqueueLinkJobs(organizationId, batchId, assigned.linkIds);
-      after = assigned.last;
-      if (after !== undefined) await pause(assignPauseMs);
-    } while (after !== undefined && !isStopping());
-    const pendingLinkIds = await batches.listPendingLinks(organizationId, batchId);
-    await enqueueLinkJobs(organizationId, batchId, pendingLinkIds);
+    const batch = await batches.find(organizationId, batchId);
+    if (batch === undefined || batch.state === 'Completed') return undefined;
+    const contractIds = await batches.listPendingContracts(organizationId, batchId);
+    const kind = batchCaptureContractJob;
+    const enqueue = (contractId: string) => {
+      const jobId = contractJobId(batchId, contractId);
+      return jobs.enqueue({ organizationId, jobId, kind, payload: { batchId, contractId } });
+    };
+    await Promise.all(contractIds.map(enqueue));
     return { ...rescheduleAfter(completionCheckMs), countAttempt: false };
   }
 
-  return { assignLinks, captureLinkItems };
+  return {
+    startContractJobs,
+    async captureContractItems(job: Job): Promise<Reschedule | undefined> {
+      runningJobs += 1;
+      try {
+        return await captureContractItems(job);
+      } finally {
+        runningJobs -= 1;
+      }
+    },
+    /** True while this process captures items of a batch. */
+    isCapturing: () => runningJobs > 0,
+  };
 }

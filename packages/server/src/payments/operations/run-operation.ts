@@ -3,7 +3,10 @@ import { throwProblem } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
 import type { Log, Numbering } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
-import { DuplicateOperationId } from '../repository/transaction-repository.ts';
+import {
+  DuplicateOperationId,
+  type RecentTransactions,
+} from '../repository/transaction-repository.ts';
 import { throwConcurrentModification } from '../repository/update-with-retry.ts';
 import {
   logNotSent,
@@ -33,6 +36,8 @@ export type SystemOperationPorts = ReservationPorts &
     vault: Pick<Vault, 'wasDeleted'>;
     log: Pick<Log, 'debug'>;
     numbering: Pick<Numbering, 'isAvailable'>;
+    /** Absent when this process publishes no transaction events. */
+    recentTransactions?: Pick<RecentTransactions, 'add'> | undefined;
   };
 
 export type OperationPorts = SystemOperationPorts & IdempotencyPorts;
@@ -83,6 +88,7 @@ async function reserveAndSend(
 ): Promise<OperationResult> {
   const { needsSending, result } = await reserveAmount(ports, initial, operationType, input);
   const { transaction, operation } = result;
+  ports.recentTransactions?.add(transaction);
   if (!needsSending || operation === undefined) return result;
   ports.failPoints.hit('after-intent');
   // After this time the crash recovery may have scheduled the retry.
@@ -97,6 +103,7 @@ async function reserveAndSend(
   const stored = await reportProblemsAsUnknown(
     storeOperationOutcome(ports, transaction, operationNumber, outcome),
   );
+  ports.recentTransactions?.add(stored.transaction);
   const storedOperation = operationByNumber(stored.transaction, operationNumber);
   if (outcome.outcome === 'NotSent' && storedOperation?.status === 'Failed')
     throwNotSent('clientOperationId');
