@@ -26,9 +26,9 @@ describe('bench options', () => {
 
   test('the options of the token bench name its cases', () => {
     const all = readBenchOptions(['tokens'], 77);
-    assert.ok(all?.parts.includes('refresh') && all.realms === 2000);
+    assert.ok(all?.tokenParts.includes('refresh') && all.realms === 2000);
     const some = readBenchOptions(['tokens', '--parts', 'password,mtls', '--realms', '0'], 77);
-    assert.deepEqual([some?.parts, some?.realms], [['password', 'mtls'], 0]);
+    assert.deepEqual([some?.tokenParts, some?.realms], [['password', 'mtls'], 0]);
   });
 
   test('the options of the estate bench set its size', () => {
@@ -36,6 +36,13 @@ describe('bench options', () => {
     assert.deepEqual([all?.devices, all?.organizations, all?.rate], [1_000_000, 2000, 200]);
     const some = readBenchOptions(['estate', '--devices', '5000', '--organisations=20'], 77);
     assert.deepEqual([some?.devices, some?.organizations], [5000, 20]);
+  });
+
+  test('the options of the relay bench select its parts and the messages', () => {
+    const all = readBenchOptions(['relay'], 77);
+    assert.deepEqual(all?.relayParts, ['idle', 'restart', 'tls', 'flood', 'plain']);
+    const some = readBenchOptions(['relay', '--parts', 'plain', '--pairs=50', '--bytes=512'], 77);
+    assert.deepEqual([some?.relayParts, some?.pairs, some?.bytes], [['plain'], 50, 512]);
   });
 
   test('--help runs no bench', () => {
@@ -51,6 +58,7 @@ describe('bench options', () => {
     ['sales', '--seconds', '1.5'],
     ['sales', '--wrong'],
     ['tokens', '--parts', 'gold'],
+    ['relay', '--parts', 'password'],
     ['estate', '--devices', '3'],
   ]) {
     test(`“${args.join(' ')}” is refused`, () => {

@@ -20,6 +20,9 @@ export type BenchName = (typeof benchNames)[number];
 export type TokenCaseName = keyof typeof targets.tokens;
 export const tokenCaseNames = Object.keys(targets.tokens) as TokenCaseName[];
 
+const relayParts = ['idle', 'restart', 'tls', 'flood', 'plain'] as const;
+export type RelayPart = (typeof relayParts)[number];
+
 /** The value of each number that is left out, and its range. */
 const numbers = {
   /** Of each step. */
@@ -30,6 +33,9 @@ const numbers = {
   knee: { standard: 0, least: 0, most: 1_000_000 },
   terminals: { standard: 512, least: 4, most: 100_000 },
   connections: { standard: 64, least: 1, most: 2000 },
+  /** Of the round trips of the relay; 0 measures all standard ones. */
+  pairs: { standard: 0, least: 0, most: 10_000 },
+  bytes: { standard: 0, least: 0, most: 1_000_000 },
   cards: { standard: 2000, least: 1, most: 1_000_000 },
   /** Rows to fill the tables with; 0 omits that part. */
   rows: { standard: 0, least: 0, most: 1_000_000_000 },
@@ -58,7 +64,8 @@ export type BenchOptions = Record<Exclude<NumberName, 'organisations'>, number> 
   name: BenchName;
   organizations: number;
   /** The kinds of tokens to request, beside the baseline. */
-  parts: readonly TokenCaseName[];
+  tokenParts: readonly TokenCaseName[];
+  relayParts: readonly RelayPart[];
   seed: number;
   starts: boolean;
   profile: boolean;
@@ -94,8 +101,10 @@ npm run bench -- portal [options]      the portal in Chromium: download size, ti
                     portal: rows of a list                           (1000000)
   --minutes N       then continue for this number of minutes at 70 %
                     of the highest rate, and record the memory       (0: do not)
-  --parts A,B       token types to measure: ${tokenCaseNames.filter((name) => name !== 'baseline').join(', ')}
-                                                                     (all)
+  --parts A,B       tokens: ${tokenCaseNames.filter((name) => name !== 'baseline').join(', ')};
+                    relay: ${relayParts.join(', ')}            (all)
+  --pairs N         relay: pairs that exchange messages              (0: 1, 50 and 1000)
+  --bytes N         relay: bytes of each message                     (0: 512 and 4096)
   --realms N        tokens: realms for the memory measurement        (2000; 0: do not measure)
   --devices N       estate: devices                                  (1000000)
   --organisations N estate: organisations of these devices           (2000)
@@ -106,7 +115,8 @@ npm run bench -- portal [options]      the portal in Chromium: download size, ti
   --items N         captureall: authorised sales                     (100000)
   --no-starts       do not measure the times of a first and second start
   --profile         profile the CPU of the server during the step at
-                    70 %, the first token type, or one more import
+                    70 %, the first token type, one more import, or
+                    the most pairs with the longest messages
   --seed N          seed of the random card numbers, start times
                     and choices                                      (a new one, printed)
   --keep            keep the folder with the database and logs
@@ -126,12 +136,17 @@ function whole(name: string, text: string, least: number, most: number): number 
   return value;
 }
 
-function readParts(text: string | undefined): readonly TokenCaseName[] {
-  if (text === undefined) return tokenCaseNames;
-  return text.split(',').map((name) => {
-    const caseName = tokenCaseNames.find((each) => each === name);
-    if (caseName === undefined) throw new UsageError(`--parts: there is no token type ${name}`);
-    return caseName;
+function readParts<Name extends string>(
+  text: string | undefined,
+  names: readonly Name[],
+): readonly Name[] {
+  if (text === undefined) return names;
+  return text.split(',').map((part) => {
+    const name = names.find((each) => each === part);
+    if (name === undefined) {
+      throw new UsageError(`--parts: ${part} is not one of ${names.join(', ')}`);
+    }
+    return name;
   });
 }
 
@@ -179,7 +194,8 @@ export function readBenchOptions(args: string[], newSeed: number): BenchOptions 
     name,
     ...counts,
     organizations: organisations,
-    parts: readParts(text('parts')),
+    tokenParts: name === 'tokens' ? readParts(text('parts'), tokenCaseNames) : tokenCaseNames,
+    relayParts: name === 'relay' ? readParts(text('parts'), relayParts) : relayParts,
     seed: seed === undefined ? newSeed : whole('seed', seed, 0, seedsMost),
     starts: !isSet('no-starts'),
     profile: isSet('profile'),

@@ -1,7 +1,7 @@
 // `bench relay`: the cost of the Cloud Connector beside WebSockets alone, its memory, and its restart.
 import { setTimeout as pause } from 'node:timers/promises';
 import { defined } from '@switchyard/contract';
-import type { BenchOptions } from '../bench-options.ts';
+import type { BenchOptions, RelayPart } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { readCpu, readResidentMemory } from '../report/process-times.ts';
 import { type Profile, profileStep } from '../report/profile-step.ts';
@@ -23,8 +23,8 @@ import {
   type RelayStep,
 } from './relay-report.ts';
 
-const pairCounts = [1, 50, 1000] as const;
-const sizes = [512, 4096] as const;
+const standardPairs = [1, 50, 1000];
+const standardBytes = [512, 4096];
 const floodBytes = 300 * 1024 * 1024;
 const settleMs = 10_000;
 const floodSettleMs = 2000;
@@ -36,6 +36,7 @@ const backLimitSeconds = 180;
 const warmUpSeconds = 0.5;
 
 type Run = { environment: RelayEnvironment; options: BenchOptions; printLine: PrintLine };
+type Comparison = { cases: RelayCase[]; profile: Profile | undefined };
 type Side = 'baseline' | 'platform';
 const sides = ['baseline', 'platform'] as const;
 
@@ -62,20 +63,27 @@ async function measure(clients: RelayClients, pid: number, load: RelayLoad): Pro
   return { ...result, serverUs: (spentUs * share) / roundTrips };
 }
 
+function casesOf({ environment, options }: Run): { counts: number[]; sizes: number[] } {
+  const possiblePairs = standardPairs.filter((count) => count <= environment.tsns.length);
+  return {
+    counts: options.pairs === 0 ? possiblePairs : [options.pairs],
+    sizes: options.bytes === 0 ? standardBytes : [options.bytes],
+  };
+}
+
 /** Both servers hold all pairs all the time, and only one of them gets requests at a time. */
 async function compare(
   run: Run,
   { server, target }: RelayServer,
   isTls: boolean,
-): Promise<{ cases: RelayCase[]; profile: Profile | undefined }> {
+): Promise<Comparison> {
   const { environment, options, printLine } = run;
   const baseline = await environment.startBaseline(isTls);
   const { authority, ca } = target;
   const baselineTarget = { port: baseline.port, authority, ca };
   const clients = environment.startClients();
-  const counts = pairCounts.filter((count) => count <= environment.tsns.length);
-  const most = Math.max(...counts);
-  const tsns = environment.tsns.slice(0, most);
+  const { counts, sizes } = casesOf(run);
+  const tsns = environment.tsns.slice(0, Math.max(...counts));
   await clients.call('open', { name: 'baseline', target: baselineTarget, tsns });
   await clients.call('open', { name: 'platform', target, tsns });
   const pids = { baseline: baseline.pid, platform: server.pid };
@@ -96,22 +104,23 @@ async function compare(
       printLine(`${name}: baseline ${rates[0]}, platform ${rates[1]}`);
     }
   }
-  const profile =
-    isTls && options.profile ? await profileRun(run, clients, server.pid, most) : undefined;
+  const profile = options.profile ? await profileRun(run, clients, server.pid) : undefined;
   await clients.stop();
   await baseline.stop();
   return { cases, profile };
 }
 
 /** Of the platform, with the most pairs and the longest messages, after what counts. */
-function profileRun(
-  { environment, options }: Run,
-  clients: RelayClients,
-  pid: number,
-  pairs: number,
-): Promise<Profile> {
+function profileRun(run: Run, clients: RelayClients, pid: number): Promise<Profile> {
+  const { environment, options } = run;
+  const { counts, sizes } = casesOf(run);
   const seconds = options.seconds * 3;
-  const load: RelayLoad = { name: 'platform', pairs, bytes: Math.max(...sizes), seconds };
+  const load: RelayLoad = {
+    name: 'platform',
+    pairs: Math.max(...counts),
+    bytes: Math.max(...sizes),
+    seconds,
+  };
   return profileStep(environment.platform, pid, async () => {
     const { roundTripsPerSecond } = await measure(clients, pid, load);
     return { answered: Math.round(roundTripsPerSecond * seconds) };
@@ -222,18 +231,27 @@ export async function benchRelay(
   printLine(`making ${options.terminals.toLocaleString('en')} devices …`);
   const environment = await openRelayEnvironment(closers, options);
   const run = { environment, options, printLine };
-  const idle = await holdIdle(run);
-  const { reconnection, claims } = await restart(run);
-  const encrypted = await environment.startServer(true);
-  const overTls = await compare(run, encrypted, true);
-  const floods = [await floodOne(run, encrypted, 'device'), await floodOne(run, encrypted, 'pos')];
-  await encrypted.server.stop();
+  const isSelected = (part: RelayPart) => options.relayParts.includes(part);
+  const idle = isSelected('idle') ? await holdIdle(run) : undefined;
+  const restarted = isSelected('restart') ? await restart(run) : undefined;
+  const comparisons: Comparison[] = [];
+  const floods: FloodFigures[] = [];
+  if (isSelected('tls') || isSelected('flood')) {
+    const encrypted = await environment.startServer(true);
+    if (isSelected('tls')) comparisons.push(await compare(run, encrypted, true));
+    if (isSelected('flood')) {
+      floods.push(await floodOne(run, encrypted, 'device'), await floodOne(run, encrypted, 'pos'));
+    }
+    await encrypted.server.stop();
+  }
   const othersShare = await readOthersShare(run);
-  const plain = await environment.startServer(false);
-  const withoutTls = await compare(run, plain, false);
-  await plain.server.stop();
-  const { profile } = overTls;
-  const cases = [...overTls.cases, ...withoutTls.cases];
-  const figures = { cases, idle, floods, reconnection, claims, othersShare };
-  return buildRelayReport({ ...figures, ...defined({ profile }) }, options);
+  if (isSelected('plain')) {
+    const plain = await environment.startServer(false);
+    comparisons.push(await compare(run, plain, false));
+    await plain.server.stop();
+  }
+  const profile = comparisons.find((comparison) => comparison.profile !== undefined)?.profile;
+  const cases = comparisons.flatMap((comparison) => comparison.cases);
+  const optional = defined({ idle, restart: restarted, profile });
+  return buildRelayReport({ cases, floods, othersShare, ...optional }, options);
 }

@@ -11,6 +11,7 @@ import {
   microseconds,
   milliseconds,
   perSecond,
+  type Section,
 } from '../report/report-table.ts';
 import { targets } from '../report/targets.ts';
 import type { ClaimFigures, RoundTrips } from './relay-clients.ts';
@@ -46,10 +47,9 @@ export type ReconnectionFigures = {
 };
 export type RelayFigures = {
   cases: RelayCase[];
-  idle: IdleFigures;
+  idle?: IdleFigures;
   floods: FloodFigures[];
-  reconnection: ReconnectionFigures;
-  claims: ClaimFigures;
+  restart?: { reconnection: ReconnectionFigures; claims: ClaimFigures };
   othersShare: number;
   profile?: Profile;
 };
@@ -118,22 +118,37 @@ const claimFigures = (claims: ClaimFigures): Figure[] => [
   errorFigure('refused', [claims]),
 ];
 
+function restartSections(
+  { reconnection, claims }: NonNullable<RelayFigures['restart']>,
+  rate: number,
+): Section[] {
+  return [
+    {
+      title: `${grouped(reconnection.devices)} devices after a restart`,
+      figures: reconnectionFigures(reconnection),
+    },
+    { title: `${rate} claims a second, then`, figures: claimFigures(claims) },
+  ];
+}
+
 export function buildRelayReport(figures: RelayFigures, { rate }: BenchOptions): BenchResult {
-  const { idle, reconnection, cases, floods, claims, othersShare, profile } = figures;
+  const { idle, restart, cases, floods, othersShare, profile } = figures;
+  const sections: Section[] = [
+    { title: 'Round trips, medians', figures: cases.flatMap(caseFigures) },
+    { title: '300 MiB to a client that does not read', figures: floods.flatMap(floodFigures) },
+  ];
+  if (idle !== undefined) {
+    sections.push({
+      title: `${grouped(idle.pairs)} idle pairs over TLS`,
+      figures: idleFigures(idle),
+    });
+  }
+  if (restart !== undefined) sections.push(...restartSections(restart, rate));
   return {
     figures,
     profile,
     othersShare,
-    sections: [
-      { title: 'Round trips, medians', figures: cases.flatMap(caseFigures) },
-      { title: `${grouped(idle.pairs)} idle pairs over TLS`, figures: idleFigures(idle) },
-      { title: '300 MiB to a client that does not read', figures: floods.flatMap(floodFigures) },
-      {
-        title: `${grouped(reconnection.devices)} devices after a restart`,
-        figures: reconnectionFigures(reconnection),
-      },
-      { title: `${rate} claims a second, then`, figures: claimFigures(claims) },
-    ],
+    sections: sections.filter(({ figures: lines }) => lines.length > 0),
     notes: [
       'baseline: a process with the same flags that forwards each message by `ws`, and checks nothing',
       'a round trip goes from the point of sale to the device and back; one message is under way for each pair',

@@ -88,7 +88,7 @@ export async function benchTokens(
   const { seconds, rounds } = options;
   printLine(`making a realm, and ${options.realms.toLocaleString('en')} more …`);
   const environment = await openTokenEnvironment(closers, options);
-  const orders = await createTokenCases(environment, options.parts);
+  const orders = await createTokenCases(environment, options.tokenParts);
   printLine('warming up …');
   for (const order of orders) await runCase(environment, order, warmUpSeconds);
   const runs = new Map<string, TokenRun[]>(orders.map(({ name }) => [name, []]));

@@ -75,6 +75,24 @@ describe('the connector', () => {
     });
   });
 
+  it('carries messages of each frame length unchanged, both ways and in order', async () => {
+    const terminal = await setup.terminal();
+    const device = await setup.connect(terminal, till);
+    const pos = await setup.pos(token);
+    const { line } = await setup.session(pos, { tsn: terminal.serialNumber, posId: 'p1' });
+    const lengths = [0, 1, 125, 126, 4091, 4092, 8192, 65_535, 65_536, 512];
+    for (const [from, to] of [
+      [line, device],
+      [device, line],
+    ] as const) {
+      for (const length of lengths) from.send(Buffer.alloc(length, length));
+      for (const length of lengths) {
+        const { data, isBinary } = await to.raw();
+        assert.deepEqual([data, isBinary], [Buffer.alloc(length, length), true]);
+      }
+    }
+  });
+
   // Spec: CC-11
   it('reports the status of a device, and notifies the point of sale of changes during a claim', async () => {
     const terminal = await setup.terminal();

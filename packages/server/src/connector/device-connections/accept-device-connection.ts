@@ -107,10 +107,10 @@ export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
       }
       const { id } = handshake;
       return {
-        onOpen(socket) {
+        onOpen(socket, rawSocket) {
           deviceRegistry.addConnection(
             device,
-            webSockets.add(socket, 'device', id),
+            webSockets.add(socket, 'device', id, rawSocket),
             connectionClaims,
           );
         },

@@ -1,9 +1,11 @@
 // Manages the open WebSockets of this node: heartbeats, closes with their reasons, and counts.
+import type { Duplex } from 'node:stream';
 import { closeCodes } from '@switchyard/contract';
 import type { RawData, WebSocket } from 'ws';
 import type { Clock, Log, Metrics } from '../../platform/index.ts';
 import { closeReason } from '../protocol/connector-fault.ts';
 import type { ConnectorTimes } from '../runtime/connector-settings.ts';
+import { encodeShortFrame, shortMessageMaxBytes } from './encode-frame.ts';
 import type { MessageEndpoint } from './forward-messages.ts';
 
 export type ConnectionKind = 'registration' | 'device' | 'pos' | 'session';
@@ -82,13 +84,17 @@ export function createWebSocketConnections({ clock, log, metrics, times }: Deps)
     heartbeat: Heartbeat,
     kind: ConnectionKind,
     correlationId: string,
+    rawSocket: Duplex | undefined,
   ): WebSocketConnection {
     const { socket } = heartbeat;
     return {
       correlationId,
       kind,
       send(data, isBinary = false, sent) {
-        socket.send(data, isBinary ? asBinary : asText, sent);
+        const isShort = typeof data !== 'string' && data.length <= shortMessageMaxBytes;
+        if (rawSocket !== undefined && isShort && socket.readyState === socket.OPEN) {
+          rawSocket.write(encodeShortFrame(data, isBinary), sent);
+        } else socket.send(data, isBinary ? asBinary : asText, sent);
       },
       buffered: () => socket.bufferedAmount,
       pause() {
@@ -134,7 +140,16 @@ export function createWebSocketConnections({ clock, log, metrics, times }: Deps)
     size: () => open.size,
     countOf: (kind: ConnectionKind) => counts.get(kind) ?? 0,
 
-    add(socket: WebSocket, kind: ConnectionKind, correlationId: string): WebSocketConnection {
+    /**
+     * @param rawSocket - the TCP or TLS socket below `socket`, to which the server writes short
+     *   messages; without it, `ws` writes all messages
+     */
+    add(
+      socket: WebSocket,
+      kind: ConnectionKind,
+      correlationId: string,
+      rawSocket?: Duplex,
+    ): WebSocketConnection {
       const pingAt = clock.now() + times.heartbeatMs;
       const heartbeat: Heartbeat = {
         socket,
@@ -143,7 +158,7 @@ export function createWebSocketConnections({ clock, log, metrics, times }: Deps)
         controlFrames: 0,
         onMessage: undefined,
       };
-      const peer = createConnection(heartbeat, kind, correlationId);
+      const peer = createConnection(heartbeat, kind, correlationId, rawSocket);
       open.set(socket, { peer, heartbeat });
       count(kind, 1);
       const countControlFrame = () => {

@@ -84,8 +84,8 @@ export function createSessionRoute({
         ? (endpoint: MessageEndpoint) => deviceRegistry.join(key, endpoint)
         : await useRemoteAddress(key, caller);
       return {
-        onOpen(socket) {
-          const peer = webSockets.add(socket, 'session', id);
+        onOpen(socket, rawSocket) {
+          const peer = webSockets.add(socket, 'session', id, rawSocket);
           attachPos(peer, join(peer));
         },
       };

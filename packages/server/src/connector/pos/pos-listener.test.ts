@@ -1,5 +1,6 @@
 // Tests the connection limits of points of sale, and their sessions after a token is revoked.
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
@@ -132,7 +133,8 @@ function createSetup(connectorConnections = 100) {
       const socket: Socket = { heard: () => {} };
       const came = { caller, token: name, presented: {}, id: name };
       const admitted = await route.accept(came as unknown as Parameters<typeof route.accept>[0]);
-      admitted.onOpen(socket as unknown as Parameters<typeof admitted.onOpen>[0]);
+      const opened = [socket, new PassThrough()] as unknown as Parameters<typeof admitted.onOpen>;
+      admitted.onOpen(...opened);
       const claim = { type: 'claim', requestId: '1', tsn: `AXIUM_DX8000-${name}` };
       socket.heard(Buffer.from(JSON.stringify(claim)), false);
       await settled();

@@ -50,8 +50,8 @@ export type Handshake = {
 type UpgradeRequest = Pick<Handshake, 'request' | 'key'>;
 
 export type AcceptedUpgrade = {
-  /** Called with the open WebSocket. */
-  onOpen(socket: WebSocket): void;
+  /** Called with the open WebSocket, and with the socket below it. */
+  onOpen(webSocket: WebSocket, socket: Duplex): void;
   /** Called when the client disconnected before the WebSocket was open. */
   onAbort?(): void;
 };
@@ -257,7 +257,7 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     let isOpen = false;
     server.handleUpgrade(request, socket, head, (webSocket) => {
       isOpen = true;
-      onOpen(webSocket);
+      onOpen(webSocket, socket);
     });
     if (!isOpen) onAbort?.();
   }
