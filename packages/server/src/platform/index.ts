@@ -37,6 +37,7 @@ export {
 } from './crypto/webhook-signature.ts';
 export { applicationName, joinRoleNames } from './database/application-name.ts';
 export { runInTransaction } from './database/citus/route-statement.ts';
+export { registerDatabaseMetrics } from './database/database-metrics.ts';
 export { createShardedGroupCommit } from './database/citus/sharded-group-commit.ts';
 export {
   forEachShard,
