@@ -39,10 +39,10 @@ const saleDuration = graph(
 const eventDelay = graph(
   [
     'Age of events',
-    'Age of the oldest event when it was published. Above 60 seconds the alert EventsLate fires.',
+    'Age of the oldest event that is not published. Above 60 seconds the alert EventsLate fires.',
   ],
   's',
-  { '{{instance}}': series('switchyard_outbox_age_seconds') },
+  { age: `max(${series('switchyard_outbox_age_seconds')})` },
 );
 
 const overview: DashboardSource = {

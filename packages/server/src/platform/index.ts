@@ -37,7 +37,6 @@ export {
 } from './crypto/webhook-signature.ts';
 export { applicationName, joinRoleNames } from './database/application-name.ts';
 export { runInTransaction } from './database/citus/route-statement.ts';
-export { registerDatabaseMetrics } from './database/database-metrics.ts';
 export { createShardedGroupCommit } from './database/citus/sharded-group-commit.ts';
 export {
   forEachShard,
@@ -57,6 +56,7 @@ export {
 export { requireDatabaseAccess } from './database/database-access.ts';
 export { createDatabaseClock } from './database/database-clock.ts';
 export { withUnknownOutcome } from './database/database-errors.ts';
+export { registerDatabaseMetrics } from './database/database-metrics.ts';
 export {
   encodeLines,
   encodeSimpleArray,
