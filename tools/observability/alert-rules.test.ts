@@ -1,6 +1,8 @@
 // The alerts of deploy/alerts: promtool accepts and tests them, and each has a section in the runbook.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { describeApplication } from '../generate/application-description.ts';
@@ -17,6 +19,19 @@ describe('alert rules', () => {
   it('are valid, and fire as their tests say', { skip: prometheusSkipReason }, () => {
     promtool(['check', 'rules', ...ruleFiles]);
     promtool(['test', 'rules', ...ruleTestFiles]);
+  });
+
+  it('are loaded by the configuration of the guide', { skip: prometheusSkipReason }, async (t) => {
+    const guide = readFileSync(
+      join(repositoryRoot, 'docs/how-to/operators/monitor-the-platform.md'),
+    );
+    const [, config = ''] = /```yaml\n(.+?)```/s.exec(String(guide)) ?? [];
+    const folder = await mkdtemp(join(tmpdir(), 'switchyard-prometheus-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'prometheus.yaml');
+    await writeFile(file, config.replace('/opt/switchyard', repositoryRoot));
+    const output = promtool(['check', 'config', file]);
+    for (const ruleFile of ruleFiles) assert.ok(output.includes(ruleFile), output);
   });
 
   it('each fire in a test', () => {

@@ -16,13 +16,14 @@ export const prometheusSkipReason: string | false =
     : 'no Prometheus on this machine: install the package prometheus to run these tests';
 if (prometheusSkipReason !== false) console.warn(`\n*** SKIPPED: ${prometheusSkipReason} ***\n`);
 
-/** Runs promtool and throws with its output if it reports an error. */
-export function promtool(args: readonly string[], input?: string): void {
+/** Runs promtool, and throws if it reports an error. Returns its output. */
+export function promtool(args: readonly string[], input?: string): string {
   const { status, error, stdout, stderr } = spawnSync('promtool', args, {
     encoding: 'utf8',
     ...defined({ input }),
   });
   assert.equal(status, 0, `promtool ${args.join(' ')}: ${error ?? `${stdout}${stderr}`}`);
+  return stdout;
 }
 
 type Sample = { readonly metric: Readonly<Record<string, string>> };
