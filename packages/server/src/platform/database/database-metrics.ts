@@ -44,5 +44,5 @@ export function registerDatabaseMetrics(
     });
   }
   registerBatchCounter('batches', 'Batches of rows that were written or read together', 'batches');
-  registerBatchCounter('batch_rows', 'Rows in these batches', 'rows');
+  registerBatchCounter('batch_rows', 'Rows that were written or read in batches', 'rows');
 }
