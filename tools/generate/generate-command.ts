@@ -9,6 +9,7 @@ import { type ApplicationDescription, describeApplication } from './application-
 import { asyncApiText, terminalParametersDocument } from './asyncapi-and-terminal-parameters.ts';
 import { commandLineDocument, estateSchemaDocument } from './command-line.ts';
 import { cryptographyDocument } from './cryptography.ts';
+import { dashboards, dashboardText } from './dashboards/dashboards.ts';
 import { dataModelDiagram } from './diagrams/data-model.ts';
 import { architectureBlocks } from './diagrams/modules.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './diagrams/qr-states.ts';
@@ -54,6 +55,10 @@ const documents: Generated[] = [
   ...(['sdk-pos', 'sdk-provider', 'sdk-device'] as const).map((sdk) => ({
     path: `docs/reference/${sdk}.md`,
     write: () => note + sdkReference(repositoryRoot, sdk),
+  })),
+  ...dashboards.map((dashboard) => ({
+    path: `deploy/dashboards/${dashboard.name}.json`,
+    write: () => dashboardText(dashboard),
   })),
   { path: 'docs/reference/openapi.json', write: openApi },
   { path: 'docs/reference/asyncapi.json', write: asyncApiText },

@@ -57,6 +57,7 @@ import {
   noLostWriteGuard,
   type OutgoingCalls,
   outgoingCallRules,
+  registerDatabaseMetrics,
   reportCertificateExpiry,
   requireDatabaseAccess,
   requirePlatformKey,
@@ -350,13 +351,7 @@ function createModules(deps: ApplicationOptions) {
   const { numbering } = timeline;
   registerNumberingGauges(metrics, timeline);
   reportCertificateExpiry({ metrics, clock, log }, settings, deps.tls?.cert.toString());
-  metrics.gauge({
-    name: 'switchyard_database_up',
-    help: '1 if the database answers, 0 if it does not',
-    async collect() {
-      this.set((await database.healthy()) ? 1 : 0);
-    },
-  });
+  registerDatabaseMetrics(metrics, database);
   const parts = { settings, database, clock, dueClock, ids, log, metrics, live, numbering };
   const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')

@@ -60,7 +60,7 @@ function createOutcomeMetrics(
   const durations = metrics.histogram({
     name: 'switchyard_acquirer_response_duration_seconds',
     help: 'Time from sending a request to the outcome',
-    labelNames: ['kind', 'outcome'],
+    labelNames: ['link', 'kind', 'outcome'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30],
   });
   const createLinkCounter = (name: string, help: string) =>
@@ -99,8 +99,9 @@ function createOutcomeMetrics(
     elapsedSeconds: number,
   ): void {
     const { outcome } = result;
-    const name = `${kind} ${outcome}`;
-    const series = durationSeries.get(name) ?? durations.labels({ kind, outcome });
+    const labels = { link: linkId, kind, outcome };
+    const name = `${linkId} ${kind} ${outcome}`;
+    const series = durationSeries.get(name) ?? durations.labels(labels);
     durationSeries.set(name, series);
     series.observe(elapsedSeconds);
     if (outcome === 'NotSent' && result.reason === unencodableReason)

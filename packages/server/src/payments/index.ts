@@ -61,6 +61,7 @@ import { retryOperationJob } from './reversals/create-reversal.ts';
 import { recordLateResponse } from './reversals/late-response.ts';
 import { createInFlightTransactions } from './runtime/in-flight-transactions.ts';
 import { createLinkQueue, registerBacklogGauges } from './runtime/link-backlog.ts';
+import { createPaymentMetrics } from './runtime/payment-metrics.ts';
 import { createRetryDriver } from './runtime/send-queued-message.ts';
 import { createStepUpStore } from './sale/step-up.ts';
 import { confirmDeadlineJob } from './transaction/time-limits.ts';
@@ -135,6 +136,7 @@ export function createPayments(ports: Ports) {
     clearing: createClearingStore({ database, ids }),
     approvals: createApprovalChecker(approvalPorts),
     linkQueue: createLinkQueue({ database }),
+    paymentMetrics: createPaymentMetrics(ports),
   };
   registerBacklogGauges(parts.linkQueue, parts);
   const operationRetry = createRetryDriver(parts, createOperationRetry(parts));

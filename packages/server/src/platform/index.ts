@@ -56,6 +56,7 @@ export {
 export { requireDatabaseAccess } from './database/database-access.ts';
 export { createDatabaseClock } from './database/database-clock.ts';
 export { withUnknownOutcome } from './database/database-errors.ts';
+export { registerDatabaseMetrics } from './database/database-metrics.ts';
 export {
   encodeLines,
   encodeSimpleArray,

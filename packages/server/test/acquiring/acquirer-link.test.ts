@@ -307,12 +307,30 @@ describe('acquirer links', { concurrency: 4 }, () => {
       `switchyard_acquirer_queue_stuck_messages\\{link="${setup.linkId}"\\} 1`,
     );
     assert.match(metrics, stuckMetric);
+    const ofLink = `link="${setup.linkId}"`;
+    assert.ok(metrics.includes(`switchyard_acquirer_queue_reversals{${ofLink}} 2\n`), metrics);
+    assert.ok(metrics.includes(`switchyard_sales_total{${ofLink},outcome="Unknown"} 2\n`), metrics);
+    assert.match(
+      metrics,
+      new RegExp(`switchyard_acquirer_queue_oldest_reversal_seconds{${ofLink}} 0?\\.?[1-9]`),
+    );
+    assert.match(
+      metrics,
+      new RegExp(`switchyard_acquirer_response_duration_seconds_count{${ofLink},kind="Sale"`),
+    );
     await database.query(
       'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND queue_id = $3',
       stuck,
     );
     for (const { body } of [first, second])
       await waitForState(setup, body.transactionId, 'Reversed');
+    for (const line of [
+      `switchyard_reversal_duration_seconds_count{${ofLink}} 2\n`,
+      `switchyard_acquirer_queue_reversals{${ofLink}} 0\n`,
+    ]) {
+      const readMetrics = () => setup.platform.metrics.registry.metrics();
+      await until(async () => (await readMetrics()).includes(line) || undefined, line);
+    }
     const order = advices(setup).map(({ mti, fields }) => `${mti} ${fields[90]?.slice(4, 10)}`);
     const [one, other] = [first, second].map(({ body }) => body.systemTraceAuditNumber);
     // The second reversal waits for the first one, which has no response twice.

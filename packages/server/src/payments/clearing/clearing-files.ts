@@ -23,12 +23,15 @@ import {
   isoTime,
   type Jobs,
   type Log,
-  type Metrics,
   type Numbering,
   type Poller,
 } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
-import { elapsedSeconds, registerLinkGauges } from '../runtime/link-backlog.ts';
+import {
+  elapsedSeconds,
+  type LinkGaugePorts,
+  registerLinkGauges,
+} from '../runtime/link-backlog.ts';
 import { applyAcknowledgementJob } from './apply-acknowledgement.ts';
 import type {
   ClearingFileRow,
@@ -269,12 +272,8 @@ export function createClearingFiles(ports: Ports) {
 
 export type ClearingFiles = ReturnType<typeof createClearingFiles>;
 
-export function registerClearingGauges(ports: {
-  clearing: ClearingStore;
-  metrics: Metrics;
-  clock: Clock;
-}): void {
-  const { clearing, metrics, clock } = ports;
+export function registerClearingGauges(ports: LinkGaugePorts & { clearing: ClearingStore }): void {
+  const { clearing, clock } = ports;
   const gaugeOf = (help: string, value: (sample: LinkBacklogSample) => number) => ({ help, value });
   const count = (sample: LinkBacklogSample) => sample.count;
   const age = ({ oldestAt }: LinkBacklogSample) =>
@@ -293,8 +292,8 @@ export function registerClearingGauges(ports: {
       age,
     ),
   };
-  registerLinkGauges(metrics, 'clearing_files', fileGauges, clearing.countOpenFiles);
-  registerLinkGauges(metrics, 'clearing_lines', lineGauges, () =>
+  registerLinkGauges(ports, 'clearing_files', fileGauges, clearing.countOpenFiles);
+  registerLinkGauges(ports, 'clearing_lines', lineGauges, () =>
     clearing.countDueLines(isoTime(clock.now())),
   );
 }

@@ -12,6 +12,7 @@ import type { Clock } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { throwConcurrentModification, updateWithRetry } from '../repository/update-with-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
+import type { PaymentMetrics } from '../runtime/payment-metrics.ts';
 import {
   manualResolutionReason,
   operationByNumber,
@@ -73,6 +74,7 @@ export type ResolvePorts = {
   transactions: Pick<TransactionRepository, 'findById' | 'updateWith'>;
   audit: Pick<AuditRecorder, 'record'>;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
+  paymentMetrics: Pick<PaymentMetrics, 'recordFinished'>;
   clock: Clock;
 };
 
@@ -82,7 +84,7 @@ export type ResolvePorts = {
  * @throws ProblemError resolution_not_possible, transaction_not_found, field_invalid, concurrent_modification
  */
 export async function resolveManually(
-  { transactions, audit, inFlightTransactions, clock }: ResolvePorts,
+  { transactions, audit, inFlightTransactions, paymentMetrics, clock }: ResolvePorts,
   { caller, id }: { caller: Caller; id: string },
   transaction: TransactionRecord,
   resolution: ManualResolution,
@@ -114,6 +116,7 @@ export async function resolveManually(
     );
     if (!isUpdated) return undefined;
     inFlightTransactions.notifyChange(transactionId);
+    paymentMetrics.recordFinished(current, operation, actorAndTime.at);
     return { transaction: withChange(current, change), operation, replayed: false };
   };
   return updateWithRetry(transactions, transaction, attempt, throwConcurrentModification);

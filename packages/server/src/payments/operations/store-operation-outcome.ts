@@ -14,6 +14,7 @@ import {
 import { alertContradiction, alertReferenceCollision } from '../reversals/reconciliation-alerts.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { allocateMessageReference } from '../runtime/message-reference-and-unknown-outcome.ts';
+import type { PaymentMetrics } from '../runtime/payment-metrics.ts';
 import type { RetryTime } from '../runtime/send-queued-message.ts';
 import { settlementDayForContext } from '../transaction/settlement-and-expiry.ts';
 import {
@@ -41,6 +42,7 @@ export type StoreOutcomePorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update' | 'updateWith'>;
   approvals: Pick<ApprovalChecker, 'restore'>;
   inFlightTransactions: Pick<InFlightTransactions, 'notifyChange'>;
+  paymentMetrics: Pick<PaymentMetrics, 'recordFinished'>;
   clock: Clock;
   log: Pick<Log, 'error'>;
 };
@@ -95,6 +97,7 @@ export function storeOperationOutcome(
       });
       const change = applyTransition(current.row, transition);
       if (!(await updateFinished(ports, change))) return undefined;
+      ports.paymentMetrics.recordFinished(current, operation, at);
       ports.inFlightTransactions.notifyChange(transactionId);
       return { transaction: withChange(current, change) };
     }
@@ -157,14 +160,14 @@ export function retryTransition(
   operation: StoredOperation,
   { at, reason, isPossiblySent }: { at: number; reason: string; isPossiblySent: boolean },
 ): OperationTransition {
-  const { kind, amount, operationNumber } = operation;
+  const { kind, amount } = operation;
   return {
     at,
     type: eventTypes[kind][0],
     changes: {},
     data: { amount, reason },
     operation: { ...operation, status: 'Pending', updatedAt: isoTime(at) },
-    job: createRetryJob(ports, transaction, operationNumber, at, isPossiblySent),
+    job: createRetryJob(ports, transaction, operation, at, isPossiblySent),
   };
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../repository/update-with-retry.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { allocateMessageReference } from '../runtime/message-reference-and-unknown-outcome.ts';
-import type { Phase } from '../transaction/state-machine.ts';
+import type { OperationType, Phase } from '../transaction/state-machine.ts';
 import { commitGraceMs, databaseRetryMs } from '../transaction/time-limits.ts';
 import {
   authorizationContext,
@@ -56,6 +56,8 @@ export type ReversalPorts = {
 export type RetryPayload = {
   transactionId: string;
   operationNumber: number;
+  /** For the metrics of the queue. */
+  kind: OperationType;
   /** The first message of the job is already a repeat. */
   isPossiblySent: boolean;
 };
@@ -63,12 +65,12 @@ export type RetryPayload = {
 export function createRetryJob(
   { ids, dueClock }: ReversalPorts,
   transaction: TransactionRecord,
-  operationNumber: number,
+  { operationNumber, kind }: Pick<StoredOperation, 'operationNumber' | 'kind'>,
   dueAt: number,
   isPossiblySent: boolean,
 ): JobRequest {
   const { transactionId } = transaction.row;
-  const payload: RetryPayload = { transactionId, operationNumber, isPossiblySent };
+  const payload: RetryPayload = { transactionId, operationNumber, kind, isPossiblySent };
   return {
     jobId: ids.uuid(bucketOf(transactionId)),
     kind: retryOperationJob,
@@ -127,7 +129,7 @@ export async function reversalTransition(
     changes: { phase: 'Reversing' },
     data: { reason, ...input.issuer, ...defined({ response, authorizationCode }) },
     operation,
-    job: createRetryJob(ports, transaction, operation.operationNumber, notBefore, false),
+    job: createRetryJob(ports, transaction, operation, notBefore, false),
   };
 }
 

@@ -21,15 +21,24 @@ async function setUp() {
     attempts: number,
     lastError: string | null,
     jobQueueId = queueId,
+    payload = {},
   ): Promise<Job> {
     const jobId = systemIdGenerator.uuid();
     const now = systemClock.now();
     await database.query(
       `INSERT INTO jobs (bucket, organization_id, job_id, kind, payload, due_at, attempts, created_at,
-         queue_id, last_error) VALUES (${bucketSql('$2::uuid')}, $1, $2, 'test.queue', '{}', $3, $4, $3, $5, $6)`,
-      [organizationId, jobId, new Date(now).toISOString(), attempts, jobQueueId, lastError],
+         queue_id, last_error) VALUES (${bucketSql('$2::uuid')}, $1, $2, 'test.queue', $7, $3, $4, $3, $5, $6)`,
+      [
+        organizationId,
+        jobId,
+        new Date(now).toISOString(),
+        attempts,
+        jobQueueId,
+        lastError,
+        payload,
+      ],
     );
-    const rest = { kind: 'test.queue', payload: {}, attempts, dueAt: now };
+    const rest = { kind: 'test.queue', payload, attempts, dueAt: now };
     return { organizationId, jobId, queueId: jobQueueId, ...rest };
   }
   return { linkQueue: createLinkQueue({ database }), organizationId, queueId, add };
@@ -68,23 +77,28 @@ describe('link queue', () => {
     assert.deepEqual(await linkQueue.backlog(organizationId), []);
     const since = systemClock.now();
     await add(alertAfterAttempts, noResponseNote);
-    await add(0, null);
+    await add(0, null, queueId, { kind: 'Reversal' });
     const [queue] = await linkQueue.backlog(organizationId);
-    const { oldestAt, ...rest } = queue ?? { oldestAt: '' };
-    assert.deepEqual(rest, { linkId: queueId, length: 2, attempts: alertAfterAttempts, alerts: 1 });
+    const { oldestAt, oldestReversalAt = '', ...rest } = queue ?? { oldestAt: '' };
+    const counts = { length: 2, attempts: alertAfterAttempts, alerts: 1, reversals: 1 };
+    assert.deepEqual(rest, { linkId: queueId, ...counts });
     assert.ok(Date.parse(oldestAt) >= since);
+    assert.ok(Date.parse(oldestReversalAt) >= Date.parse(oldestAt));
     const metrics = createMetrics();
-    registerBacklogGauges(linkQueue, { metrics, clock: systemClock });
+    const idleLinkId = randomUUID();
+    const link = { linkId: idleLinkId, name: 'idle', available: true };
+    const acquiring = { listLinkHealth: () => [link] };
+    registerBacklogGauges(linkQueue, { metrics, acquiring, clock: systemClock });
     const text = await metrics.registry.metrics();
     for (const [name, value] of [
       ['length', 2],
       ['attempts', alertAfterAttempts],
       ['stuck_messages', 1],
+      ['reversals', 1],
     ] as const) {
-      assert.ok(
-        text.includes(`switchyard_acquirer_queue_${name}{link="${queueId}"} ${value}\n`),
-        name,
-      );
+      const gauge = `switchyard_acquirer_queue_${name}`;
+      assert.ok(text.includes(`${gauge}{link="${queueId}"} ${value}\n`), name);
+      assert.ok(text.includes(`${gauge}{link="${idleLinkId}"} 0\n`), name);
     }
   });
 });

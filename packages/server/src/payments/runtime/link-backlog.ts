@@ -1,4 +1,6 @@
 // Store-and-forward queue of each acquirer link: blocking, backlog and gauges.
+import { defined } from '@switchyard/contract';
+import type { Acquiring } from '../../acquiring/index.ts';
 import type { Clock, Database, Job, Metrics } from '../../platform/index.ts';
 import { alertAfterAttempts } from '../transaction/time-limits.ts';
 
@@ -7,9 +9,15 @@ type Gauges<Sample> = Readonly<Record<string, { help: string; value: (sample: Sa
 export const elapsedSeconds = (at: string, now: number): number =>
   Math.max(0, now - Date.parse(at)) / 1000;
 
-/** If the samples cannot be read, the gauges keep their values. */
+export type LinkGaugePorts = {
+  metrics: Metrics;
+  acquiring: Pick<Acquiring, 'listLinkHealth'>;
+  clock: Clock;
+};
+
+/** A link without a sample has the value 0. If the samples cannot be read, the gauges keep their values. */
 export function registerLinkGauges<Sample extends { linkId: string }>(
-  metrics: Metrics,
+  { metrics, acquiring }: LinkGaugePorts,
   prefix: string,
   gauges: Gauges<Sample>,
   readSamples: () => Promise<Sample[]>,
@@ -30,6 +38,7 @@ export function registerLinkGauges<Sample extends { linkId: string }>(
         const samples = await pendingRead;
         if (samples === undefined) return;
         this.reset();
+        for (const { linkId } of acquiring.listLinkHealth()) this.set({ link: linkId }, 0);
         for (const sample of samples) this.set({ link: sample.linkId }, value(sample));
       },
     });
@@ -44,9 +53,13 @@ const selectBlockingJob = `SELECT 1 FROM jobs
   WHERE organization_id = $1 AND queue_id = $2 AND job_id < $3 AND last_error = '${noResponseNote}'
     AND attempts <= ${alertAfterAttempts} LIMIT 1`;
 
+const isReversal = `payload->>'kind' = 'Reversal'`;
+
 const selectBacklog = `SELECT queue_id AS "linkId", count(*)::int AS length, min(created_at) AS "oldestAt",
     max(attempts)::int AS attempts,
-    (count(*) FILTER (WHERE attempts >= ${alertAfterAttempts}))::int AS alerts
+    (count(*) FILTER (WHERE attempts >= ${alertAfterAttempts}))::int AS alerts,
+    (count(*) FILTER (WHERE ${isReversal}))::int AS reversals,
+    min(created_at) FILTER (WHERE ${isReversal}) AS "oldestReversalAt"
   FROM jobs WHERE queue_id IS NOT NULL AND ($1::uuid IS NULL OR organization_id = $1)
   GROUP BY organization_id, queue_id`;
 
@@ -58,10 +71,15 @@ type BacklogRow = {
   attempts: number;
   /** Messages that have reached the alert threshold. */
   alerts: number;
+  reversals: number;
+  oldestReversalAt: Date | null;
 };
 
-/** `oldestAt` is RFC 3339. */
-type LinkBacklog = Omit<BacklogRow, 'oldestAt'> & { oldestAt: string };
+/** Times are RFC 3339. */
+type LinkBacklog = Omit<BacklogRow, 'oldestAt' | 'oldestReversalAt'> & {
+  oldestAt: string;
+  oldestReversalAt?: string;
+};
 
 /** @example const linkQueue = createLinkQueue({ database }); if (await linkQueue.isBlocked(job)) … */
 export function createLinkQueue({ database }: { database: Database }) {
@@ -74,7 +92,11 @@ export function createLinkQueue({ database }: { database: Database }) {
     /** The queues that are not empty, of one organisation or of all organisations. */
     async backlog(organizationId?: string): Promise<LinkBacklog[]> {
       const rows = await database.query<BacklogRow>(selectBacklog, [organizationId ?? null]);
-      return rows.map((row) => ({ ...row, oldestAt: row.oldestAt.toISOString() }));
+      return rows.map(({ oldestAt, oldestReversalAt, ...row }) => ({
+        ...row,
+        oldestAt: oldestAt.toISOString(),
+        ...defined({ oldestReversalAt: oldestReversalAt?.toISOString() }),
+      }));
     },
   };
 }
@@ -83,8 +105,9 @@ export type LinkQueue = ReturnType<typeof createLinkQueue>;
 
 export function registerBacklogGauges(
   linkQueue: Pick<LinkQueue, 'backlog'>,
-  { metrics, clock }: { metrics: Metrics; clock: Clock },
+  ports: LinkGaugePorts,
 ): void {
+  const { clock } = ports;
   const gauges: Gauges<LinkBacklog> = {
     length: {
       help: 'Messages in the queue of an acquirer link that are unsent or without a response',
@@ -102,6 +125,14 @@ export function registerBacklogGauges(
       help: 'Messages in the queue of an acquirer link that have reached the alert threshold',
       value: ({ alerts }) => alerts,
     },
+    reversals: {
+      help: 'Reversals in the queue of an acquirer link',
+      value: ({ reversals }) => reversals,
+    },
+    oldest_reversal_seconds: {
+      help: 'Age of the oldest reversal in the queue of an acquirer link, in seconds',
+      value: ({ oldestReversalAt: at }) => (at === undefined ? 0 : elapsedSeconds(at, clock.now())),
+    },
   };
-  registerLinkGauges(metrics, 'acquirer_queue', gauges, () => linkQueue.backlog());
+  registerLinkGauges(ports, 'acquirer_queue', gauges, () => linkQueue.backlog());
 }

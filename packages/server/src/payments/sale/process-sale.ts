@@ -5,6 +5,7 @@ import { type TranslatePinPorts, translatePin } from '../card-input/translate-pi
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import type { InFlightTransactions } from '../runtime/in-flight-transactions.ts';
 import { reportProblemsAsUnknown } from '../runtime/message-reference-and-unknown-outcome.ts';
+import type { PaymentMetrics } from '../runtime/payment-metrics.ts';
 import {
   checkContractTerms,
   checkTimeLimits,
@@ -31,6 +32,7 @@ export type ProcessPorts = AuthorizePorts &
     transactions: Pick<TransactionRepository, 'insert'>;
     inFlightTransactions: Pick<InFlightTransactions, 'run'>;
     terminalClock: TerminalClockCheck;
+    paymentMetrics: Pick<PaymentMetrics, 'countSale'>;
   };
 
 /**
@@ -49,7 +51,10 @@ export async function processSale(ports: ProcessPorts, sale: PreparedSale): Prom
     const isFirst = await ports.transactions.insert(row, events[0]);
     return isFirst ? reportProblemsAsUnknown(authorizeSale(ports, intent)) : undefined;
   });
-  if (transaction !== undefined) return { transaction, replayed: false };
+  if (transaction !== undefined) {
+    ports.paymentMetrics.countSale(transaction);
+    return { transaction, replayed: false };
+  }
   // Outside the in-flight task: a waiting duplicate must not count as the running sale.
   return replayOrThrow(ports, sale);
 }

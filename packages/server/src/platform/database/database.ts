@@ -14,7 +14,7 @@ import {
   isRetryable,
   toDatabaseProblem,
 } from './database-errors.ts';
-import { createHotPool, type HotPool } from './hot-path/connection-pool.ts';
+import { createHotPool, type HotPool, type PoolUsage } from './hot-path/connection-pool.ts';
 import type { HotStatement, PreparedStatement } from './hot-path/prepared-query.ts';
 import type { Queries, Row, ShardSource } from './queries.ts';
 import { createClientClass } from './writable-host.ts';
@@ -70,6 +70,8 @@ export type Database = Queries &
     /** The generic plan of a statement with the settings of the sale's pool, line by line. */
     explain(text: string): Promise<string[]>;
     healthy(): Promise<boolean>;
+    /** The connections of this process, by pool. */
+    poolUsage(): Readonly<Record<'general' | 'sale', PoolUsage>>;
     close(): Promise<void>;
   };
 
@@ -173,6 +175,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       limit.abort();
       return isHealthy;
     },
+    poolUsage: () => ({
+      general: {
+        max: general.options.max,
+        inUse: general.totalCount - general.idleCount,
+        waiting: general.waitingCount,
+      },
+      sale: hotPool.opened()?.usage() ?? { max: hotConnectionsOf(options), inUse: 0, waiting: 0 },
+    }),
     async close() {
       if (general.ending) return;
       await Promise.all([general.end(), hotPool.opened()?.end()]);
@@ -229,7 +239,7 @@ function openHotPool(setup: ConnectionSetup, planner: Record<string, string>): H
       ...planner,
     }),
     verifyConnection,
-    connections: options.hotConnections ?? 4,
+    connections: hotConnectionsOf(options),
     waitLimitMs,
     silenceLimitMs: responseTimeoutMs,
     log: options.log,
@@ -283,6 +293,8 @@ function connectTimeoutOf(url: string): number {
   const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout'));
   return seconds > 0 ? Math.min(seconds, maxConnectSeconds) * 1000 : defaultConnectTimeoutMs;
 }
+
+const hotConnectionsOf = ({ hotConnections = 4 }: DatabaseOptions) => hotConnections;
 
 const applicationNameOf = ({ applicationName = 'switchyard' }: DatabaseOptions) => applicationName;
 

@@ -32,6 +32,13 @@ async function setUp(t: TestContext) {
       working.push(outbox);
       return outbox;
     },
+    /** As another process reports it. */
+    async ageSeconds(): Promise<number> {
+      const metrics = createMetrics();
+      createOutbox({ database, log, metrics });
+      const text = await metrics.registry.metrics();
+      return Number(/^switchyard_outbox_age_seconds (.+)$/m.exec(text)?.[1]);
+    },
     async insert(organizationId: string, count: number): Promise<string[]> {
       const rows = Array.from({ length: count }, (_, index) => ({
         outbox_id: systemIdGenerator.uuid(),
@@ -82,7 +89,8 @@ describe('outbox', () => {
   });
 
   test('the outbox delivers a rejected row again, and the row does not block others', async (t) => {
-    const { open, insert, left } = await setUp(t);
+    const { open, insert, left, ageSeconds } = await setUp(t);
+    assert.equal(await ageSeconds(), 0);
     const outbox = open();
     const ids = await insert(randomUUID(), 30);
     const poison = ids[10] ?? '';
@@ -101,11 +109,13 @@ describe('outbox', () => {
       return (await left()) === 1;
     });
     assert.ok(refused >= 2);
+    await eventually('the age of the rejected row', async () => (await ageSeconds()) > 0);
     healed = true;
     await eventually('the last one as well', async () => {
       outbox.wake();
       return (await left()) === 0;
     });
+    assert.equal(await ageSeconds(), 0);
     await outbox.stop();
   });
 

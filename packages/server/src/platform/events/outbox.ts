@@ -29,6 +29,8 @@ const claimText = `DELETE FROM outbox AS o USING (
 /** On Citus, where each claim is sent to one shard. */
 const bucketsText = 'SELECT DISTINCT bucket FROM outbox';
 
+const oldestText = 'SELECT min(created_at) AS oldest FROM outbox';
+
 export type OutboxRow = {
   organizationId: string;
   outboxId: string;
@@ -78,9 +80,9 @@ const startPosition: OutboxPosition = { bucket: 0, outboxId: nilUuid };
 
 /** @example const outbox = createOutbox({ database, log, metrics }); outbox.start(); */
 export function createOutbox(deps: OutboxDeps): Outbox {
-  const { database, log, clock = systemClock } = deps;
+  const { database, log } = deps;
   const subscribers: OutboxSubscriber[] = [];
-  const measured = measurements(deps.metrics);
+  const publishedRows = registerMetrics(deps);
   /** By shard; one on PostgreSQL. */
   const scans = new Map<readonly number[] | undefined, () => Promise<boolean>>();
 
@@ -127,7 +129,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
         throw error;
       }
       for (const hint of hints) hint?.();
-      measure(rows);
+      for (const { kind } of rows) publishedRows.inc({ kind });
       const last = rows.at(-1);
       if (last !== undefined && rows.length === limit) {
         position = last;
@@ -161,12 +163,6 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     return processBatch;
   }
 
-  function measure(rows: readonly OutboxRow[]): void {
-    for (const { kind } of rows) measured.publishedRows.inc({ kind });
-    const oldest = Math.min(clock.now(), ...rows.map(({ createdAt }) => createdAt.getTime()));
-    measured.age.set((clock.now() - oldest) / 1000);
-  }
-
   return {
     subscribe(subscriber) {
       subscribers.push(subscriber);
@@ -177,18 +173,24 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   };
 }
 
-function measurements(metrics: Metrics) {
-  return {
-    publishedRows: metrics.counter({
-      name: 'switchyard_outbox_rows_published_total',
-      help: 'Outbox rows that were passed to the subscribers',
-      labelNames: ['kind'],
-    }),
-    age: metrics.gauge({
-      name: 'switchyard_outbox_age_seconds',
-      help: 'Age of the oldest row in the last batch; 0 if the batch was empty',
-    }),
-  };
+function registerMetrics({ database, metrics, clock = systemClock }: OutboxDeps) {
+  // Read from the database: a row that always fails, or without a process that publishes, is in no batch.
+  metrics.gauge({
+    name: 'switchyard_outbox_age_seconds',
+    help: 'Age of the oldest row that is not published; 0 if there is none',
+    async collect() {
+      // If the database is unavailable, the last value stays.
+      const rows = await database.query<{ oldest: Date | null }>(oldestText).catch(() => undefined);
+      if (rows === undefined) return;
+      const now = clock.now();
+      this.set(Math.max(0, now - (rows[0]?.oldest?.getTime() ?? now)) / 1000);
+    },
+  });
+  return metrics.counter({
+    name: 'switchyard_outbox_rows_published_total',
+    help: 'Outbox rows that were passed to the subscribers',
+    labelNames: ['kind'],
+  });
 }
 
 function compareTexts(first: string, second: string): number {

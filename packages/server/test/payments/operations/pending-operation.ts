@@ -103,6 +103,7 @@ export function createPendingOperation(kind: keyof typeof positions, request = {
       runExclusive: <T>(_key: string, work: () => Promise<T>) => work(),
     },
     jobs: { wake() {} },
+    paymentMetrics: { recordFinished() {} },
     log: { error: (entry: unknown) => void alerts.push(entry) },
     approvals: { restore: async () => {} },
     linkQueue: {

@@ -18,7 +18,15 @@ export type HotPool = {
   run(statements: readonly HotStatement[]): Promise<HotRow[][]>;
   /** The same with statements without a name, and with the driver's own queries. */
   plain(statements: readonly HotStatement[]): Promise<HotRow[][]>;
+  usage(): PoolUsage;
   end(): Promise<void>;
+};
+
+export type PoolUsage = {
+  readonly max: number;
+  readonly inUse: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
 };
 
 export type HotPoolOptions = {
@@ -172,6 +180,11 @@ export function createHotPool(options: HotPoolOptions): HotPool {
   return {
     run: (statements) => withLease(({ hot }) => hot.run(statements)),
     plain: (statements) => withLease((lease) => runPlain(lease, statements)),
+    usage: () => ({
+      max: connections,
+      inUse: leases.size - idle.length + opening,
+      waiting: waiters.length,
+    }),
     async end() {
       clearInterval(silenceTimer);
       const ended = pool.end();

@@ -15,6 +15,11 @@ const maxRetries = 4;
 const retryPauseMs = 5;
 const overloadedRetryAfterMs = 1000;
 
+export type BatchTotals = { batches: number; rows: number };
+
+/** What the group commits of this process have written or read, by their name. */
+export const batchTotals = new Map<string, BatchTotals>();
+
 export type GroupCommit<Row, Result> = {
   /** Resolves with the result of the row once its statement is committed. */
   submit(row: Row): Promise<Result>;
@@ -25,7 +30,7 @@ export type GroupCommit<Row, Result> = {
 };
 
 export type GroupCommitOptions<Row, Result> = {
-  /** For error messages and logs. */
+  /** For error messages, logs and metrics. */
   name: string;
   /** Maximum number of statements that run at the same time. */
   concurrentStatements?: number;
@@ -75,6 +80,8 @@ export function createGroupCommit<Row, Result>(
   const { secondStatementRows = defaultSecondStatementRows, maxHoldMs = defaultMaxHoldMs } =
     options;
   type Item = Entry<Row, Result>;
+  const totals = batchTotals.get(name) ?? { batches: 0, rows: 0 };
+  batchTotals.set(name, totals);
   let queue: Item[] = [];
   /** Rows that wait for an earlier row of the same key. */
   const waitingByKey = new Map<string, Item[]>();
@@ -140,6 +147,8 @@ export function createGroupCommit<Row, Result>(
     const batch = queue.length <= maxRows ? queue : queue.slice(0, maxRows);
     queue = queue.length <= maxRows ? [] : queue.slice(maxRows);
     batch.sort(byKey);
+    totals.batches += 1;
+    totals.rows += batch.length;
     await resolveBatch(batch);
     if (!allowsSameKey) batch.forEach(admitNext);
     running -= 1;
