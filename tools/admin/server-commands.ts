@@ -33,6 +33,7 @@ const realmKeys = () => import('./realm-keys.ts');
 const cardKeys = () => import('./card-keys.ts');
 const hsmKeys = () => import('./hsm-keys.ts');
 const reports = () => import('./reports.ts');
+const migrate = () => import('./migrate.ts');
 const ledger = () => import('./ledger.ts');
 
 const operatorCommands: CommandDefinition = {
@@ -230,6 +231,13 @@ export const serverCommands: readonly CommandDefinition[] = [
   cardKeyCommands,
   hsmKeyCommands,
   reportCommands,
+  {
+    command: 'migrate',
+    summary: 'bring the schema of the database up to date',
+    description:
+      'Applies the missing migrations to the database, as the start of the platform does, and ends. Of several processes one migrates, and the others wait. Stop all processes of the older version before.',
+    run: platformCommand(migrate, 'migrateDatabase'),
+  },
   {
     command: 'ledger',
     summary: "print the acquirer simulator's ledger",
