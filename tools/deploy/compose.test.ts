@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { parse } from 'yaml';
+import { readSettings } from '../../packages/server/src/platform/index.ts';
 import { isFileSetting, readContainerSettings, type Variables } from './container-settings.ts';
 
 type Service = {
@@ -81,4 +84,27 @@ test('the secrets, configuration files and entry points of compose.yaml exist', 
     // The alerts and the dashboards are tested where they are written.
     .filter((path) => path.startsWith('./') && !/^\.\/(?:alerts|dashboards)$/.test(path));
   for (const file of files) assert.ok(existsSync(join(folder, file)), file);
+});
+
+test('the server and NATS accept the secrets that create-compose-secrets.sh creates', (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'switchyard-compose-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  const script = join(root, 'create-compose-secrets.sh');
+  copyFileSync(join(folder, 'create-compose-secrets.sh'), script);
+  execFileSync('sh', [script]);
+  // As in the container of NATS.
+  cpSync(join(root, 'secrets'), join(root, 'run/secrets'), { recursive: true });
+  cpSync(join(folder, 'nats'), join(root, 'etc/nats'), { recursive: true });
+  execFileSync('nats-server', ['-t', '-c', join(root, 'etc/nats/nats-server.conf')], {
+    stdio: 'pipe',
+  });
+  const variables = Object.entries(server.environment ?? {}).map(([name, value]) => [
+    name,
+    isFileSetting(name) ? join(root, value) : value,
+  ]);
+  const { databaseUrl, natsUrl } = readSettings(Object.fromEntries(variables));
+  assert.match(databaseUrl ?? '', /^postgresql:\/\/switchyard:[0-9a-f]{32}@postgres\/switchyard$/);
+  const [, password = ''] =
+    /^nats:\/\/switchyard:([0-9a-f]{32})@nats:4222$/.exec(natsUrl ?? '') ?? [];
+  assert.ok(readFileSync(join(root, 'secrets/nats-users'), 'utf8').includes(`"${password}"`));
 });
