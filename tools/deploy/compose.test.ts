@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -70,28 +78,31 @@ test('the server accepts its settings, and each of their files is a secret of th
 });
 
 test('the secrets, configuration files and entry points of compose.yaml exist', () => {
-  const script = readFileSync(join(folder, 'create-compose-secrets.sh'), 'utf8');
+  const script = readFileSync(join(folder, 'prepare-compose.sh'), 'utf8');
   for (const [name, { file }] of Object.entries<{ file: string }>(compose.secrets)) {
     assert.equal(file, `./secrets/${name}`);
-    assert.ok(script.includes(`> ${name}\n`), `create-compose-secrets.sh does not create ${name}`);
+    assert.ok(script.includes(`> ${name}\n`), `prepare-compose.sh does not create ${name}`);
   }
   for (const { file } of Object.values<{ file: string }>(compose.configs))
     assert.ok(existsSync(join(folder, file)), file);
   const entryPoint = compose.services['acquirer-host'].entrypoint[1];
   assert.ok(existsSync(join(repositoryRoot, entryPoint)), entryPoint);
+  // The script creates the first; the others have tests of their own.
+  const createdFolders = ['./state/switchyard', './alerts', './dashboards'];
   const files = services
     .flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':')[0] ?? ''))
-    // The alerts and the dashboards are tested where they are written.
-    .filter((path) => path.startsWith('./') && !/^\.\/(?:alerts|dashboards)$/.test(path));
+    .filter((path) => path.startsWith('./') && !createdFolders.includes(path));
   for (const file of files) assert.ok(existsSync(join(folder, file)), file);
 });
 
-test('the server and NATS accept the secrets that create-compose-secrets.sh creates', (t) => {
+test('the server and NATS accept the secrets that prepare-compose.sh creates', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'switchyard-compose-'));
   t.after(() => rmSync(root, { recursive: true }));
-  const script = join(root, 'create-compose-secrets.sh');
-  copyFileSync(join(folder, 'create-compose-secrets.sh'), script);
+  const script = join(root, 'prepare-compose.sh');
+  copyFileSync(join(folder, 'prepare-compose.sh'), script);
   execFileSync('sh', [script]);
+  assert.equal(statSync(join(root, 'state')).mode & 0o777, 0o700);
+  assert.equal(statSync(join(root, 'state/switchyard')).mode & 0o777, 0o777);
   // As in the container of NATS.
   cpSync(join(root, 'secrets'), join(root, 'run/secrets'), { recursive: true });
   cpSync(join(folder, 'nats'), join(root, 'etc/nats'), { recursive: true });

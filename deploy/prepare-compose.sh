@@ -1,7 +1,11 @@
 #!/bin/sh
-# Creates the secrets of compose.yaml in the folder `secrets`; a second run changes nothing.
+# Creates the folders of compose.yaml: `secrets`, and `state` for the data of the platform. A second run changes nothing.
 set -eu
 cd "$(dirname "$0")"
+# The container writes as user 10001; the outer folder keeps other accounts of this machine out.
+mkdir -p -m 700 state
+mkdir -p -m 777 state/switchyard
+chmod 777 state/switchyard
 [ ! -e secrets ] || exit 0
 mkdir -m 700 secrets.new
 cd secrets.new
@@ -15,7 +19,7 @@ printf 'authorization { user: switchyard, password: "%s" }\n' "$nats" > nats-use
 random > grafana-password
 openssl rand -base64 32 > platform-key
 openssl rand -base64 32 > vault-key
-# The containers read the files as other accounts; the folder keeps other accounts of this machine out.
+# The containers read the files as other users.
 chmod 644 ./*
 cd ..
 mv secrets.new secrets
