@@ -73,17 +73,22 @@ export async function withPlatformDatabase(
 }
 
 /** @throws Error if no platform was started in the data directory: the command would create an empty one */
-export async function withExistingPlatform(
-  env: Variables,
-  command: string,
-  action: (platform: OpenPlatform) => Promise<void>,
-): Promise<void> {
+export function requireExistingPlatform(env: Variables): void {
   const hasDatabase = 'SWITCHYARD_DATABASE_URL' in env || 'SWITCHYARD_DATABASE_URL_FILE' in env;
   const dataDir = resolve(readDataDirectory(env));
   if (!hasDatabase && !existsSync(join(dataDir, 'postgres')))
     throw new Error(
       `${dataDir} contains no platform; set SWITCHYARD_DATA_DIR to its data directory, or set SWITCHYARD_DATABASE_URL`,
     );
+}
+
+/** @throws Error if no platform was started in the data directory, or its database is not available */
+export async function withExistingPlatform(
+  env: Variables,
+  command: string,
+  action: (platform: OpenPlatform) => Promise<void>,
+): Promise<void> {
+  requireExistingPlatform(env);
   await withPlatformDatabase(env, command, async (platform) => {
     const { database, settings } = platform;
     await requireDatabaseAccess(database, settings.databaseUrl);

@@ -34,6 +34,8 @@ const realmKeys = () => import('./realm-keys.ts');
 const cardKeys = () => import('./card-keys.ts');
 const hsmKeys = () => import('./hsm-keys.ts');
 const reports = () => import('./reports.ts');
+const migrate = () => import('./migrate.ts');
+const doctor = () => import('./doctor/doctor.ts');
 const ledger = () => import('./ledger.ts');
 
 const setupCommand: CommandDefinition = {
@@ -249,6 +251,28 @@ export const serverCommands: readonly CommandDefinition[] = [
   cardKeyCommands,
   hsmKeyCommands,
   reportCommands,
+  {
+    command: 'doctor',
+    summary: 'check the installation, and write a support bundle',
+    description:
+      'Checks settings, certificates, disk, database (version, schema, privileges, indexes, replication, clock), processes of the platform, DNS, mail server, NATS, HSM and acquirer links. Prints the findings with advice, and changes nothing. The exit code is 0 if all is well, 1 if something needs attention, and 2 if the command line is invalid.',
+    options: [
+      option(
+        '--bundle <file>',
+        'write a support bundle to this new file: settings without secrets, versions, findings, metrics, and the end of --log-file, without card data',
+      ),
+      option('--log-file <file>', 'log of a process, whose last 2,000 lines go into the bundle'),
+    ],
+    run: platformCommand(doctor, 'runDoctor'),
+    examples: ['switchyard admin doctor --bundle bundle.json --log-file switchyard.log'],
+  },
+  {
+    command: 'migrate',
+    summary: 'bring the schema of the database up to date',
+    description:
+      'Applies the missing migrations to the database, as the start of the platform does, and ends. Of several processes one migrates, and the others wait. Stop all processes of the older version before.',
+    run: platformCommand(migrate, 'migrateDatabase'),
+  },
   {
     command: 'ledger',
     summary: "print the acquirer simulator's ledger",

@@ -5,6 +5,7 @@ import { createApplication, prepareDatabase } from './application.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   applicationName,
+  buildVersion,
   checkFileDescriptorLimit,
   createDatabaseClock,
   createDatabaseTimeline,
@@ -70,7 +71,10 @@ async function openDatabaseOf({
     preparedStatements: settings.preparedStatements === 'on',
     engine: settings.databaseEngine,
     verifyConnection: timeline.verifyConnection,
-    applicationName: applicationName(settings.instanceName, joinRoleNames(settings.roles)),
+    applicationName: applicationName(
+      settings.instanceName,
+      `${joinRoleNames(settings.roles)} ${buildVersion.version}`,
+    ),
   });
   lifecycle.onStop('database', database.close);
   await prepareDatabase({ settings, database, log });

@@ -124,6 +124,8 @@ type Simulators = { readonly simulator: SupervisedProcess; readonly qrProvider?:
 async function startSimulators(deps: DemoDeps, clock: Clock): Promise<Simulators> {
   const { settings, modules, log } = deps;
   const { dataDir, acquirerPort, acquirerTimeoutMs, environment, qrProviderPort } = settings;
+  // A simulator that another process runs needs the same keys.
+  const keysFile = demoKeys(dataDir).hostKeysFile();
   if (settings.simulators === 'off') {
     return { simulator: { port: acquirerPort, pid: () => undefined, stop: async () => {} } };
   }
@@ -133,7 +135,7 @@ async function startSimulators(deps: DemoDeps, clock: Clock): Promise<Simulators
     clock,
     log,
     ledgerDir: ledgerDirOf(dataDir),
-    keysFile: demoKeys(dataDir).hostKeysFile(),
+    keysFile,
   });
   if (qrProviderPort === undefined || environment !== 'demo') return { simulator: await simulator };
   const { services } = modules.catalog;

@@ -133,7 +133,12 @@ export { deliverMail } from './mail/deliver-mail.ts';
 export { mailDirectory } from './mail/mail-files.ts';
 export { sanitizeMailName } from './mail/mail-message.ts';
 export { type RenderedMail, renderMail } from './mail/render-mail.ts';
-export { type Mail, type MailMessage, maxConcurrentMailJobs } from './mail/smtp-mail.ts';
+export {
+  checkMailServer,
+  type Mail,
+  type MailMessage,
+  maxConcurrentMailJobs,
+} from './mail/smtp-mail.ts';
 export { isLoopbackHost, subscriberNetwork } from './net/address-classes.ts';
 export { type AwsClient, type AwsResult, createAwsClient } from './net/aws-client.ts';
 export {
@@ -162,7 +167,13 @@ export {
   type MonitoringListenerOptions,
   type ReadinessCheck,
 } from './observability/monitoring-listener.ts';
-export { isSecretMember, redactedPlaceholder, redactText } from './observability/redaction.ts';
+export {
+  isSecretMember,
+  redactedPlaceholder,
+  redactLogLine,
+  redactText,
+} from './observability/redaction.ts';
+export { buildVersion } from './process/build-version.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './process/fail-points.ts';
 export { checkFileDescriptorLimit } from './process/file-descriptor-limit.ts';
 export { lowerGcThreadPriority } from './process/gc-thread-priority.ts';

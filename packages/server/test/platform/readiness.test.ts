@@ -58,7 +58,7 @@ test('a process without its database stays ready, and answers 503 with Retry-Aft
       'SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = $1',
       [url.pathname.slice(1)],
     );
-    assert.deepEqual(names, [{ name: 'switchyard pay-1 all' }]);
+    assert.deepEqual(names, [{ name: 'switchyard pay-1 all 0.1.0' }]);
     const up = await readiness();
     assert.deepEqual(up.checks, { migrations: 'ok', keys: 'ok' });
     assert.deepEqual(up.dependencies, { database: 'ok' });

@@ -66,6 +66,26 @@ export function createSmtpMail({ smtpUrl, mailFrom, mailTimeoutMs, clock }: Smtp
   };
 }
 
+/**
+ * Connects and signs in to the mail server, and sends no mail.
+ *
+ * @throws MailError
+ */
+export async function checkMailServer({
+  smtpUrl,
+  mailTimeoutMs,
+}: Pick<SmtpDeps, 'smtpUrl' | 'mailTimeoutMs'>): Promise<void> {
+  const options = { ...smtpOptions(smtpUrl, mailTimeoutMs), pool: false as const };
+  const transport = (await import('nodemailer')).createTransport(options);
+  try {
+    await transport.verify();
+  } catch (error) {
+    throw toMailError(error);
+  } finally {
+    transport.close();
+  }
+}
+
 function smtpOptions(address: string, timeoutMs: number) {
   const url = new URL(address);
   const isTls = url.protocol === 'smtps:';

@@ -1,0 +1,159 @@
+// Checks the settings, the end dates of certificates and the disk of this machine.
+import { globSync, readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type Clock,
+  dayMs,
+  type EnvironmentVariables,
+  isoDay,
+  omitCardSettings,
+  parseCertificates,
+  readSettings,
+  type Settings,
+  SettingsError,
+} from '../../../packages/server/src/platform/index.ts';
+import {
+  attention,
+  type Check,
+  type CheckResult,
+  describeError,
+  ok,
+  orOk,
+  skipped,
+} from './check.ts';
+
+const warnBeforeDays = 30;
+const minFreeBytes = 1024 ** 3;
+const minFreeShare = 0.1;
+
+function tryReadSettings(env: EnvironmentVariables): Settings | SettingsError {
+  try {
+    return readSettings(env);
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+    throw error;
+  }
+}
+
+export type UsableSettings = { readonly env: EnvironmentVariables; readonly settings: Settings };
+
+/** Without the named variables, and with TLS off if its certificate or key is one of them. */
+function omitFaultyVariables(
+  env: EnvironmentVariables,
+  faults: readonly string[],
+): EnvironmentVariables {
+  const faulty = new Set(faults.map((fault) => fault.split(' ')[0] ?? ''));
+  const needsNoTls = ['CERT', 'KEY'].some((one) => faulty.has(`SWITCHYARD_TLS_${one}_FILE`));
+  const others = Object.entries(env).filter(
+    ([name]) =>
+      !faulty.has(name.replace(/_FILE$/, '')) &&
+      !faulty.has(name) &&
+      !(needsNoTls && name.startsWith('SWITCHYARD_TLS')),
+  );
+  const proxy = { SWITCHYARD_TLS: 'off', SWITCHYARD_TRUST_PROXY: '127.0.0.1' };
+  return { ...Object.fromEntries(others), ...(needsNoTls ? proxy : undefined) };
+}
+
+/**
+ * Unknown names are faults here, also where the start only warns.
+ *
+ * @returns also the settings for the other checks, without the faulty parts; undefined if they cannot be read
+ */
+export function checkSettings(env: EnvironmentVariables): {
+  readonly usable: UsableSettings | undefined;
+  readonly results: readonly CheckResult[];
+} {
+  const strict = tryReadSettings({ ...env, SWITCHYARD_STRICT_SETTINGS: 'on' });
+  if (!(strict instanceof SettingsError)) {
+    const results = strict.warnings.map((warning) => ok(`permitted: ${warning}`));
+    return {
+      usable: { env, settings: strict },
+      results: [ok('all settings are valid'), ...results],
+    };
+  }
+  const withoutCards = omitCardSettings(env);
+  const withoutFaults = omitFaultyVariables(withoutCards, strict.faults);
+  const [usable] = [env, withoutCards, withoutFaults].flatMap((variables) => {
+    const settings = tryReadSettings(variables);
+    return settings instanceof SettingsError ? [] : [{ env: variables, settings }];
+  });
+  return {
+    usable,
+    results: strict.faults.map((fault) => attention(fault, 'Correct the setting.')),
+  };
+}
+
+function checkCertificate(name: string, file: string, clock: Clock): CheckResult {
+  try {
+    const ends = parseCertificates(readFileSync(file, 'utf8')).map(({ validToDate }) =>
+      validToDate.getTime(),
+    );
+    if (ends.length === 0)
+      return attention(`${name}: ${file} has no certificate`, 'Write a certificate in PEM to it.');
+    const end = Math.min(...ends);
+    const days = Math.floor((end - clock.now()) / dayMs);
+    if (days >= warnBeforeDays) return ok(`${name}: valid until ${isoDay(end)}`);
+    return attention(
+      `${name}: ${file} ${days < 0 ? 'expired' : 'expires'} on ${isoDay(end)}`,
+      'Replace the file, and restart the processes one after another.',
+    );
+  } catch (error) {
+    return attention(`${name}: ${file}: ${describeError(error)}`, 'Correct the file.');
+  }
+}
+
+function certificateFiles(env: EnvironmentVariables, settings: Settings | undefined) {
+  // From the variables, because an expired certificate makes the settings invalid.
+  const settingFiles = [
+    'TLS_CERT',
+    'DEVICE_CA',
+    'NATS_CA',
+    'NATS_CERT',
+    'HSM_TLS_CA',
+    'HSM_TLS_CERT',
+  ]
+    .map((name) => `SWITCHYARD_${name}_FILE`)
+    .flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  const folder =
+    settings?.acquirerCertificatesDir ??
+    (settings && join(settings.dataDir, 'acquirer-certificates'));
+  const acquirers = folder === undefined ? [] : globSync('**/*.crt', { cwd: folder });
+  return [...settingFiles, ...acquirers.map((file) => [file, join(folder ?? '', file)] as const)];
+}
+
+function checkCertificates(
+  env: EnvironmentVariables,
+  settings: Settings | undefined,
+  clock: Clock,
+): readonly CheckResult[] {
+  const files = certificateFiles(env, settings);
+  if (files.length === 0) return [skipped('no setting names a certificate')];
+  return files.map(([name, file]) => checkCertificate(name, file, clock));
+}
+
+async function checkDisk(folder: string): Promise<readonly CheckResult[]> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const text = `${folder} has ${(free / 1024 ** 3).toFixed(1)} GiB free (${Math.round((bavail / blocks) * 100)} %)`;
+  const isLow = free < minFreeBytes || bavail / blocks < minFreeShare;
+  return [isLow ? attention(text, 'Free space on this disk, or enlarge it.') : ok(text)];
+}
+
+export const machineChecks = (
+  env: EnvironmentVariables,
+  settings: Settings | undefined,
+  clock: Clock,
+): readonly Check[] => [
+  { name: 'certificates', run: () => checkCertificates(env, settings, clock) },
+  ...(settings === undefined
+    ? []
+    : [{ name: 'disk', run: () => orSkipped(checkDisk(settings.dataDir)) }]),
+];
+
+/** Before the first start the data directory does not exist. */
+const orSkipped = (results: Promise<readonly CheckResult[]>) =>
+  results.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return orOk([], 'the data directory does not exist yet');
+    throw error;
+  });
