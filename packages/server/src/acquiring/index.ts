@@ -1,6 +1,13 @@
 // The public interface of the acquiring module: allocates references, sends messages, reports link states.
 import { responseCodeFacts } from '@switchyard/contract';
-import type { Database, Numbering, Span } from '../platform/index.ts';
+import {
+  type Database,
+  endSpan,
+  failSpan,
+  type Numbering,
+  type Span,
+  startChildSpan,
+} from '../platform/index.ts';
 import { createZoneKeys } from './keys/import-zone-keys.ts';
 import {
   checkLinkConfiguration,
@@ -111,7 +118,7 @@ function createOutcomeMetrics(
 }
 
 const startExchangeSpan = (parent: Span, { kind, linkId, transactionId }: AcquirerRequest): Span =>
-  parent.child(`acquirer ${kind}`, 'client', {
+  startChildSpan(parent, `acquirer ${kind}`, 'client', {
     'switchyard.message.kind': kind,
     'switchyard.acquirer_link_id': linkId,
     'switchyard.transaction_id': transactionId,
@@ -120,8 +127,8 @@ const startExchangeSpan = (parent: Span, { kind, linkId, transactionId }: Acquir
 function endExchangeSpan(span: Span, outcome: AcquirerOutcome): void {
   const attributes = { 'switchyard.outcome': outcome.outcome };
   if ('responseCode' in outcome)
-    span.end({ ...attributes, 'switchyard.response_code': outcome.responseCode });
-  else span.fail(outcome.outcome === 'Unknown' ? outcome.reason : 'NotSent', attributes);
+    endSpan(span, { ...attributes, 'switchyard.response_code': outcome.responseCode });
+  else failSpan(span, outcome.outcome === 'Unknown' ? outcome.reason : 'NotSent', attributes);
 }
 
 export function createAcquiring(ports: Ports) {

@@ -77,8 +77,19 @@ function decodeNano(text: Json): bigint {
 
 function decodeSpan(span: Json, resource: CollectedSpan['resource']): CollectedSpan {
   requireMembers(span, [
-    ...['traceId', 'spanId', 'traceState', 'parentSpanId', 'flags', 'name', 'kind', 'events'],
-    ...['startTimeUnixNano', 'endTimeUnixNano', 'attributes', 'links', 'status'],
+    'traceId',
+    'spanId',
+    'traceState',
+    'parentSpanId',
+    'flags',
+    'name',
+    'kind',
+    'events',
+    'startTimeUnixNano',
+    'endTimeUnixNano',
+    'attributes',
+    'links',
+    'status',
   ]);
   const kind = kindNames[span.kind] ?? 'unspecified';
   assert.notEqual(kind, 'unspecified');

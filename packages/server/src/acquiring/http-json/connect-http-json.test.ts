@@ -16,7 +16,7 @@ import {
   createAddressGuard,
   createLog,
   ensureListenerCertificate,
-  Span,
+  startSpan,
   systemClock,
 } from '../../platform/index.ts';
 import type { AcquirerRequest, HttpJsonLink, LateResponse } from '../spi/acquirer-spi.ts';
@@ -450,8 +450,7 @@ test('a sampled exchange carries traceparent, which the signature does not cover
   });
   const { connection } = attach(port, { acquirerKeys: [bank.publicKey] });
   await eventually('the bank is ready', () => connection.isAvailable());
-  const ended: Span[] = [];
-  const span = new Span((each) => void ended.push(each), undefined, 'acquirer Sale');
+  const span = startSpan(() => {}, undefined, 'acquirer Sale');
   assert.equal((await connection.send(request(), undefined, span)).outcome, 'Approved');
   await connection.send(request());
   assert.deepEqual(received, [span.traceparent, undefined]);

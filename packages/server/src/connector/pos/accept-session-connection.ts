@@ -7,7 +7,7 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import { traceparentOf, type WebSocketRoute } from '../../http/index.ts';
-import type { Tracer } from '../../platform/index.ts';
+import { endSpan, type Tracer } from '../../platform/index.ts';
 import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
 import type {
   WebSocketConnection,
@@ -96,7 +96,7 @@ export function createSessionRoute({
             'network.protocol.name': 'websocket',
           });
           if (span !== undefined)
-            peer.onClose((code) => span.end({ 'switchyard.websocket.close_code': code }));
+            peer.onClose((code) => endSpan(span, { 'switchyard.websocket.close_code': code }));
           attachPos(peer, join(peer));
         },
       };

@@ -1,7 +1,13 @@
 // The span of an HTTP request, and the identifiers of its trace in the log.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { parseTraceparent, type Span, type Tracer } from '../../platform/index.ts';
+import {
+  endSpan,
+  failSpan,
+  parseTraceparent,
+  type Span,
+  type Tracer,
+} from '../../platform/index.ts';
 import type { RouteDeclaration } from '../routes/route-declaration.ts';
 import { addSpanToLog } from './request-logging.ts';
 
@@ -54,6 +60,6 @@ export function endRequestSpan(span: Span, request: FastifyRequest, reply: Fasti
   const code = request.problemError?.code;
   if (code !== undefined) span.attributes['error.type'] = code;
   const attributes = { 'http.response.status_code': statusCode };
-  if (statusCode >= firstServerErrorStatus) span.fail(code ?? String(statusCode), attributes);
-  else span.end(attributes);
+  if (statusCode >= firstServerErrorStatus) failSpan(span, code ?? String(statusCode), attributes);
+  else endSpan(span, attributes);
 }

@@ -1,4 +1,5 @@
 // Job queue in PostgreSQL: jobs survive crashes, and processes claim them in batches under leases.
+import { defined } from '@switchyard/contract';
 import { createPoller } from '../concurrency/poller.ts';
 import { createShardedGroupCommit } from '../database/citus/sharded-group-commit.ts';
 import { forEachShard } from '../database/citus/shards.ts';
@@ -9,7 +10,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { redactText } from '../observability/redaction.ts';
 import { type Clock, isoTime } from '../time/clock.ts';
-import type { Span } from '../tracing/span.ts';
+import { endSpan, failSpan, type Span } from '../tracing/span.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { createDueClock, type DueClock } from './due-clock.ts';
 import {
@@ -256,10 +257,10 @@ export function createJobs(deps: JobsDeps): Jobs {
     try {
       const reschedule = (await handler(toJob(row, payload, span))) ?? {};
       // An attempt that does not count has done nothing: its span is not exported.
-      if (!('countAttempt' in reschedule)) span?.end();
+      if (!('countAttempt' in reschedule)) endSpan(span);
       return reschedule;
     } catch (error) {
-      span?.fail('job_failed');
+      failSpan(span, 'job_failed');
       report(row, error, span);
       return {
         retryAt: clock.now() + backoffMs(row.attempts),
@@ -384,7 +385,7 @@ function toJob(row: ClaimedRow, payload: Job['payload'], span: Span | undefined)
     jobId: row.job_id,
     kind: row.kind,
     payload,
-    ...(span === undefined ? {} : { span }),
+    ...defined({ span }),
     ...(row.queue_id === null ? {} : { queueId: row.queue_id }),
     attempts: row.attempts - 1,
     dueAt: row.due_at.getTime(),

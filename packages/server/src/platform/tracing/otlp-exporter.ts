@@ -44,7 +44,7 @@ export type SpanExporter = {
 
 type DropReason = 'queue_full' | 'unreachable' | 'refused' | 'stopped';
 
-/** @example const exporter = createOtlpExporter(options); new Span(exporter.record, undefined, 'name').end(); */
+/** @example const exporter = createOtlpExporter(options); startSpan(exporter.record, undefined, 'name').end(); */
 export function createOtlpExporter(options: ExporterOptions): SpanExporter {
   const { url, timeoutMs, encode, log } = options;
   const times = options.retryTimes ?? { firstRetryMs, retryLimitMs };

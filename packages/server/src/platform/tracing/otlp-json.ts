@@ -1,4 +1,5 @@
 // Encodes spans as ExportTraceServiceRequest in the JSON mapping of OTLP 1.x.
+import { defined } from '@switchyard/contract';
 import type { Span, SpanKind } from './span.ts';
 
 type Value = string | number | boolean;
@@ -30,16 +31,14 @@ function toOtlpSpan(span: Span) {
   return {
     traceId,
     spanId,
-    ...(parentSpanId === undefined ? {} : { parentSpanId }),
+    ...defined({ parentSpanId }),
     flags: 1,
     name,
     kind: kindNumbers[kind],
     startTimeUnixNano: toUnixNano(span.startMs),
     endTimeUnixNano: toUnixNano(span.endMs ?? span.startMs),
     attributes: toAttributes(span.attributes as Record<string, Value>),
-    ...(links.length === 0
-      ? {}
-      : { links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId, flags: 1 })) }),
+    links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId, flags: 1 })),
     status: span.isFailed ? { code: errorStatusCode } : {},
   };
 }

@@ -1,4 +1,4 @@
-// A span: one operation of a sampled trace. An operation that is not sampled has none, so callers write `span?.`.
+// A span: one operation of a sampled trace. An operation that is not sampled has none.
 import { systemClock } from '../time/clock.ts';
 import { createSpanId, createTraceId } from './trace-context.ts';
 
@@ -57,75 +57,94 @@ export function alignWithSystemClock(): void {
 /** Epoch milliseconds with fractions. */
 const nowMs = (): number => originMs + performance.now();
 
-export class Span implements SpanContext {
-  readonly traceId: string;
-  readonly spanId = createSpanId();
+export type Span = SpanContext & {
   readonly parentSpanId: string | undefined;
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: SpanAttributes;
   readonly links: SpanContext[];
   readonly startMs: number;
+  /** Undefined until the end. */
   endMs: number | undefined;
-  isFailed = false;
-  readonly #record: RecordSpan;
-
-  /** @param parent without it the span begins a trace */
-  constructor(
-    record: RecordSpan,
-    parent: SpanContext | undefined,
-    name: string,
-    { kind = 'internal', attributes = {}, links = [], startedBeforeMs = 0 }: SpanOptions = {},
-  ) {
-    this.#record = record;
-    this.traceId = parent?.traceId ?? createTraceId();
-    this.parentSpanId = parent?.spanId;
-    this.name = name;
-    this.kind = kind;
-    this.attributes = attributes;
-    this.links = [...links];
-    this.startMs = nowMs() - startedBeforeMs;
-  }
-
-  child(name: string, kind: SpanKind = 'internal', attributes: SpanAttributes = {}): Span {
-    return new Span(this.#record, this, name, { kind, attributes });
-  }
-
-  /** Begins the trace of a batch, which is about several spans. Both sides have a link to the other. */
-  static startBatch(spans: readonly Span[], name: string, attributes: SpanAttributes): Span {
-    const [first] = spans;
-    if (first === undefined) throw new Error('a batch has at least one span');
-    const batch = new Span(first.#record, undefined, name, {
-      kind: 'client',
-      attributes,
-      links: spans,
-    });
-    for (const span of spans) span.links.push(batch);
-    return batch;
-  }
-
-  /** Without this call the span is not exported. */
-  end(attributes?: SpanAttributes): void {
-    if (this.endMs !== undefined) return;
-    if (attributes !== undefined) Object.assign(this.attributes, attributes);
-    this.endMs = Math.max(this.startMs, nowMs());
-    this.#record(this);
-  }
-
-  /** @param errorType of a closed list, such as a problem code; never a message */
-  fail(errorType: string, attributes?: SpanAttributes): void {
-    this.isFailed = true;
-    this.attributes['error.type'] = errorType;
-    this.end(attributes);
-  }
-
+  isFailed: boolean;
+  readonly record: RecordSpan;
   /** The header for the next server, and the cause in stored jobs and events. */
-  get traceparent(): string {
-    return `00-${this.traceId}-${this.spanId}-01`;
-  }
-
+  readonly traceparent: string;
   /** The names of the OpenTelemetry log data model in formats other than OTLP. */
-  get logMembers(): { trace_id: string; span_id: string } {
-    return { trace_id: this.traceId, span_id: this.spanId };
-  }
+  readonly logMembers: { readonly trace_id: string; readonly span_id: string };
+};
+
+/** @param parent without it the span begins a trace */
+export function startSpan(
+  record: RecordSpan,
+  parent: SpanContext | undefined,
+  name: string,
+  { kind = 'internal', attributes = {}, links = [], startedBeforeMs = 0 }: SpanOptions = {},
+): Span {
+  const traceId = parent?.traceId ?? createTraceId();
+  const spanId = createSpanId();
+  return {
+    traceId,
+    spanId,
+    parentSpanId: parent?.spanId,
+    name,
+    kind,
+    attributes,
+    links: [...links],
+    startMs: nowMs() - startedBeforeMs,
+    endMs: undefined,
+    isFailed: false,
+    record,
+    traceparent: `00-${traceId}-${spanId}-01`,
+    logMembers: { trace_id: traceId, span_id: spanId },
+  };
+}
+
+/** @example const child = span && startChildSpan(span, 'acquirer Sale', 'client'); */
+export const startChildSpan = (
+  parent: Span,
+  name: string,
+  kind: SpanKind = 'internal',
+  attributes: SpanAttributes = {},
+): Span => startSpan(parent.record, parent, name, { kind, attributes });
+
+/** Without this call the span is not exported. */
+export function endSpan(span: Span | undefined, attributes?: SpanAttributes): void {
+  if (span === undefined || span.endMs !== undefined) return;
+  if (attributes !== undefined) Object.assign(span.attributes, attributes);
+  span.endMs = Math.max(span.startMs, nowMs());
+  span.record(span);
+}
+
+/** @param errorType of a closed list, such as a problem code; never a message */
+export function failSpan(
+  span: Span | undefined,
+  errorType: string,
+  attributes?: SpanAttributes,
+): void {
+  if (span === undefined) return;
+  span.isFailed = true;
+  span.attributes['error.type'] = errorType;
+  endSpan(span, attributes);
+}
+
+/**
+ * Begins the trace of a batch, which is about several spans. Both sides have a link to the other.
+ *
+ * @returns undefined without spans
+ */
+export function startBatchSpan(
+  spans: readonly Span[],
+  name: string,
+  attributes: SpanAttributes,
+): Span | undefined {
+  const [first] = spans;
+  if (first === undefined) return undefined;
+  const batch = startSpan(first.record, undefined, name, {
+    kind: 'client',
+    attributes,
+    links: spans,
+  });
+  for (const span of spans) span.links.push(batch);
+  return batch;
 }

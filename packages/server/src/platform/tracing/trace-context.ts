@@ -27,14 +27,27 @@ const spanIdBytes = 8;
 const randomPool = Buffer.alloc(4096);
 let usedBytes = randomPool.length;
 
-function randomHex(bytes: number): string {
-  if (usedBytes + bytes > randomPool.length) {
+/** The position of the next unused bytes of the pool. */
+function takeRandomBytes(count: number): number {
+  if (usedBytes + count > randomPool.length) {
     randomFillSync(randomPool);
     usedBytes = 0;
   }
-  usedBytes += bytes;
-  return randomPool.toString('hex', usedBytes - bytes, usedBytes);
+  usedBytes += count;
+  return usedBytes - count;
+}
+
+function randomHex(bytes: number): string {
+  const start = takeRandomBytes(bytes);
+  return randomPool.toString('hex', start, start + bytes);
 }
 
 export const createTraceId = (): string => randomHex(traceIdBytes);
 export const createSpanId = (): string => randomHex(spanIdBytes);
+
+const uint32Values = 2 ** 32;
+const uint32Bytes = 4;
+
+/** From 0, below 1. */
+export const createRandomShare = (): number =>
+  randomPool.readUInt32LE(takeRandomBytes(uint32Bytes)) / uint32Values;

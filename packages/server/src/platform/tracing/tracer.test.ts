@@ -10,7 +10,7 @@ import { until } from '../../../test/support/wait-for-result.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { readSettings } from '../settings/settings.ts';
-import { Span } from './span.ts';
+import { endSpan, failSpan, startBatchSpan, startChildSpan } from './span.ts';
 import { parseTraceparent } from './trace-context.ts';
 import { createTracer, type Tracer } from './tracer.ts';
 
@@ -60,7 +60,7 @@ const dropped = (reason: string) => `switchyard_trace_spans_dropped_total{reason
 function recordRequests(tracer: Tracer, count: number): void {
   const request = { traceparent: undefined, isAuthenticated: true };
   for (let index = 0; index < count; index += 1)
-    tracer.startRequest(request, `request ${index}`, {})?.end();
+    endSpan(tracer.startRequest(request, `request ${index}`, {}));
 }
 
 describe('traces', () => {
@@ -73,11 +73,11 @@ describe('traces', () => {
     const request = { traceparent: sampledParent, isAuthenticated: true, elapsedMs: 20 };
     const span = tracer.startRequest(request, 'POST /sale', { 'http.request.method': 'POST' });
     assert.ok(span);
-    const commit = span.child('commit sale');
-    const batch = Span.startBatch([commit], 'BATCH sale', { 'db.operation.batch.size': 3 });
-    batch.fail('database');
-    commit.end();
-    span.end({ 'http.response.status_code': 200 });
+    const commit = startChildSpan(span, 'commit sale');
+    const batch = startBatchSpan([commit], 'BATCH sale', { 'db.operation.batch.size': 3 });
+    failSpan(batch, 'database');
+    endSpan(commit);
+    endSpan(span, { 'http.response.status_code': 200 });
     await until(() => collector.spans.length === 3, 'the spans');
     const [first, second, third] = collector.spans;
     assert.deepEqual(

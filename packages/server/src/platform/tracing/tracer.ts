@@ -7,8 +7,8 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createOtlpExporter, type ExporterOptions } from './otlp-exporter.ts';
 import { createOtlpEncoder } from './otlp-json.ts';
-import { Span, type SpanAttributes, type SpanKind } from './span.ts';
-import { parseTraceparent } from './trace-context.ts';
+import { type Span, type SpanAttributes, type SpanKind, startSpan } from './span.ts';
+import { createRandomShare, parseTraceparent } from './trace-context.ts';
 
 export type Tracer = {
   /** Undefined if the request is not sampled. Call it after the authentication. */
@@ -90,7 +90,7 @@ export function createTracer({ settings, ...deps }: TracerDeps): Tracer | undefi
   const { isParentBased, ratio } = samplerOf(settings);
   const takesCallerTrace = createSecondLimit(settings.callerTracesPerSecond);
   // Not by the trace identifier: a caller could choose identifiers that are always sampled.
-  const isSampledByRatio = (): boolean => ratio === 1 || Math.random() < ratio;
+  const isSampledByRatio = (): boolean => ratio === 1 || createRandomShare() < ratio;
 
   return {
     startRequest({ traceparent, isAuthenticated, elapsedMs = 0 }, name, attributes) {
@@ -99,7 +99,7 @@ export function createTracer({ settings, ...deps }: TracerDeps): Tracer | undefi
       if (followsParent && !parent.isSampled) return undefined;
       const isSampled = (followsParent && takesCallerTrace()) || isSampledByRatio();
       if (!isSampled) return undefined;
-      return new Span(record, parent, name, {
+      return startSpan(record, parent, name, {
         kind: 'server',
         attributes,
         startedBeforeMs: elapsedMs,
@@ -109,11 +109,11 @@ export function createTracer({ settings, ...deps }: TracerDeps): Tracer | undefi
       const link = parseTraceparent(cause);
       if (link === undefined && !isSampledByRatio()) return undefined;
       const links = link === undefined ? [] : [link];
-      return new Span(record, undefined, name, { kind: 'consumer', attributes, links });
+      return startSpan(record, undefined, name, { kind: 'consumer', attributes, links });
     },
     continueTrace(traceparent, name, kind, attributes) {
       const parent = parseTraceparent(traceparent);
-      return parent && new Span(record, parent, name, { kind, attributes });
+      return parent && startSpan(record, parent, name, { kind, attributes });
     },
     stop: exporter.stop,
   };

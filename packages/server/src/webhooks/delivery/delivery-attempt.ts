@@ -5,6 +5,8 @@ import {
   type Clock,
   createWebhookHeaders,
   type DueClock,
+  endSpan,
+  failSpan,
   isoTime,
   type OutgoingCalls,
   redactText,
@@ -89,8 +91,8 @@ function startDeliverySpan(
 function endDeliverySpan(span: Span, response: AttemptResponse): void {
   const attributes = 'status' in response ? { 'http.response.status_code': response.status } : {};
   const outcome = toOutcome(response);
-  if (outcome === 'Delivered') span.end(attributes);
-  else span.fail(outcome, attributes);
+  if (outcome === 'Delivered') endSpan(span, attributes);
+  else failSpan(span, outcome, attributes);
 }
 
 export async function attemptDelivery(

@@ -2,7 +2,13 @@
 import { ProblemError } from '@switchyard/contract';
 import { withJitter } from '../../identifiers/ids.ts';
 import { pause } from '../../time/clock.ts';
-import { Span } from '../../tracing/span.ts';
+import {
+  endSpan,
+  failSpan,
+  type Span,
+  startBatchSpan,
+  startChildSpan,
+} from '../../tracing/span.ts';
 import { isRetryable } from '../database-errors.ts';
 
 const defaultConcurrentStatements = 2;
@@ -103,7 +109,8 @@ export function createGroupCommit<Row, Result>(
       );
     }
     return new Promise((resolve, reject) => {
-      const entry = { row, key: key(row), span: span?.child(`commit ${name}`), resolve, reject };
+      const commitSpan = span && startChildSpan(span, `commit ${name}`);
+      const entry = { row, key: key(row), span: commitSpan, resolve, reject };
       const followers = allowsSameKey ? undefined : waitingByKey.get(entry.key);
       if (followers !== undefined) {
         followers.push(entry);
@@ -171,14 +178,14 @@ export function createGroupCommit<Row, Result>(
     try {
       const results = await runRows(batch);
       batch.forEach((entry, index) => {
-        entry.span?.end();
+        endSpan(entry.span);
         entry.resolve(results[index] as Result);
       });
     } catch (error) {
       // A problem such as an unavailable database affects every row: repeating them one by one would not help.
       if (batch.length === 1 || error instanceof ProblemError) {
         for (const entry of batch) {
-          entry.span?.fail('database');
+          failSpan(entry.span, 'database');
           entry.reject(error);
         }
         return;
@@ -190,15 +197,15 @@ export function createGroupCommit<Row, Result>(
   async function runRows(batch: Item[]): Promise<Result[]> {
     const rows = batch.map((entry) => entry.row);
     for (let tries = 1; ; tries += 1) {
-      const span = startBatchSpan(name, batch);
+      const span = startCommitSpan(name, batch);
       try {
         const results = await run(rows);
         if (results.length !== rows.length)
           throw new Error(`${name}: ${results.length} results for ${rows.length} rows`);
-        span?.end();
+        endSpan(span);
         return results;
       } catch (error) {
-        span?.fail('database');
+        failSpan(span, 'database');
         if (!isRetryable(error) || tries > maxRetries) throw error;
         await pause(withJitter(retryPauseMs * tries));
       }
@@ -216,7 +223,7 @@ export function createGroupCommit<Row, Result>(
 }
 
 /** Undefined if no row of the batch is sampled. */
-function startBatchSpan(
+function startCommitSpan(
   name: string,
   batch: readonly { readonly span: Span | undefined }[],
 ): Span | undefined {
@@ -227,7 +234,7 @@ function startBatchSpan(
     spans.push(span);
   }
   if (spans === undefined) return undefined;
-  return Span.startBatch(spans, `BATCH ${name}`, {
+  return startBatchSpan(spans, `BATCH ${name}`, {
     'db.system.name': 'postgresql',
     'db.operation.name': 'BATCH',
     'db.operation.batch.size': batch.length,
