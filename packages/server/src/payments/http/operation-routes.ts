@@ -261,12 +261,16 @@ export function registerWebOperationRoutes(
       'cancel_amount_exceeded',
       'partial_cancel_not_supported',
     ],
-    handler: async ({ caller, headers, params, query: { merchantId }, body }, reply) => {
+    handler: async ({ caller, headers, params, query: { merchantId }, body, span }, reply) => {
       ports.numbering.requireAvailable();
       const { amount } = body;
       const clientOperationId = resolveOperationId(headers, body.clientOperationId);
       const transaction = await findTransaction(ports, caller, params.transactionId, merchantId);
-      const result = await refundOrVoid(ports, caller, transaction, { amount, clientOperationId });
+      const result = await refundOrVoid(ports, caller, transaction, {
+        amount,
+        clientOperationId,
+        span,
+      });
       return sendOperationResponse(reply, result);
     },
   });
