@@ -79,7 +79,7 @@ export async function createSaleIntent(
     }),
   });
   // The card is stored only after all checks have passed.
-  const token = await ports.vault.tokenizeCard(organizationId, card, cardFingerprint);
+  const token = await ports.vault.tokenizeCard(organizationId, card, cardFingerprint, span);
   const context: AuthorizationContext = {
     captureMode,
     entryMode: request.entryMode,
