@@ -518,6 +518,10 @@ describe('settings', () => {
       'OTEL_TRACES_SAMPLER_ARG',
     ]);
     assert.doesNotMatch(faults.join(), /private/);
+    const newline = faultsOf({ ...demo, OTEL_EXPORTER_OTLP_HEADERS: 'a=private%0Ab' });
+    assert.deepEqual(newline, [
+      'OTEL_EXPORTER_OTLP_HEADERS has a value of a that a header cannot contain',
+    ]);
   });
 
   test('production sends no traces over HTTP to another machine unless it is allowed', () => {

@@ -23,6 +23,20 @@ const nameValueList: ValueReader<Readonly<Record<string, string>>> = {
   },
 };
 
+/** RFC 9110, 5.5: an HTTP request with another value cannot be sent. */
+const headerValuePattern = /^[\t -~\u0080-\u00ff]*$/;
+
+const headerList: typeof nameValueList = {
+  type: nameValueList.type,
+  read(value) {
+    const headers = nameValueList.read(value);
+    const invalid = Object.entries(headers).find(([, each]) => !headerValuePattern.test(each));
+    if (invalid !== undefined)
+      throw new ValueError(`has a value of ${invalid[0]} that a header cannot contain`);
+    return headers;
+  },
+};
+
 function readMember(member: string): [string, string] {
   const [, name = '', encoded = ''] = /^\s*([\w.-]+)\s*=\s*([!-~]*)\s*$/.exec(member) ?? [];
   if (name === '') throw new ValueError('has a member that is not name=value');
@@ -56,7 +70,7 @@ export const tracingSettings = {
     description: 'Encoding of the traces. Every OTLP collector accepts it on its HTTP port, 4318.',
   },
   otlpHeaders: {
-    ...nameValueList,
+    ...headerList,
     name: 'OTEL_EXPORTER_OTLP_HEADERS',
     secret: true,
     description:
