@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 type AttributeValue = string | number | boolean;
 
@@ -137,9 +138,8 @@ export async function startTraceCollector(create: () => Server = createServer) {
   const faults: unknown[] = [];
   let answer: CollectorAnswer | 'silence' = { status: 200 };
 
-  const server = create().on('request', async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
     headers.push(request.headers);
     if (answer === 'silence') {
       waiting.add(response);
@@ -147,19 +147,21 @@ export async function startTraceCollector(create: () => Server = createServer) {
     }
     const { status, headers: answerHeaders = {} } = answer;
     if (status === 200) {
-      const body = Buffer.concat(chunks).toString('utf8');
       bodies.push(body);
-      try {
-        assert.equal(request.method, 'POST');
-        assert.equal(request.url, '/v1/traces');
-        assert.equal(request.headers['content-type'], 'application/json');
-        spans.push(...decodeRequest(body));
-      } catch (error) {
-        faults.push(error);
-      }
+      assert.equal(request.method, 'POST');
+      assert.equal(request.url, '/v1/traces');
+      assert.equal(request.headers['content-type'], 'application/json');
+      spans.push(...decodeRequest(body));
     }
     const responseHeaders = { 'content-type': 'application/json', ...answerHeaders };
     response.writeHead(status, responseHeaders).end('{}');
+  }
+
+  const server = create().on('request', (request, response) => {
+    receive(request, response).catch((error: unknown) => {
+      faults.push(error);
+      response.destroy();
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
