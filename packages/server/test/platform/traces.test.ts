@@ -132,6 +132,7 @@ describe('traces', () => {
     assert.deepEqual([access?.trace_id, access?.span_id], [traceId, request.spanId]);
   });
 
+  // Spec: LIST-8
   test('a webhook carries the trace of the sale on', async (t) => {
     const { url, received, stop } = await receiver();
     t.after(stop);
