@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {
   createServer,
   type IncomingHttpHeaders,
+  type IncomingMessage,
   type Server,
   type ServerResponse,
 } from 'node:http';
