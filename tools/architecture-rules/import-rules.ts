@@ -69,7 +69,7 @@ export const layerTable: Record<string, string[][]> = {
     ['concurrency', 'net'],
     ['observability', 'crypto'],
     ['settings'],
-    ['tls', 'process'],
+    ['tls', 'process', 'tracing'],
     ['database'],
     ['events', 'jobs'],
     ['mail'],

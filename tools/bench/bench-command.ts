@@ -1,4 +1,4 @@
-// `npm run bench -- sales` and ten others: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales` and eleven others: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { UsageError } from '../parse-options.ts';
 import { type BenchName, type BenchOptions, readBenchOptions, usage } from './bench-options.ts';
@@ -18,6 +18,7 @@ import { benchSales } from './sales/bench-sales.ts';
 import { benchStatus } from './sales/bench-status.ts';
 import type { PrintLine } from './sales/measured-step.ts';
 import { benchTokens } from './tokens/bench-tokens.ts';
+import { benchTracing } from './tracing/bench-tracing.ts';
 import { benchWebhooks } from './webhooks/bench-webhooks.ts';
 
 type Benchmark = (
@@ -33,6 +34,7 @@ const benchmarks: Record<BenchName, Benchmark> = {
   estate: benchEstate,
   captureall: benchCaptureAll,
   pin: benchPin,
+  tracing: benchTracing,
   webhooks: benchWebhooks,
   qr: benchQr,
   relay: benchRelay,

@@ -9,6 +9,7 @@ const benchNames = [
   'estate',
   'captureall',
   'pin',
+  'tracing',
   'webhooks',
   'qr',
   'relay',
@@ -79,6 +80,7 @@ npm run bench -- tokens [options]      issued tokens per CPU second, compared wi
 npm run bench -- estate [options]      search and list devices in an estate with one million devices
 npm run bench -- captureall [options]  capture of 100,000 authorised sales while new sales are made
 npm run bench -- pin [options]         PIN translations of the software HSM per CPU second
+npm run bench -- tracing [options]     CPU time that tracing adds to a sale
 npm run bench -- webhooks [options]    webhook deliveries to ten endpoints, of which one is slow and one never answers
 npm run bench -- qr [options]          QR payments with terminals that wait for events on open streams
 npm run bench -- relay [options]       the Cloud Connector, compared with a WebSocket server without the platform

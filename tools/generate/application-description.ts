@@ -24,8 +24,9 @@ export async function describeApplication(): Promise<ApplicationDescription> {
     SWITCHYARD_LOG_LEVEL: 'silent',
     SWITCHYARD_PLATFORM_KEY: randomBytes(32).toString('base64'),
     SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
-    // Some metrics exist only with several nodes.
+    // Some metrics exist only with several nodes, or with traces.
     SWITCHYARD_NATS_URL: 'nats://127.0.0.1:1',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
   });
   const log = createLog(settings);
   // The description of the routes needs no database.

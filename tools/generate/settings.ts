@@ -1,8 +1,8 @@
 // docs/reference/settings.md: every environment variable that the platform reads.
 import {
   type Setting,
-  settingPrefix,
   settingsTable,
+  variableName,
 } from '../../packages/server/src/platform/settings/settings-table.ts';
 import { code, table } from './markdown.ts';
 
@@ -19,7 +19,7 @@ begins with \`SWITCHYARD_\` is an error in \`demo\` and \`test\`. In \`productio
 export function settingsDocument(): string {
   const settings: Setting<unknown>[] = Object.values(settingsTable);
   const rows = settings.map((setting) => [
-    code(`${settingPrefix}${setting.name}`),
+    code(variableName(setting)),
     setting.type,
     defaultOf(setting),
     [setting.description, notesOf(setting)].join(' ').trim(),

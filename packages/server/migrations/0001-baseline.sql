@@ -1613,7 +1613,8 @@ CREATE TABLE webhook_delivery_queues (
 ) WITH (fillfactor = 50);
 
 -- The delivery of an event to an endpoint. delivery_id is derived from event and endpoint, so that an event is
--- planned once. body is set only for events that are not in the feed, such as a test event.
+-- planned once. body is set only for events that are not in the feed, such as a test event. traceparent is the
+-- sampled span that caused the event.
 CREATE TABLE webhook_deliveries (
   organization_id uuid NOT NULL,
   delivery_id uuid NOT NULL,
@@ -1622,6 +1623,7 @@ CREATE TABLE webhook_deliveries (
   type text NOT NULL,
   position bigint,
   body text,
+  traceparent text,
   status text NOT NULL,
   attempts integer NOT NULL,
   due_at timestamptz NOT NULL,

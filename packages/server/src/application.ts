@@ -46,6 +46,7 @@ import {
   createMetrics,
   createOutbox,
   createOutgoingCalls,
+  createTracer,
   type Database,
   explainSchemaMismatch,
   type Ids,
@@ -292,9 +293,10 @@ function createModules(deps: ApplicationOptions) {
   const { settings, database, log, clock = systemClock, ids = systemIdGenerator } = deps;
   const { platformKey: masterKey, roles } = settings;
   const metrics = createMetrics({ processMetrics: deps.processMetrics ?? false });
+  const tracer = createTracer({ settings, log, metrics });
   const live = createChangeNotifier({ log, metrics });
   const dueClock = createDueClock(clock, log);
-  const allJobs = createJobs({ database, clock, dueClock, ids, log, metrics });
+  const allJobs = createJobs({ database, clock, dueClock, ids, log, metrics, tracer });
   const jobs = jobsWhen(roles.has('jobs'), allJobs);
   const mail = createMail({ settings, clock, ids });
   const audit = createAudit({ database, clock, jobs, masterKey, author: deps.author });
@@ -352,7 +354,7 @@ function createModules(deps: ApplicationOptions) {
   registerNumberingGauges(metrics, timeline);
   reportCertificateExpiry({ metrics, clock, log }, settings, deps.tls?.cert.toString());
   registerDatabaseMetrics(metrics, database);
-  const parts = { settings, database, clock, dueClock, ids, log, metrics, live, numbering };
+  const parts = { settings, database, clock, dueClock, ids, log, metrics, tracer, live, numbering };
   const logs = createLogs({ ...parts, portalClientId });
   const cards = roles.has('cards')
     ? createCardModules({
@@ -458,6 +460,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
     log,
     ids,
     metrics,
+    tracer: modules.tracer,
     live: modules.live,
     ...defined({ clock: deps.clock }),
     verifyToken: identity.verifyToken,
@@ -561,6 +564,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
       await portal.stop();
       await identity.close();
       await mail.close();
+      await modules.tracer?.stop();
     },
   };
 }

@@ -43,6 +43,8 @@ export const targets = {
   captureAll: { items: 100_000, captureSeconds: 90, p99GrowthShare: 0.5 },
   /** For the requests that terminals usually send. */
   pin: { perCpuSecond: 3000 },
+  /** With 1 % of the requests sampled. */
+  tracing: { shareOfSale: 0.03 },
   portal: { entryBytes: 200 * 1024, paintMs: 1_000, answerMs: 100 },
   qr: {
     createsPerSecond: 500,

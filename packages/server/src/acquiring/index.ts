@@ -1,6 +1,13 @@
 // The public interface of the acquiring module: allocates references, sends messages, reports link states.
 import { responseCodeFacts } from '@switchyard/contract';
-import type { Database, Numbering } from '../platform/index.ts';
+import {
+  type Database,
+  endSpan,
+  failSpan,
+  type Numbering,
+  type Span,
+  startChildSpan,
+} from '../platform/index.ts';
 import { createZoneKeys } from './keys/import-zone-keys.ts';
 import {
   checkLinkConfiguration,
@@ -111,6 +118,20 @@ function createOutcomeMetrics(
   };
 }
 
+const startExchangeSpan = (parent: Span, { kind, linkId, transactionId }: AcquirerRequest): Span =>
+  startChildSpan(parent, `acquirer ${kind}`, 'client', {
+    'switchyard.message.kind': kind,
+    'switchyard.acquirer_link_id': linkId,
+    'switchyard.transaction_id': transactionId,
+  });
+
+function endExchangeSpan(span: Span, outcome: AcquirerOutcome): void {
+  const attributes = { 'switchyard.outcome': outcome.outcome };
+  if ('responseCode' in outcome)
+    endSpan(span, { ...attributes, 'switchyard.response_code': outcome.responseCode });
+  else failSpan(span, outcome.outcome === 'Unknown' ? outcome.reason : 'NotSent', attributes);
+}
+
 export function createAcquiring(ports: Ports) {
   const { clock, log } = ports;
   const links = createLinks(ports, { ...ports, zoneKeys: createZoneKeys(ports) });
@@ -149,11 +170,18 @@ export function createAcquiring(ports: Ports) {
     requestKeys: async (linkId: string): Promise<string | undefined> =>
       links.getConnection(linkId)?.requestKeys?.(),
     allocateReference: createReferenceAllocator(ports).allocate,
-    async send(request: AcquirerRequest, onPossiblySent?: () => void): Promise<AcquirerOutcome> {
+    /** @param parent the span of the sale, the operation or the job */
+    async send(
+      request: AcquirerRequest,
+      onPossiblySent?: () => void,
+      parent?: Span,
+    ): Promise<AcquirerOutcome> {
       const connection = links.getConnection(request.linkId);
       if (connection === undefined) return { outcome: 'NotSent', reason: 'unknown link' };
       const startedAt = clock.now();
-      const outcome = await connection.send(request, onPossiblySent);
+      const span = parent && startExchangeSpan(parent, request);
+      const outcome = await connection.send(request, onPossiblySent, span);
+      if (span !== undefined) endExchangeSpan(span, outcome);
       recordOutcome(request, outcome, (clock.now() - startedAt) / 1000);
       return outcome;
     },

@@ -12,6 +12,7 @@ import {
   type Log,
   type Metrics,
   pause,
+  type Tracer,
 } from '../platform/index.ts';
 import { createDeviceConnectionRoute } from './device-connections/accept-device-connection.ts';
 import { createRegisterDevice } from './device-connections/authenticate-registration.ts';
@@ -67,6 +68,7 @@ export type ConnectorDeps = {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly tracer?: Tracer | undefined;
   /** Omitted if this node is the only one. */
   readonly nodes?: Nodes | undefined;
   /** Times that replace the defaults of the protocol. */
@@ -236,6 +238,7 @@ export function createConnector(deps: ConnectorDeps) {
           webSockets,
           deviceRegistry,
           remoteSessions,
+          tracer: deps.tracer,
         }),
       );
       upgrades.add(

@@ -97,6 +97,7 @@ export {
   type RegisteredRoute,
 } from './server/http-server.ts';
 export type { ListenerTls } from './server/listener.ts';
+export { traceparentOf } from './server/request-tracing.ts';
 export type { OnResponse, ResponseLogEntry } from './server/response-log-entry.ts';
 export type {
   AcceptedUpgrade,

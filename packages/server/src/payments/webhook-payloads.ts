@@ -63,7 +63,7 @@ function createEventFacts(
         { contactless: false, zeroAmount: saleAmount === 0 },
       ),
   });
-  return { merchantId, data };
+  return { merchantId, data, ...defined({ traceparent: event.traceparent }) };
 }
 
 const bySubject = (rows: readonly OutboxRow[]) => ({

@@ -224,3 +224,12 @@ export {
 } from './time/clock.ts';
 export { reportCertificateExpiry, warnBeforeExpiry } from './tls/certificate-expiry.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';
+export {
+  endSpan,
+  failSpan,
+  type Span,
+  startChildSpan,
+  startSpan,
+} from './tracing/span.ts';
+export { parseTraceparent } from './tracing/trace-context.ts';
+export { createTracer, type Tracer } from './tracing/tracer.ts';

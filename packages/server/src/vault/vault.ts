@@ -9,6 +9,7 @@ import {
   isoTime,
   lruCacheOptions,
   type Metrics,
+  type Span,
 } from '../platform/index.ts';
 import { createCardStore, insertCards, selectCards } from './card-sql.ts';
 import { createCardUsage } from './card-usage.ts';
@@ -44,7 +45,12 @@ export type Vault = {
    * The hash includes the organisation, so two organisations never have the same hash for a card.
    */
   fingerprintCard(organizationId: string, card: Card): string;
-  tokenizeCard(organizationId: string, card: Card, fingerprint: string): Promise<string>;
+  tokenizeCard(
+    organizationId: string,
+    card: Card,
+    fingerprint: string,
+    span?: Span,
+  ): Promise<string>;
   /** Writes each access to the access log (ADR 0012). */
   detokenizeCard(
     organizationId: string,
@@ -156,12 +162,12 @@ export function createVault(deps: VaultDeps): Vault {
   }
 
   /** Returns undefined if the key was retired before the insert; then no row exists. */
-  async function insertCard(row: Row): Promise<CachedToken | undefined> {
-    const first = await cardWriter.submit(row);
+  async function insertCard(row: Row, span: Span | undefined): Promise<CachedToken | undefined> {
+    const first = await cardWriter.submit(row, span);
     if (first.isStored) return first;
     // The statement does not see the row that it inserts, and another request may have inserted it
     // first. A second run reads the stored row.
-    const second = await cardWriter.submit(row);
+    const second = await cardWriter.submit(row, span);
     return second.isStored ? second : undefined;
   }
 
@@ -169,6 +175,7 @@ export function createVault(deps: VaultDeps): Vault {
     organizationId: string,
     card: Card,
     fingerprint: string,
+    span: Span | undefined,
   ): Promise<string> {
     for (let attempt = 0; attempt < tokenizeAttempts; attempt += 1) {
       const token = ids.uuidV4();
@@ -176,7 +183,7 @@ export function createVault(deps: VaultDeps): Vault {
       const text = Buffer.from(`${card.pan}|${card.expiry}`);
       const encrypted = await encrypt(context, text);
       text.fill(0);
-      const stored = await insertCard({ organizationId, fingerprint, token, ...encrypted });
+      const stored = await insertCard({ organizationId, fingerprint, token, ...encrypted }, span);
       const use = stored && { organizationId, token: stored.token };
       if (use !== undefined && (await cardUsage.recordUse(use, stored?.usedAt ?? 0))) {
         tokens.set(fingerprint, { token: use.token, usedAt: clock.now() });
@@ -201,11 +208,11 @@ export function createVault(deps: VaultDeps): Vault {
   return {
     fingerprintCard: (organizationId, { pan, expiry }) =>
       keyedHash(`${organizationId}|${pan}|${expiry}`).digest('hex'),
-    async tokenizeCard(organizationId, card, fingerprint) {
+    async tokenizeCard(organizationId, card, fingerprint, span) {
       const cached = tokens.get(fingerprint);
       // An old cache entry is checked in the database, because the card may have been deleted.
       if (cached !== undefined && !cardUsage.isUseOutdated(cached.usedAt)) return cached.token;
-      return storeCard(organizationId, card, fingerprint);
+      return storeCard(organizationId, card, fingerprint, span);
     },
     async detokenizeCard(organizationId, token, access) {
       if (!isLowerCaseUuid(token)) return undefined;

@@ -17,6 +17,7 @@ import {
   type Outbox,
   type OutboxEventMapper,
   type OutgoingCalls,
+  type Tracer,
   withJitter,
 } from '../platform/index.ts';
 import { attemptTimeoutMs } from './delivery/delivery-attempt.ts';
@@ -60,6 +61,7 @@ type DeliveriesDeps = {
   readonly masterKey: Buffer;
   readonly retentionDays: number;
   readonly failPoints?: FailPoints;
+  readonly tracer?: Tracer | undefined;
   readonly times?: DeliveryTimes;
   requireMerchant(organizationId: string, merchantId: string): Promise<void>;
 };

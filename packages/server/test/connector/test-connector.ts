@@ -19,6 +19,7 @@ import {
   type Environment,
   type Metrics,
   systemIdGenerator,
+  type Tracer,
 } from '../../src/platform/index.ts';
 import { bearerHeaders } from '../support/bearer-headers.ts';
 import {
@@ -175,6 +176,7 @@ export async function startTestConnector(
     rateLimits?: RatePolicies;
     database?: Database;
     environment?: Environment;
+    tracer?: Tracer | undefined;
   } = {},
 ): Promise<TestConnector> {
   const logged: string[] = [];
@@ -218,6 +220,7 @@ export async function startTestConnector(
         clock,
         log,
         metrics,
+        tracer: given.tracer,
         ids: systemIdGenerator,
         verifyToken: identity.verifyToken,
         certificates: identity.devices.reader,

@@ -20,6 +20,7 @@ import { highLoadLimits } from './high-load-limits.ts';
 import { type Client, createClient } from './https-client.ts';
 import { testPasswordHasher } from './identity/test-password-hasher.ts';
 import { makeRealmKey } from './processes/realm-key-pool.ts';
+import { startTraceCollector, type TraceCollector } from './trace-collector.ts';
 
 export type TestPlatform = {
   platform: Application;
@@ -28,6 +29,8 @@ export type TestPlatform = {
   client: Client;
   ca: string;
   logLines: string[];
+  /** Gets the traces of all requests. */
+  traces: TraceCollector;
   /** The hot SQL statements that the platform has executed, by name. */
   hotStatements: ReadonlyMap<string, string>;
 };
@@ -50,6 +53,7 @@ async function startTestPlatform(): Promise<TestPlatform> {
     slowMs: 1200,
   });
   const [port, devicePort] = await freePorts(2);
+  const traces = await startTraceCollector();
   const settings = readSettings({
     SWITCHYARD_ENVIRONMENT: 'demo',
     SWITCHYARD_DATA_DIR: dataDir,
@@ -57,6 +61,8 @@ async function startTestPlatform(): Promise<TestPlatform> {
     SWITCHYARD_DEVICE_PORT: String(devicePort),
     SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(testTimeoutMs),
     SWITCHYARD_LOG_LEVEL: 'debug',
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces.endpoint,
+    OTEL_BSP_SCHEDULE_DELAY: '50',
   });
   const logLines: string[] = [];
   const log = createLog(settings, { write: (line: string) => void logLines.push(line) });
@@ -77,7 +83,7 @@ async function startTestPlatform(): Promise<TestPlatform> {
   await platform.http.listen();
   const ca = await readFile(tls.caFile, 'utf8');
   const client = createClient(settings.baseUrl, ca);
-  return { platform, host, settings, client, ca, logLines, hotStatements };
+  return { platform, host, settings, client, ca, logLines, traces, hotStatements };
 }
 
 /** Records the hot statements that the platform executes, so tests need no list of them. */
@@ -100,11 +106,13 @@ let shared: Promise<TestPlatform> | undefined;
 // At the top level the hook belongs to the whole run, not to the first test.
 after(async () => {
   if (shared === undefined) return;
-  const { client, platform, host, settings, logLines } = await shared;
+  const { client, platform, host, settings, logLines, traces } = await shared;
   client.close();
   await platform.stop();
   await host.stop();
+  await traces.stop();
   scanText('the log', logLines.join(''));
+  scanText('the traces', traces.bodies.join('\n'));
   scanFolder(settings.dataDir);
   await rm(settings.dataDir, { recursive: true, force: true });
 });

@@ -16,6 +16,7 @@ import {
   createAddressGuard,
   createLog,
   ensureListenerCertificate,
+  startSpan,
   systemClock,
 } from '../../platform/index.ts';
 import type { AcquirerRequest, HttpJsonLink, LateResponse } from '../spi/acquirer-spi.ts';
@@ -433,4 +434,25 @@ test('a host outside loopback requires TLS', () => {
     () => attach(443, { host: 'acquirer.example' }),
     /requires TLS, because its host is not on loopback/,
   );
+});
+
+test('a sampled exchange carries traceparent, which the signature does not cover', async () => {
+  const received: (string | undefined)[] = [];
+  const bank = createSigningAcquirer((path, messageId) =>
+    path.endsWith('/echo')
+      ? [200, { status: 'Ready' }]
+      : [200, { messageId, outcome: 'Approved', responseCode: '00' }],
+  );
+  const port = await listening((incoming, response) => {
+    if (incoming.url?.endsWith('/payments') === true)
+      received.push(incoming.headers['traceparent']?.toString());
+    bank.listener(incoming, response);
+  });
+  const { connection } = attach(port, { acquirerKeys: [bank.publicKey] });
+  await eventually('the bank is ready', () => connection.isAvailable());
+  const span = startSpan(() => {}, undefined, 'acquirer Sale');
+  assert.equal((await connection.send(request(), undefined, span)).outcome, 'Approved');
+  await connection.send(request());
+  assert.deepEqual(received, [span.traceparent, undefined]);
+  assert.equal(span.attributes['network.protocol.name'], 'http');
 });

@@ -1,5 +1,5 @@
 // Adapter for acquirers that implement the published HTTP acquirer SPI (ADR 0033).
-import { type Clock, isoTime, pause } from '../../platform/index.ts';
+import { type Clock, isoTime, pause, type Span } from '../../platform/index.ts';
 import {
   type AcquirerConnection,
   type AcquirerOutcome,
@@ -102,6 +102,7 @@ export function connectHttpJson(options: Options): AcquirerConnection {
   async function sendRequest(
     request: AcquirerRequest,
     onPossiblySent?: () => void,
+    span?: Span,
   ): Promise<AcquirerOutcome> {
     const deadline = clock.now() + timeoutMs;
     const responsesBefore = readiness.countResponses();
@@ -115,6 +116,7 @@ export function connectHttpJson(options: Options): AcquirerConnection {
     }
     const exchangeResult = await signedExchange.sendSigned(spiRequest.path, spiRequest.message, {
       timeoutMs,
+      traceparent: span?.traceparent,
       onPossiblySent: notifyPossiblySent,
       onLateResponse(lateResponse) {
         const outcome = toSpiOutcome(spiRequest, lateResponse);
@@ -131,12 +133,13 @@ export function connectHttpJson(options: Options): AcquirerConnection {
   return {
     isAvailable: () => readiness.isReady() && !isClosed,
     getZonePinKey: () => zonePinKey,
-    async send(request, onPossiblySent) {
+    async send(request, onPossiblySent, span) {
+      if (span !== undefined) span.attributes['network.protocol.name'] = 'http';
       if (isClosed || !readiness.isReady()) return { outcome: 'NotSent', reason: 'not ready' };
       if (inFlightCount >= maxInFlight) return { outcome: 'NotSent', reason: 'busy' };
       inFlightCount += 1;
       try {
-        return await sendRequest(request, onPossiblySent);
+        return await sendRequest(request, onPossiblySent, span);
       } finally {
         inFlightCount -= 1;
       }

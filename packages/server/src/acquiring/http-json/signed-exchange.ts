@@ -45,6 +45,8 @@ export type EchoResult = 'Ready' | 'NotReady' | 'NoResponse';
 
 type ExchangeOptions = {
   timeoutMs: number;
+  /** Not covered by the signature: it says nothing about the payment. */
+  traceparent?: string | undefined;
   onPossiblySent?: (() => void) | undefined;
   onLateResponse?: (lateResponse: VerifiedResponse) => void;
 };
@@ -146,11 +148,12 @@ export function createSignedExchange(options: Options) {
     async sendSigned(
       path: SpiPath,
       message: object,
-      { timeoutMs, onPossiblySent, onLateResponse }: ExchangeOptions,
+      { timeoutMs, traceparent, onPossiblySent, onLateResponse }: ExchangeOptions,
     ): Promise<ExchangeResult<VerifiedResponse>> {
       const { call, verify } = signMessage(path, message, parseAnswer);
       const exchangeResult = await httpClient.post({
         ...call,
+        headers: traceparent === undefined ? call.headers : { ...call.headers, traceparent },
         timeoutMs,
         onPossiblySent,
         onLateResponse:

@@ -63,7 +63,8 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
     }),
     requestKeys: hostLink.requestKeys,
     getZonePinKey: () => (hsm === undefined ? undefined : keyRing?.getPinKey()),
-    async send(request, onPossiblySent) {
+    async send(request, onPossiblySent, span) {
+      if (span !== undefined) span.attributes['network.protocol.name'] = 'iso8583';
       const message = toIso8583Message(request, institutionId, originalData.time);
       const exchangeResult = await hostLink.sendRequest(message, timeoutMs, onPossiblySent);
       const { result } = exchangeResult;

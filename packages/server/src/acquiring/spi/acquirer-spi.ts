@@ -6,6 +6,7 @@ import {
   isLoopbackHost,
   type Log,
   pause,
+  type Span,
 } from '../../platform/index.ts';
 
 /** Identifies one message at the acquirer, for repeats, reversals and lookups. */
@@ -198,9 +199,13 @@ export type AcquirerConnection = {
   getZonePinKey?(): ZonePinKey | undefined;
   /**
    * Sends one message and returns its outcome; network and host errors never throw.
-   * `onPossiblySent` is called once bytes may have been sent.
+   * `onPossiblySent` is called once bytes may have been sent. `span` is that of the exchange.
    */
-  send(request: AcquirerRequest, onPossiblySent?: () => void): Promise<AcquirerOutcome>;
+  send(
+    request: AcquirerRequest,
+    onPossiblySent?: () => void,
+    span?: Span,
+  ): Promise<AcquirerOutcome>;
   /** Rejects new messages, waits for pending responses up to the time-out, then disconnects. */
   close(): Promise<void>;
 };

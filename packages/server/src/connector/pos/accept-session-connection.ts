@@ -6,7 +6,8 @@ import {
   ProblemError,
   throwProblem,
 } from '@switchyard/contract';
-import type { WebSocketRoute } from '../../http/index.ts';
+import { traceparentOf, type WebSocketRoute } from '../../http/index.ts';
+import { endSpan, type Tracer } from '../../platform/index.ts';
 import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
 import type {
   WebSocketConnection,
@@ -23,6 +24,7 @@ type Deps = {
   readonly webSockets: WebSocketConnections;
   readonly deviceRegistry: DeviceRegistry;
   readonly remoteSessions: Pick<RemoteSessions, 'useAddress'> | undefined;
+  readonly tracer?: Tracer | undefined;
 };
 
 const identifierForm = /^[A-Za-z0-9_-]{22,128}$/;
@@ -33,6 +35,7 @@ export function createSessionRoute({
   webSockets,
   deviceRegistry,
   remoteSessions,
+  tracer,
 }: Deps): WebSocketRoute {
   const throwSessionGone = (): never =>
     throwProblem(
@@ -78,14 +81,22 @@ export function createSessionRoute({
     maxMessageBytes: connectorLimits.messageMaxBytes,
     isOnDeviceListener: false,
     isVerified: ({ key }) => deviceRegistry.hasSession(key),
-    async accept({ key, caller, id }) {
+    async accept({ key, caller, id, request }) {
       if (!identifierForm.test(key)) return throwSessionGone();
       const join = deviceRegistry.useAddress(key, caller)
         ? (endpoint: MessageEndpoint) => deviceRegistry.join(key, endpoint)
         : await useRemoteAddress(key, caller);
+      // The address is a secret of the client that claimed the device.
+      const incoming = { traceparent: traceparentOf(request), isAuthenticated: true };
       return {
         onOpen(socket, rawSocket) {
           const peer = webSockets.add(socket, 'session', id, rawSocket);
+          const span = tracer?.startRequest(incoming, 'connector session', {
+            'http.route': `${connectorPaths.sessions}/:key`,
+            'network.protocol.name': 'websocket',
+          });
+          if (span !== undefined)
+            peer.onClose((code) => endSpan(span, { 'switchyard.websocket.close_code': code }));
           attachPos(peer, join(peer));
         },
       };

@@ -2,6 +2,7 @@
 import { defined, type ProblemError } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
+import type { Span } from '../../platform/index.ts';
 import type { Access } from '../authentication/authenticate.ts';
 import type { Caller } from '../authentication/caller.ts';
 import { withOrganizationParameter } from './act-on-behalf-of.ts';
@@ -44,6 +45,8 @@ declare module 'fastify' {
     isHandled: boolean;
     /** Whether the response lasts as long as the connection of the client. */
     isStreamed: boolean;
+    /** Undefined before the checks of the request, and if it is not sampled. */
+    span: Span | undefined;
   }
 }
 

@@ -352,9 +352,9 @@ describe('http', () => {
     it('carries the trace into the log', async () => {
       const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
       await post({}, { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
-      assert.equal(sample.lines.at(-1)?.['traceId'], trace);
+      assert.equal(sample.lines.at(-1)?.['trace_id'], trace);
       await post({}, { traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` });
-      assert.equal(sample.lines.at(-1)?.['traceId'], undefined);
+      assert.equal(sample.lines.at(-1)?.['trace_id'], undefined);
     });
   });
 

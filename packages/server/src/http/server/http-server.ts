@@ -11,6 +11,7 @@ import {
   type Log,
   type Metrics,
   systemClock,
+  type Tracer,
 } from '../../platform/index.ts';
 import { createAuthenticate, type FindSessionCaller } from '../authentication/authenticate.ts';
 import type { VerifyToken } from '../authentication/caller.ts';
@@ -36,7 +37,7 @@ import { buildOpenApiDocument, type OpenApiOptions } from '../openapi/openapi-do
 import { validateResponses } from '../openapi/response-validation.ts';
 import { tagDescriptions } from '../openapi/tag-descriptions.ts';
 import { createClientAddressReader } from '../requests/client-address.ts';
-import { createRequestIdReader, requestIdHeader, traceIdOf } from '../requests/request-id.ts';
+import { createRequestIdReader, requestIdHeader } from '../requests/request-id.ts';
 import { createSchemaValidation } from '../requests/schema-validation.ts';
 import { parseStrictJson } from '../requests/strict-json.ts';
 import { createBuiltFolder } from '../responses/built-folder.ts';
@@ -63,6 +64,7 @@ import {
   type RequestChecksDeps,
   urlLimitChars,
 } from './request-pipeline.ts';
+import { createRequestTracing, endRequestSpan, traceLogMembers } from './request-tracing.ts';
 import { type OnResponse, reportResponse } from './response-log-entry.ts';
 import {
   createWebSocketUpgrades,
@@ -94,6 +96,8 @@ export type HttpDeps = {
   readonly tls?: ListenerTls;
   readonly log: Log;
   readonly metrics?: Metrics;
+  /** Left out: requests are not traced. */
+  readonly tracer?: Tracer | undefined;
   readonly ids: Ids;
   readonly clock?: Clock;
   /** Notifies waiting clients of changes; left out, only changes of this process. */
@@ -220,6 +224,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     loadShedding,
     certificates,
     keys: deps.idempotencyKeys,
+    tracer: deps.tracer,
   });
   app.setValidatorCompiler(createSchemaValidation({ eager: deps.eagerSchemas ?? false }).compile);
   if (deps.validatesResponses === true) validateResponses(app);
@@ -324,10 +329,9 @@ function createApp(
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (_parent, { reqId }, options, raw) =>
-      createLazyRequestLog(log, () => {
-        const traceId = traceIdOf(raw);
-        return log.child({ requestId: reqId, ...(traceId && { traceId }) }, options);
-      }),
+      createLazyRequestLog(log, (span) =>
+        log.child({ requestId: reqId, ...traceLogMembers(raw, span) }, options),
+      ),
     genReqId: createRequestIdReader(ids.uuid),
     requestIdHeader: false,
     trustProxy: settings.trustProxy === undefined ? false : [...settings.trustProxy],
@@ -378,6 +382,7 @@ function addCommonHooks(
   app.decorateRequest('problemError', undefined);
   app.decorateRequest('isHandled', false);
   app.decorateRequest('isStreamed', false);
+  app.decorateRequest('span', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(requestIdHeader, request.id);
     certificates.removeUntrustedHeader(request);
@@ -417,6 +422,7 @@ function observeRequests(
   app.addHook('onResponse', (request, reply, done) => {
     requestMetrics?.observe(request, reply);
     logAccess(request, reply);
+    if (request.span !== undefined) endRequestSpan(request.span, request, reply);
     if (onResponse !== undefined) reportResponse(onResponse, request, reply);
     done();
   });
@@ -440,7 +446,11 @@ function guardRoutes(
   app: FastifyInstance,
   operations: RouteDeclaration[],
   routes: RouteMap,
-  { keys, ...deps }: RequestChecksDeps & { readonly keys: IdempotencyKeys | undefined },
+  {
+    keys,
+    tracer,
+    ...deps
+  }: RequestChecksDeps & Pick<HttpDeps, 'tracer'> & { readonly keys: IdempotencyKeys | undefined },
 ): void {
   app.addHook('onRoute', (options) => {
     routes.add(options.method, options.url);
@@ -455,6 +465,7 @@ function guardRoutes(
     options.onRequest = [
       ...deprecation,
       createRequestChecks(facts, deps),
+      ...(tracer === undefined ? [] : [createRequestTracing(facts, tracer)]),
       ...[options.onRequest ?? []].flat(),
     ];
     if (facts.takesIdempotencyKey === true && keys !== undefined) {

@@ -1,12 +1,17 @@
 // The logger of a request, created at its first line, and the access log of slow or failed requests.
 import { defined } from '@switchyard/contract';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Log } from '../../platform/index.ts';
+import type { Log, Span } from '../../platform/index.ts';
 
-type LazyLog = { parent: Log; createChild: () => Log; childLogger: Log | undefined };
+type LazyLog = {
+  parent: Log;
+  createChild: (span: Span | undefined) => Log;
+  span: Span | undefined;
+  childLogger: Log | undefined;
+};
 
 function childLog(state: LazyLog): Log {
-  state.childLogger ??= state.createChild();
+  state.childLogger ??= state.createChild(state.span);
   return state.childLogger;
 }
 
@@ -40,13 +45,24 @@ function logMethod(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal
 }
 
 /** @example const log = createLazyRequestLog(parent, () => parent.child({ requestId })); */
-export function createLazyRequestLog(parent: Log, createChild: () => Log): FastifyBaseLogger {
+export function createLazyRequestLog(
+  parent: Log,
+  createChild: (span: Span | undefined) => Log,
+): FastifyBaseLogger {
   const state: LazyLog = Object.assign(Object.create(methods), {
     parent,
     createChild,
+    span: undefined,
     childLogger: undefined,
   });
   return state as unknown as FastifyBaseLogger;
+}
+
+/** From here on each line of the request has the identifiers of the span. */
+export function addSpanToLog(log: FastifyBaseLogger, span: Span): void {
+  const state = log as unknown as LazyLog;
+  state.span = span;
+  state.childLogger = undefined;
 }
 
 /** A slower response is logged. */

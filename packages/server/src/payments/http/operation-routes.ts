@@ -78,9 +78,9 @@ export function registerConfirmRoute(app: FastifyInstance, ports: ConfirmPorts &
       'not_authorized',
       'authorization_expired',
     ],
-    handler: async ({ caller, params: { transactionId }, query }, reply) => {
+    handler: async ({ caller, params: { transactionId }, query, span }, reply) => {
       const location = await findTransaction(ports, caller, transactionId, query.merchantId);
-      const { transaction, replayed } = await confirmSale(ports, location);
+      const { transaction, replayed } = await confirmSale(ports, location, span);
       setReplayedHeader(reply, replayed);
       return viewTransaction(transaction);
     },
@@ -112,7 +112,7 @@ function sendOperationResponse(reply: FastifyReply, result: OperationResult) {
 
 export type RunPorts = OperationPorts & FindPorts & ChipDataPorts & NumberingPort;
 
-type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData'> & {
+type OperationBody = Omit<OperationInput, 'actor' | 'approval' | 'chipData' | 'span'> & {
   approvalCode?: string;
   emvData?: string;
 };
@@ -126,13 +126,16 @@ async function handleOperation(
   operationType: OperationType,
 ) {
   ports.numbering.requireAvailable();
-  const { caller, params, query } = request;
+  const { caller, params, query, span } = request;
   const { approvalCode: code, emvData: _emvData, ...body } = request.body;
   const clientOperationId = resolveOperationId(request.headers, body.clientOperationId);
   const transaction = await findTransaction(ports, caller, params.transactionId, query.merchantId);
   const chipData = validateChipCompletionData(ports, transaction, request.body);
   const attemptedBy = caller.deviceId ?? caller.userId ?? caller.clientId;
-  const input = { ...body, clientOperationId, approval: { code, attemptedBy }, chipData };
+  const approval = { code, attemptedBy };
+  const input = { ...body, clientOperationId, approval, chipData, span };
+  if (span !== undefined)
+    span.attributes['switchyard.transaction_id'] = transaction.row.transactionId;
   const result = await runOperation(ports, transaction, operationType, input);
   return sendOperationResponse(reply, result);
 }
@@ -258,12 +261,16 @@ export function registerWebOperationRoutes(
       'cancel_amount_exceeded',
       'partial_cancel_not_supported',
     ],
-    handler: async ({ caller, headers, params, query: { merchantId }, body }, reply) => {
+    handler: async ({ caller, headers, params, query: { merchantId }, body, span }, reply) => {
       ports.numbering.requireAvailable();
       const { amount } = body;
       const clientOperationId = resolveOperationId(headers, body.clientOperationId);
       const transaction = await findTransaction(ports, caller, params.transactionId, merchantId);
-      const result = await refundOrVoid(ports, caller, transaction, { amount, clientOperationId });
+      const result = await refundOrVoid(ports, caller, transaction, {
+        amount,
+        clientOperationId,
+        span,
+      });
       return sendOperationResponse(reply, result);
     },
   });

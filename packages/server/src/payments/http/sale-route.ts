@@ -10,6 +10,7 @@ import {
   route,
   setReplayedHeader,
 } from '../../http/index.ts';
+import type { Span } from '../../platform/index.ts';
 import { type StoreOfflinePorts, storeOfflineSale } from '../offline/store-offline-sale.ts';
 import { throwNotSent } from '../runtime/throw-not-sent.ts';
 import { type PreparePorts, prepareSale } from '../sale/prepare-sale.ts';
@@ -166,7 +167,7 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
     handler: async (request, reply) => {
       ports.numbering.requireAvailable();
       const sale = resolveClientTransactionId(request.headers, request.body);
-      const { transaction, replayed } = await processOrStore(ports, request.caller, sale);
+      const { transaction, replayed } = await processOrStore(ports, request, sale);
       setReplayedHeader(reply, replayed);
       const { transactionId, clientTransactionId, state } = transaction.row;
       if (state === 'Failed') {
@@ -182,10 +183,11 @@ export function registerSaleRoute(app: FastifyInstance, ports: SalePorts): void 
 
 async function processOrStore(
   ports: SalePorts,
-  caller: Caller,
+  { caller, span }: { caller: Caller; span: Span | undefined },
   request: ProcessRequest,
 ): Promise<SaleResult> {
   const sale = await prepareSale(ports, caller, request);
   if ('replayed' in sale) return sale;
-  return isOfflineSale(sale) ? storeOfflineSale(ports, sale) : processSale(ports, sale);
+  if (span !== undefined) span.attributes['switchyard.transaction_id'] = sale.transactionId;
+  return isOfflineSale(sale) ? storeOfflineSale(ports, sale, span) : processSale(ports, sale, span);
 }

@@ -233,6 +233,7 @@ function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent 
     changes: _changes,
     issuerData: _issuerData,
     avsResultCode: _avsResultCode,
+    traceparent: _traceparent,
     ...eventData
   } = data;
   return { sequence, type: type as TransactionEventType, at, data: eventData };

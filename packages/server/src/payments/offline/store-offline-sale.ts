@@ -1,6 +1,6 @@
 // Stores an offline sale once for each terminal sequence number (ADR 0038).
 import { throwProblem } from '@switchyard/contract';
-import { bucketOf, type Ids, type Jobs } from '../../platform/index.ts';
+import { bucketOf, type Ids, type Jobs, type Span } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { type TakeKsnPorts, takeOverKsnOffline } from '../card-input/ksn-replay-check.ts';
 import { createKsnUse, throwReusedKsn } from '../card-input/ksn-sql.ts';
@@ -22,6 +22,7 @@ import {
 import {
   authorizationContext,
   type TransactionRecord,
+  traceOfSale,
   transactionSummary,
 } from '../transaction/transaction.ts';
 import { checkContractTerms } from '../validation/check-sale-terms.ts';
@@ -62,6 +63,7 @@ export type StoreOfflinePorts = CreateIntentPorts &
 export async function storeOfflineSale(
   ports: StoreOfflinePorts,
   sale: OfflineSale,
+  span?: Span,
 ): Promise<SaleResult> {
   const { request, card, key, resolved, requestMembers } = sale;
   const { offlineData } = request;
@@ -87,7 +89,7 @@ export async function storeOfflineSale(
   const notStored: { result?: Exclude<StoreResult, { result: 'Stored' }> } = {};
   const transaction = await ports.inFlightTransactions.run(key.lockKey, async () => {
     const options = { phase: 'Stored', captureMode, offlineData } as const;
-    const intent = await createSaleIntent(ports, sale, options);
+    const intent = await createSaleIntent(ports, sale, options, span);
     const upload = await createUpload(ports, sale, sequence, intent);
     const storeResult = await storeWithKsnTakeover(ports, sale, upload);
     if (storeResult.result === 'Stored') return intent.transaction;
@@ -191,7 +193,7 @@ async function createUpload(
 ): Promise<NewUpload> {
   const { row, events } = transaction;
   const { organizationId, transactionId, merchantId } = row;
-  const payload = { transactionId };
+  const payload = { transactionId, ...traceOfSale(transaction) };
   const now = ports.clock.now();
   const bucket = bucketOf(transactionId);
   const chipData = card.chipData === undefined ? undefined : Buffer.from(card.chipData);

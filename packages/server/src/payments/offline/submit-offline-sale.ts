@@ -1,6 +1,7 @@
 // Submits offline sales as advices and retries with the same references until a final response arrives.
 import { defined } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
+import type { Span } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import { createStoredCardRequest, type SendPorts } from '../operations/send-operation.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
@@ -54,9 +55,9 @@ export function createOfflineSubmission(ports: OfflineSubmissionPorts): RetrySte
       await ports.offlineStore.forgetChipData(organizationId, transactionId);
       return 'Done';
     },
-    send: (sale, onPossiblySent) => sendAdvice(ports, sale, onPossiblySent),
-    async storeOutcome(sale, outcome) {
-      const retryTime = await storeOutcome(ports, sale, outcome);
+    send: (sale, onPossiblySent, span) => sendAdvice(ports, sale, onPossiblySent, span),
+    async storeOutcome(sale, outcome, span) {
+      const retryTime = await storeOutcome(ports, sale, outcome, span);
       const { organizationId, transactionId } = sale.transaction.row;
       if (retryTime === undefined)
         await ports.offlineStore.forgetChipData(organizationId, transactionId);
@@ -95,6 +96,7 @@ async function sendAdvice(
   ports: OfflineSubmissionPorts,
   { transaction, isRepeat, readAt }: SubmittedSale,
   onPossiblySent: () => void,
+  span: Span | undefined,
 ): Promise<AcquirerOutcome> {
   const { organizationId, transactionId } = transaction.row;
   const { offline, amounts, panSequenceNumber } = authorizationContext(transaction);
@@ -120,6 +122,7 @@ async function sendAdvice(
       onPossiblySent();
       ports.failPoints.hit('after-send');
     },
+    span,
   );
 }
 
@@ -131,6 +134,7 @@ async function storeOutcome(
   ports: OfflineSubmissionPorts,
   { transaction: submitted, isRepeat }: SubmittedSale,
   outcome: AcquirerOutcome,
+  span: Span | undefined,
 ): Promise<RetryTime | undefined> {
   const { transactions } = ports;
   const { transactionId } = submitted.row;
@@ -150,7 +154,7 @@ async function storeOutcome(
       const retryResult = { retry: 'retry' in result ? result.retry : undefined };
       // Without an update nothing checks the version: a user may have reversed the sale.
       if (transition === undefined) return conflicts === 0 ? undefined : retryResult;
-      if (!(await commitTransition(transactions, current, transition))) return undefined;
+      if (!(await commitTransition(transactions, current, transition, span))) return undefined;
       ports.inFlightTransactions.notifyChange(transactionId);
       if (transition.type === sentEventType) alertReferenceCollision(ports, { transactionId });
       return retryResult;

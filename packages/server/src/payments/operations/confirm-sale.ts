@@ -1,5 +1,5 @@
 // Confirms a sale. A sale that is not confirmed in time is reversed (ADR 0005).
-import type { DueClock, Job } from '../../platform/index.ts';
+import type { DueClock, Job, Span } from '../../platform/index.ts';
 import {
   commitTransition,
   throwConcurrentModification,
@@ -27,6 +27,7 @@ export type ConfirmPorts = StoreReversalPorts &
 export function confirmSale(
   ports: ConfirmPorts,
   transaction: TransactionRecord,
+  span?: Span,
 ): Promise<{ transaction: TransactionRecord; replayed: boolean }> {
   const { transactionId } = transaction.row;
   return ports.inFlightTransactions.runExclusive(transactionId, () =>
@@ -35,7 +36,7 @@ export function confirmSale(
       transaction,
       async (latest) => {
         const current = isPastConfirmDeadline(ports.dueClock, latest)
-          ? await reverseUnconfirmed(ports, latest)
+          ? await reverseUnconfirmed(ports, latest, span)
           : latest;
         const rule = confirmRuleFor(current.row.position);
         if (rule === 'NoOp') return { transaction: current, replayed: true };
@@ -43,11 +44,12 @@ export function confirmSale(
           const detail = `A sale in the state ${current.row.state} cannot be confirmed.`;
           throwStateProblem(rule, detail, current, await getContractTerms(ports, current));
         }
-        const confirmed = await commitTransition(ports.transactions, current, {
+        const transition = {
           at: ports.clock.now(),
           type: 'transaction.confirmed',
           changes: { phase: 'Approved' },
-        });
+        } as const;
+        const confirmed = await commitTransition(ports.transactions, current, transition, span);
         if (confirmed === undefined) return undefined;
         ports.inFlightTransactions.notifyChange(transactionId);
         return { transaction: confirmed, replayed: false };
@@ -65,21 +67,31 @@ function isPastConfirmDeadline(dueClock: DueClock, transaction: TransactionRecor
   return dueClock.hasPassed(deadline, deadline - confirmWithinSeconds * 1000);
 }
 
-const reverseUnconfirmed = (ports: StoreReversalPorts, transaction: TransactionRecord) =>
-  storeReversal(ports, transaction, 'AwaitingConfirmation', ({ row }) => ({
-    amount: reversibleAmount(row.position),
-    reason: 'Unconfirmed',
-    details: { reversalReason: 'Timeout' },
-  }));
+const reverseUnconfirmed = (
+  ports: StoreReversalPorts,
+  transaction: TransactionRecord,
+  span: Span | undefined,
+) =>
+  storeReversal(
+    ports,
+    transaction,
+    'AwaitingConfirmation',
+    ({ row }) => ({
+      amount: reversibleAmount(row.position),
+      reason: 'Unconfirmed',
+      details: { reversalReason: 'Timeout' },
+    }),
+    span,
+  );
 
 /** @example jobs.handle(confirmDeadlineJob, createConfirmDeadlineHandler(ports)); */
 export function createConfirmDeadlineHandler(
   ports: StoreReversalPorts,
 ): (job: Job) => Promise<void> {
-  return async ({ organizationId, payload }) => {
+  return async ({ organizationId, payload, span }) => {
     const { transactionId } = payload as { transactionId: string };
     const transaction = await ports.transactions.findById(organizationId, transactionId);
     if (transaction?.row.position.phase === 'AwaitingConfirmation')
-      await reverseUnconfirmed(ports, transaction);
+      await reverseUnconfirmed(ports, transaction, span);
   };
 }

@@ -8,7 +8,7 @@ import {
   throwFieldProblem,
   throwProblem,
 } from '@switchyard/contract';
-import type { Clock } from '../../platform/index.ts';
+import type { Clock, Span } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { ApprovalAttempt } from '../approvals/check-approval-code.ts';
 import { isAuthorizationExpired } from '../transaction/settlement-and-expiry.ts';
@@ -44,6 +44,8 @@ export type OperationInput = {
   chipData?: string | undefined;
   /** Absent if no approval code applies. */
   approval?: ApprovalAttempt;
+  /** Of the request or the job. */
+  span?: Span | undefined;
 };
 
 export type OperationResult = {

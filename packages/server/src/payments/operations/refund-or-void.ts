@@ -12,6 +12,7 @@ import {
   allowedOperations,
   type ContractPorts,
   getContractTerms,
+  type OperationInput,
   type OperationResult,
 } from './operation-decision.ts';
 import { OtherOperationTypeTaken, throwOperationIdReused } from './operation-idempotency.ts';
@@ -52,7 +53,7 @@ export async function refundOrVoid(
   ports: OperationPorts,
   caller: Caller,
   transaction: TransactionRecord,
-  request: { amount?: number | undefined; clientOperationId?: string | undefined },
+  request: Pick<OperationInput, 'amount' | 'clientOperationId' | 'span'>,
 ): Promise<OperationResult> {
   const attemptOnce = async (current: TransactionRecord): Promise<OperationResult> => {
     const operationType = await chooseReplayedOperation(ports, current, request.clientOperationId);

@@ -1,7 +1,7 @@
 // Reserves the amount of an operation in the database before the acquirer is called.
 import { defined, throwProblem } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
-import type { Clock } from '../../platform/index.ts';
+import type { Clock, Span } from '../../platform/index.ts';
 import {
   type ApprovalChecker,
   ApprovalCodeUsed,
@@ -119,8 +119,8 @@ async function tryReserve(
       : await reservationTransition(ports, transaction, operationType, input, plan);
   if (decision.isVoidedLocally) transition = voidUnsubmittedSale(transition);
   if (isInClearingFile) transition = clearingEntryTransition(transaction, transition);
-  const change = applyTransition(transaction.row, transition);
-  if (!(await commitReservation(ports, change, approvedCode))) return undefined;
+  const change = applyTransition(transaction.row, transition, input.span);
+  if (!(await commitReservation(ports, change, approvedCode, input.span))) return undefined;
   ports.inFlightTransactions.notifyChange(transaction.row.transactionId);
   const { operation } = transition;
   const result = { transaction: withChange(transaction, change), operation, replayed: false };
@@ -203,11 +203,12 @@ async function commitReservation(
   { transactions, approvals }: ReservationPorts,
   change: TransactionChange,
   approvedCode: ApprovedCode | undefined,
+  span: Span | undefined,
 ): Promise<boolean> {
   const { operation } = change;
   const isWebOperation =
     operation?.details.actor !== undefined && operation.clientOperationId !== undefined;
-  if (approvedCode === undefined && !isWebOperation) return transactions.update(change);
+  if (approvedCode === undefined && !isWebOperation) return transactions.update(change, span);
   try {
     return await transactions.updateWith(change, async (trx) => {
       if (isWebOperation) await transactions.claimWebOperationId(trx, change);

@@ -90,18 +90,22 @@ async function reserveAndSend(
   const { transaction, operation } = result;
   ports.recentTransactions?.add(transaction);
   if (!needsSending || operation === undefined) return result;
+  const { span } = input;
   ports.failPoints.hit('after-intent');
   // After this time the crash recovery may have scheduled the retry.
   const isPastSendDeadline = ports.clock.now() > operation.deadline - ports.acquirerTimeoutMs;
   // The reservation may be in a restored database, which lacks the same operation of before.
   const isSendable = !isPastSendDeadline && ports.numbering.isAvailable();
   const outcome: AcquirerOutcome = isSendable
-    ? await reportProblemsAsUnknown(sendOperation(ports, transaction, operation, false))
+    ? await reportProblemsAsUnknown(
+        sendOperation(ports, transaction, operation, { isRepeat: false, span }),
+      )
     : { outcome: 'NotSent', reason: 'send deadline has passed, or the database was restored' };
   const { operationNumber } = operation;
-  logNotSent(ports, outcome, { transactionId: transaction.row.transactionId, operationNumber });
+  const { transactionId } = transaction.row;
+  logNotSent(ports, outcome, { transactionId, operationNumber }, span);
   const stored = await reportProblemsAsUnknown(
-    storeOperationOutcome(ports, transaction, operationNumber, outcome),
+    storeOperationOutcome(ports, transaction, operationNumber, outcome, { isRepeat: false, span }),
   );
   ports.recentTransactions?.add(stored.transaction);
   const storedOperation = operationByNumber(stored.transaction, operationNumber);

@@ -6,7 +6,7 @@ import type {
   AcquirerReversalReason,
   Acquiring,
 } from '../../acquiring/index.ts';
-import type { FailPoints } from '../../platform/index.ts';
+import type { FailPoints, Span } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import {
   authorizationContext,
@@ -71,12 +71,18 @@ export async function createStoredCardRequest(
   };
 }
 
-/** @param isRepeat an earlier copy of the message may have been sent */
+/** How a message is sent, and the span that its sending belongs to. */
+export type SendContext = {
+  /** An earlier copy of the message may have been sent. */
+  isRepeat: boolean;
+  span: Span | undefined;
+};
+
 export async function sendOperation(
   ports: SendPorts,
   transaction: TransactionRecord,
   operation: StoredOperation,
-  isRepeat: boolean,
+  { isRepeat, span }: SendContext,
   onPossiblySent?: () => void,
 ): Promise<AcquirerOutcome> {
   const { kind, amount, details } = operation;
@@ -98,8 +104,9 @@ export async function sendOperation(
     }),
   };
   if (request.kind === 'Reversal') request.reversalReason = acquirerReversalReason(operation);
-  return ports.acquiring.send(request, () => {
+  const notifyPossiblySent = () => {
     onPossiblySent?.();
     ports.failPoints.hit('after-send');
-  });
+  };
+  return ports.acquiring.send(request, notifyPossiblySent, span);
 }

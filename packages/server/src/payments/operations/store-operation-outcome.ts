@@ -1,7 +1,7 @@
 // Stores the outcome of an operation: its amount is booked or released, or the message is sent again.
 import { defined } from '@switchyard/contract';
 import type { AcquirerOutcome } from '../../acquiring/index.ts';
-import { type Clock, isoTime, type Log } from '../../platform/index.ts';
+import { type Clock, isoTime, type Log, type Span } from '../../platform/index.ts';
 import type { ApprovalChecker } from '../approvals/check-approval-code.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { commitTransition, updateWithRetry } from '../repository/update-with-retry.ts';
@@ -37,6 +37,7 @@ import {
   type OperationTransition,
   withChange,
 } from '../transaction/transition.ts';
+import type { SendContext } from './send-operation.ts';
 
 export type StoreOutcomePorts = ReversalPorts & {
   transactions: Pick<TransactionRepository, 'findById' | 'update' | 'updateWith'>;
@@ -53,10 +54,11 @@ const unfinishedStatuses: ReadonlySet<OperationStatus> = new Set(['Sent', 'Pendi
 function updateFinished(
   { transactions, approvals }: StoreOutcomePorts,
   change: TransactionChange,
+  span: Span | undefined,
 ): Promise<boolean> {
   const { status, details } = change.operation ?? {};
   const approvalCodeId = status === 'Failed' ? details?.approvalCodeId : undefined;
-  if (approvalCodeId === undefined) return transactions.update(change);
+  if (approvalCodeId === undefined) return transactions.update(change, span);
   return transactions.updateWith(change, (trx) =>
     approvals.restore(trx, change.after.organizationId, approvalCodeId),
   );
@@ -71,7 +73,7 @@ export function storeOperationOutcome(
   transactionWhenSent: TransactionRecord,
   operationNumber: number,
   outcome: AcquirerOutcome,
-  isRepeat = false,
+  { isRepeat, span }: SendContext = { isRepeat: false, span: undefined },
 ): Promise<{ transaction: TransactionRecord; retry?: RetryTime }> {
   const { transactionId } = transactionWhenSent.row;
   return updateWithRetry(ports.transactions, transactionWhenSent, async (current, conflicts) => {
@@ -95,8 +97,8 @@ export function storeOperationOutcome(
             : { reason: 'AcquirerUnavailable' },
         approvedAmount: outcome.outcome === 'Approved' ? outcome.amount : undefined,
       });
-      const change = applyTransition(current.row, transition);
-      if (!(await updateFinished(ports, change))) return undefined;
+      const change = applyTransition(current.row, transition, span);
+      if (!(await updateFinished(ports, change, span))) return undefined;
       ports.paymentMetrics.recordFinished(current, operation, at);
       ports.inFlightTransactions.notifyChange(transactionId);
       return { transaction: withChange(current, change) };
@@ -108,7 +110,7 @@ export function storeOperationOutcome(
       // Without an update nothing checks the version: a user may have resolved the operation.
       return conflicts === 0 ? undefined : { transaction: current, retry };
     }
-    const transaction = await commitTransition(ports.transactions, current, transition);
+    const transaction = await commitTransition(ports.transactions, current, transition, span);
     if (transaction === undefined) return undefined;
     if (result.isCollision) alertReferenceCollision(ports, { transactionId, operationNumber });
     return { transaction, retry };

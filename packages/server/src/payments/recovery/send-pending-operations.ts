@@ -38,10 +38,12 @@ export function createOperationRetry(ports: RetryOperationPorts): RetrySteps<Pen
       if (isBlocked) return 'Blocked';
       return { transaction, operation, isRepeat: isPossiblySent || attempts > 0 };
     },
-    send: ({ transaction, operation, isRepeat }, onPossiblySent) =>
-      sendOperation(ports, transaction, operation, isRepeat, onPossiblySent),
-    async storeOutcome({ transaction, operation: { operationNumber }, isRepeat }, outcome) {
-      return (await storeOperationOutcome(ports, transaction, operationNumber, outcome, isRepeat))
+    send: ({ transaction, operation, isRepeat }, onPossiblySent, span) =>
+      sendOperation(ports, transaction, operation, { isRepeat, span }, onPossiblySent),
+    async storeOutcome({ transaction, operation, isRepeat }, outcome, span) {
+      const { operationNumber } = operation;
+      const context = { isRepeat, span };
+      return (await storeOperationOutcome(ports, transaction, operationNumber, outcome, context))
         .retry;
     },
     noResponseAlert: ({ transaction, operation: { operationNumber, kind } }) => [

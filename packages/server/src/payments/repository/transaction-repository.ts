@@ -11,6 +11,7 @@ import {
   type Numbering,
   type Queries,
   runInTransaction,
+  type Span,
   shardOf,
 } from '../../platform/index.ts';
 import type {
@@ -186,14 +187,14 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
       if (numbering.isRecoveryRequired()) numbering.requireAvailable();
     },
     /** False if the client's identifier is taken. */
-    insert: (row: TransactionRow, event: StoredEvent): Promise<boolean> =>
-      measureWrite(saleWrites.submit({ row, intent: event })),
+    insert: (row: TransactionRow, event: StoredEvent, span?: Span): Promise<boolean> =>
+      measureWrite(saleWrites.submit({ row, intent: event }, span)),
     /** False if another request changed the transaction first. */
-    update(change: TransactionChange): Promise<boolean> {
+    update(change: TransactionChange, span?: Span): Promise<boolean> {
       const isOutcome = change.operation === undefined && change.job === undefined;
       const write = isOutcome
-        ? measureWrite(saleWrites.submit({ row: change.after, outcome: change }))
-        : operationUpdates.submit(change);
+        ? measureWrite(saleWrites.submit({ row: change.after, outcome: change }, span))
+        : operationUpdates.submit(change, span);
       return write.catch(throwDuplicateId);
     },
     /** Commits a change with an operation and further writes in one database transaction. */

@@ -1,6 +1,6 @@
 // Repeats an update: after a conflict with another request, and while the database is unavailable.
 import { ProblemError, throwProblem } from '@switchyard/contract';
-import { type Clock, pause } from '../../platform/index.ts';
+import { type Clock, pause, type Span } from '../../platform/index.ts';
 import type { TransactionRecord } from '../transaction/transaction.ts';
 import { applyTransition, type Transition, withChange } from '../transaction/transition.ts';
 import type { TransactionRepository } from './transaction-repository.ts';
@@ -37,9 +37,10 @@ export async function commitTransition(
   transactions: Pick<TransactionRepository, 'update'>,
   current: TransactionRecord,
   transition: Transition,
+  span?: Span,
 ): Promise<TransactionRecord | undefined> {
-  const change = applyTransition(current.row, transition);
-  return (await transactions.update(change)) ? withChange(current, change) : undefined;
+  const change = applyTransition(current.row, transition, span);
+  return (await transactions.update(change, span)) ? withChange(current, change) : undefined;
 }
 
 function throwExhausted(transactionId: string): never {
@@ -90,6 +91,6 @@ export function withDatabaseRetry(
     retryWhileUnavailable({ clock: dueClock }, deadlineMs, operation);
   return {
     findById: (...key) => retry(() => transactions.findById(...key)),
-    update: (change) => retry(() => transactions.update(change)),
+    update: (...change) => retry(() => transactions.update(...change)),
   };
 }

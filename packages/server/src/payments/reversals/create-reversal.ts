@@ -8,6 +8,7 @@ import {
   type Ids,
   isoTime,
   type Jobs,
+  type Span,
 } from '../../platform/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import {
@@ -26,6 +27,7 @@ import {
   type OperationDetails,
   type StoredOperation,
   type TransactionRecord,
+  traceOfSale,
 } from '../transaction/transaction.ts';
 import type { OperationTransition } from '../transaction/transition.ts';
 
@@ -60,6 +62,8 @@ export type RetryPayload = {
   kind: OperationType;
   /** The first message of the job is already a repeat. */
   isPossiblySent: boolean;
+  /** The cause, until a nearer one replaces it. */
+  traceparent?: string;
 };
 
 export function createRetryJob(
@@ -70,7 +74,13 @@ export function createRetryJob(
   isPossiblySent: boolean,
 ): JobRequest {
   const { transactionId } = transaction.row;
-  const payload: RetryPayload = { transactionId, operationNumber, kind, isPossiblySent };
+  const payload: RetryPayload = {
+    transactionId,
+    operationNumber,
+    kind,
+    isPossiblySent,
+    ...traceOfSale(transaction),
+  };
   return {
     jobId: ids.uuid(bucketOf(transactionId)),
     kind: retryOperationJob,
@@ -146,13 +156,14 @@ export function storeReversal(
   transaction: TransactionRecord,
   phase: Phase,
   inputFor: (current: TransactionRecord) => Omit<ReversalInput, 'at'>,
+  span?: Span,
 ): Promise<TransactionRecord> {
   const { transactions, clock, inFlightTransactions, jobs } = ports;
   return updateWithRetry(transactions, transaction, async (current) => {
     if (current.row.position.phase !== phase) return current;
     const input = { ...inputFor(current), at: clock.now() };
     const transition = await reversalTransition(ports, current, input);
-    const reversing = await commitTransition(transactions, current, transition);
+    const reversing = await commitTransition(transactions, current, transition, span);
     if (reversing === undefined) return undefined;
     inFlightTransactions.notifyChange(current.row.transactionId);
     jobs.wake();

@@ -1,7 +1,7 @@
 // Around a message to the acquirer: its reference numbers, and the outcome after an error.
 import { ProblemError } from '@switchyard/contract';
 import type { AcquirerOutcome, AcquirerReference, Acquiring } from '../../acquiring/index.ts';
-import type { Log } from '../../platform/index.ts';
+import type { Log, Span } from '../../platform/index.ts';
 import type { OperationType } from '../transaction/state-machine.ts';
 import { authorizationContext, type TransactionRecord } from '../transaction/transaction.ts';
 
@@ -37,7 +37,11 @@ export function logNotSent(
   { log }: { log: Pick<Log, 'debug'> },
   outcome: AcquirerOutcome,
   message: { transactionId: string; operationNumber?: number },
+  span?: Span,
 ): void {
   if (outcome.outcome !== 'NotSent') return;
-  log.debug({ ...message, reason: outcome.reason }, 'no message was sent to the acquirer');
+  log.debug(
+    { ...message, ...span?.logMembers, reason: outcome.reason },
+    'no message was sent to the acquirer',
+  );
 }

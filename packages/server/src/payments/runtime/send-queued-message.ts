@@ -7,6 +7,7 @@ import {
   type Job,
   type Log,
   type Reschedule,
+  type Span,
   withJitter,
 } from '../../platform/index.ts';
 import { alertAfterAttempts, linkRetryMs, retryDelayMs } from '../transaction/time-limits.ts';
@@ -60,9 +61,17 @@ export type RetrySteps<Message> = {
    * earlier message must be sent first.
    */
   load(job: Job): Promise<Message | 'Done' | 'Blocked'>;
-  send(message: Message, onPossiblySent: () => void): Promise<AcquirerOutcome>;
+  send(
+    message: Message,
+    onPossiblySent: () => void,
+    span: Span | undefined,
+  ): Promise<AcquirerOutcome>;
   /** Stores the outcome. Undefined if the message is finished. */
-  storeOutcome(message: Message, outcome: AcquirerOutcome): Promise<RetryTime | undefined>;
+  storeOutcome(
+    message: Message,
+    outcome: AcquirerOutcome,
+    span: Span | undefined,
+  ): Promise<RetryTime | undefined>;
   /** The log members and the text of the alert after {@link alertAfterAttempts} attempts. */
   noResponseAlert(message: Message): readonly [Record<string, unknown>, string];
 };
@@ -82,11 +91,11 @@ export function createRetryDriver<Message>(
     countAttempt: false,
   });
 
-  function reschedule({ attempts }: Job, message: Message, retryTime: RetryTime): Reschedule {
+  function reschedule({ attempts, span }: Job, message: Message, retryTime: RetryTime): Reschedule {
     if (retryTime === 'WhenLinkIsUp') return rescheduleUncounted(linkRetryMs);
     if (attempts + 1 === alertAfterAttempts) {
       const [members, text] = steps.noResponseAlert(message);
-      log.error({ ...members, attempts: attempts + 1 }, text);
+      log.error({ ...members, ...span?.logMembers, attempts: attempts + 1 }, text);
     }
     const retryAt = retryAfter(retryDelayMs(attempts));
     return retryTime === 'BackoffInOrder' ? { retryAt, note: noResponseNote } : { retryAt };
@@ -111,9 +120,9 @@ export function createRetryDriver<Message>(
         const message = await steps.load(job);
         if (message === 'Done') return undefined;
         if (message === 'Blocked') return rescheduleUncounted(blockedRetryMs);
-        const outcome = await steps.send(message, leaveQueue);
+        const outcome = await steps.send(message, leaveQueue, job.span);
         if (outcome.outcome !== 'NotSent') hasResponse = outcome.outcome !== 'Unknown';
-        const retryTime = await steps.storeOutcome(message, outcome);
+        const retryTime = await steps.storeOutcome(message, outcome, job.span);
         return retryTime === undefined ? undefined : reschedule(job, message, retryTime);
       } finally {
         endRetry(hasResponse);

@@ -7,6 +7,7 @@ import {
   isoTime,
   type Log,
   type Numbering,
+  type Span,
 } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -35,6 +36,7 @@ export type FailoverPorts = {
 export async function sendWithFailover(
   ports: FailoverPorts,
   initialIntent: SaleIntent,
+  span?: Span,
 ): Promise<{ intent: SaleIntent; outcome: AcquirerOutcome }> {
   let intent = initialIntent;
   // A paused process must not send a sale that another process has already reversed.
@@ -50,7 +52,7 @@ export async function sendWithFailover(
     isPossiblySent = true;
     ports.failPoints.hit('after-send');
   };
-  let outcome = await sendToAcquirer(ports, intent, onPossiblySent);
+  let outcome = await sendToAcquirer(ports, intent, onPossiblySent, span);
   // The PIN block is encrypted for the first link, so failover is not possible.
   if (intent.card.sensitive?.pin !== undefined) return { intent, outcome };
   for (const contract of initialIntent.failoverContracts) {
@@ -63,15 +65,15 @@ export async function sendWithFailover(
     const rerouted = await reroute(ports, intent, contract).catch((error: unknown) => {
       if (!(error instanceof ProblemError)) throw error;
       const message = 'acquirer failover of a sale could not be stored';
-      ports.log.warn({ err: error, transactionId }, message);
+      ports.log.warn({ err: error, transactionId, ...span?.logMembers }, message);
       return undefined;
     });
     if (rerouted === undefined) break;
-    const members = { transactionId, from: linkId, to: acquirerLink };
+    const members = { transactionId, from: linkId, to: acquirerLink, ...span?.logMembers };
     ports.log.warn(members, 'a sale fails over to another acquirer link');
     intent = rerouted;
     ports.failPoints.hit('after-reroute');
-    outcome = await sendToAcquirer(ports, intent, onPossiblySent);
+    outcome = await sendToAcquirer(ports, intent, onPossiblySent, span);
   }
   return { intent, outcome };
 }
@@ -83,6 +85,7 @@ function sendToAcquirer(
   { acquiring }: FailoverPorts,
   { request, card, context, transaction }: SaleIntent,
   onPossiblySent: () => void,
+  span: Span | undefined,
 ): Promise<AcquirerOutcome> {
   return acquiring.send(
     {
@@ -108,6 +111,7 @@ function sendToAcquirer(
       }),
     },
     onPossiblySent,
+    span,
   );
 }
 

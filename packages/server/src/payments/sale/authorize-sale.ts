@@ -5,7 +5,7 @@ import {
   isAmbiguousDecline,
   isDuplicateDecline,
 } from '../../acquiring/index.ts';
-import type { Log } from '../../platform/index.ts';
+import type { Log, Span } from '../../platform/index.ts';
 import type { RecentTransactions } from '../repository/transaction-repository.ts';
 import {
   commitTransition,
@@ -34,11 +34,12 @@ export type AuthorizePorts = FailoverPorts &
 export async function authorizeSale(
   ports: AuthorizePorts,
   initialIntent: SaleIntent,
+  span?: Span,
 ): Promise<TransactionRecord> {
   ports.failPoints.hit('after-intent');
-  const { intent, outcome } = await sendWithFailover(ports, initialIntent);
+  const { intent, outcome } = await sendWithFailover(ports, initialIntent, span);
   const { transactionId, deadline } = intent.transaction.row;
-  logNotSent(ports, outcome, { transactionId });
+  logNotSent(ports, outcome, { transactionId }, span);
   return updateWithRetry(ports.transactions, intent.transaction, async (current) => {
     if (current.row.position.phase !== 'Received') {
       return recordSupersededOutcome(ports, current, outcome);
@@ -49,7 +50,7 @@ export async function authorizeSale(
       'type' in decision ? decision : await reversalTransition(ports, current, decision);
     // Retries until the deadline, so that a database restart does not lose an approval.
     const transaction = await retryWhileUnavailable(ports, deadline, () =>
-      commitTransition(ports.transactions, current, transition),
+      commitTransition(ports.transactions, current, transition, span),
     );
     if (transaction === undefined) return undefined;
     ports.inFlightTransactions.notifyChange(transactionId);

@@ -6,7 +6,7 @@ import {
   throwFieldProblem,
 } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
-import { type Clock, isoTime, isUuidV7 } from '../../platform/index.ts';
+import { type Clock, isoTime, isUuidV7, type Span } from '../../platform/index.ts';
 import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
@@ -53,6 +53,7 @@ export async function createSaleIntent(
   ports: CreateIntentPorts,
   sale: PreparedSale,
   options: IntentOptions,
+  span?: Span,
 ): Promise<SaleIntent> {
   const { request, card, failoverContracts, transactionId, cardFingerprint } = sale;
   const { organizationId } = sale.caller;
@@ -78,7 +79,7 @@ export async function createSaleIntent(
     }),
   });
   // The card is stored only after all checks have passed.
-  const token = await ports.vault.tokenizeCard(organizationId, card, cardFingerprint);
+  const token = await ports.vault.tokenizeCard(organizationId, card, cardFingerprint, span);
   const context: AuthorizationContext = {
     captureMode,
     entryMode: request.entryMode,
@@ -129,12 +130,13 @@ export async function createSaleIntent(
     createdAt: at,
     updatedAt: at,
   };
-  const event = {
+  const event: StoredEvent = {
     sequence: 1,
     type: phase === 'Stored' ? 'transaction.stored' : 'transaction.received',
     at,
     data: { state: phase, changes: { phase }, amount, context },
   };
+  if (span !== undefined) event.data.traceparent = span.traceparent;
   const transaction: SaleIntent['transaction'] = { row, events: [event], operations: [] };
   return { request, card, context, failoverContracts, transaction };
 }

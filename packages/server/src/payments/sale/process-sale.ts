@@ -1,5 +1,6 @@
 // Processes a card sale. The intent is stored before the acquirer is called, the outcome directly after.
 import { type ProcessRequest, throwProblem } from '@switchyard/contract';
+import type { Span } from '../../platform/index.ts';
 import { type TakeKsnPorts, takeKsn } from '../card-input/ksn-replay-check.ts';
 import { type TranslatePinPorts, translatePin } from '../card-input/translate-pin.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -40,16 +41,20 @@ export type ProcessPorts = AuthorizePorts &
  *
  * @throws ProblemError for what the configuration or the link does not allow
  */
-export async function processSale(ports: ProcessPorts, sale: PreparedSale): Promise<SaleResult> {
+export async function processSale(
+  ports: ProcessPorts,
+  sale: PreparedSale,
+  span?: Span,
+): Promise<SaleResult> {
   const { lockKey } = sale.key;
   ports.terminalClock.recordDate(sale.card.chipTransactionDate);
   if (ports.inFlightTransactions.find(lockKey) !== undefined) return replayOrThrow(ports, sale);
-  const intent = await withReplay(ports, sale, () => createCheckedIntent(ports, sale));
+  const intent = await withReplay(ports, sale, () => createCheckedIntent(ports, sale, span));
   if ('replayed' in intent) return intent;
   const { row, events } = intent.transaction;
   const transaction = await ports.inFlightTransactions.run(lockKey, async () => {
-    const isFirst = await ports.transactions.insert(row, events[0]);
-    return isFirst ? reportProblemsAsUnknown(authorizeSale(ports, intent)) : undefined;
+    const isFirst = await ports.transactions.insert(row, events[0], span);
+    return isFirst ? reportProblemsAsUnknown(authorizeSale(ports, intent, span)) : undefined;
   });
   if (transaction !== undefined) {
     ports.paymentMetrics.countSale(transaction);
@@ -59,7 +64,11 @@ export async function processSale(ports: ProcessPorts, sale: PreparedSale): Prom
   return replayOrThrow(ports, sale);
 }
 
-async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Promise<SaleIntent> {
+async function createCheckedIntent(
+  ports: ProcessPorts,
+  sale: PreparedSale,
+  span: Span | undefined,
+): Promise<SaleIntent> {
   const { request, card } = sale;
   const { contract } = sale.resolved;
   checkTimeLimits(request, card, ports.clock.now());
@@ -72,7 +81,7 @@ async function createCheckedIntent(ports: ProcessPorts, sale: PreparedSale): Pro
   }
   const captureMode = chooseCaptureMode(request, contract);
   const stepUpOf = hasSingleUseData(request) ? await claimSingleUseData(ports, sale) : undefined;
-  return createSaleIntent(ports, sale, { phase: 'Received', captureMode, stepUpOf });
+  return createSaleIntent(ports, sale, { phase: 'Received', captureMode, stepUpOf }, span);
 }
 
 /** Only such a sale needs further reads. */

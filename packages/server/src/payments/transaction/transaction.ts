@@ -145,6 +145,8 @@ export type EventData = {
   note?: string;
   /** Set on the first event and on each failover; never part of a response. */
   context?: AuthorizationContext;
+  /** The sampled span that caused the event; never part of a response. */
+  traceparent?: string;
 };
 
 export type TransactionRecord = {
@@ -188,6 +190,14 @@ export const operationByNumber = (
   number: number,
 ): StoredOperation | undefined =>
   operations.find(({ operationNumber }) => operationNumber === number);
+
+/** The member of a job that refers to the request of the sale; empty if the request was not sampled. */
+export function traceOfSale({ events }: Pick<TransactionRecord, 'events'>): {
+  traceparent?: string;
+} {
+  const traceparent = events[0]?.data.traceparent;
+  return traceparent === undefined ? {} : { traceparent };
+}
 
 /** The message of the operation is sent now, or a job sends it again. */
 export const isUnfinishedMessage = ({ status }: StoredOperation): boolean =>

@@ -1,6 +1,6 @@
 // Applies a transition to a transaction: amounts, event and state. Adds what a void or a clearing file changes.
 import { defined } from '@switchyard/contract';
-import { isoTime } from '../../platform/index.ts';
+import { isoTime, type Span } from '../../platform/index.ts';
 import { settlementDayForContext } from './settlement-and-expiry.ts';
 import {
   applyPositionChanges,
@@ -34,8 +34,16 @@ export type Transition = {
 /** A transition that creates or changes an operation. */
 export type OperationTransition = Transition & { operation: StoredOperation };
 
-/** The update checks the version on which the decision was made. */
-export function applyTransition(before: TransactionRow, transition: Transition): TransactionChange {
+/**
+ * The update checks the version on which the decision was made.
+ *
+ * @param span the cause of the change; its event and its job refer to it
+ */
+export function applyTransition(
+  before: TransactionRow,
+  transition: Transition,
+  span?: Span,
+): TransactionChange {
   const position = applyPositionChanges(before.position, transition.changes);
   const state = deriveState(position);
   const version = before.version + 1;
@@ -46,6 +54,7 @@ export function applyTransition(before: TransactionRow, transition: Transition):
     const { operationId, operationNumber, kind, status } = operation;
     data.operation = { operationId, number: operationNumber, kind, status };
   }
+  if (span !== undefined) data.traceparent = span.traceparent;
   return {
     before,
     after: {
@@ -57,9 +66,12 @@ export function applyTransition(before: TransactionRow, transition: Transition):
       updatedAt: at,
     },
     event: { sequence: version, type: transition.type, at, data },
-    ...defined({ operation, job, clearing }),
+    ...defined({ operation, job: job && withCause(job, span), clearing }),
   };
 }
+
+const withCause = (job: JobRequest, span: Span | undefined): JobRequest =>
+  span === undefined ? job : { ...job, payload: { ...job.payload, traceparent: span.traceparent } };
 
 /** The transaction after a committed change, without a new read. */
 export function withChange(

@@ -217,6 +217,8 @@ export type OutboxEventData = {
   type?: string;
   /** Default: the subject of the row. */
   subjectId?: string;
+  /** The sampled span that caused the event; its deliveries continue the trace. */
+  traceparent?: string;
 };
 
 /** Maps the outbox rows of one module: called once for each batch, in its transaction. */

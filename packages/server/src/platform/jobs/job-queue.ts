@@ -1,4 +1,5 @@
 // Job queue in PostgreSQL: jobs survive crashes, and processes claim them in batches under leases.
+import { defined } from '@switchyard/contract';
 import { createPoller } from '../concurrency/poller.ts';
 import { createShardedGroupCommit } from '../database/citus/sharded-group-commit.ts';
 import { forEachShard } from '../database/citus/shards.ts';
@@ -9,6 +10,8 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { redactText } from '../observability/redaction.ts';
 import { type Clock, isoTime } from '../time/clock.ts';
+import { endSpan, failSpan, type Span } from '../tracing/span.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { createDueClock, type DueClock } from './due-clock.ts';
 import {
   claimText,
@@ -47,6 +50,8 @@ export type Job = {
   attempts: number;
   /** The due time, epoch milliseconds of the clock for due times. */
   dueAt: number;
+  /** Of this attempt; undefined if it is not sampled. */
+  span?: Span;
 };
 
 export type NewJob = {
@@ -54,6 +59,7 @@ export type NewJob = {
   /** Jobs with the same id are one job. */
   jobId?: string;
   kind: string;
+  /** The member `traceparent` is the cause of the job; the handler does not get it. */
   payload: Record<string, unknown>;
   /** A UUID. Due jobs of one queue start in the order of their creation. */
   queueId?: string;
@@ -109,6 +115,7 @@ export type JobsDeps = {
   leaseMs?: number;
   /** Attempts after which a failing job is logged as an error. */
   alertAfterAttempts?: number;
+  tracer?: Tracer | undefined;
 };
 
 type ClaimedRow = {
@@ -240,10 +247,21 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   async function attempt(row: ClaimedRow, handler: JobHandler): Promise<AttemptResult> {
+    const { traceparent: cause, ...payload } = row.payload;
+    const span = deps.tracer?.startLinked(cause, `job ${row.kind}`, {
+      'messaging.operation.type': 'process',
+      'switchyard.job.kind': row.kind,
+      'switchyard.job.attempts': row.attempts,
+      'switchyard.organization_id': row.organization_id,
+    });
     try {
-      return (await handler(toJob(row))) ?? {};
+      const reschedule = (await handler(toJob(row, payload, span))) ?? {};
+      // An attempt that does not count has done nothing: its span is not exported.
+      if (!('countAttempt' in reschedule)) endSpan(span);
+      return reschedule;
     } catch (error) {
-      report(row, error);
+      failSpan(span, 'job_failed');
+      report(row, error, span);
       return {
         retryAt: clock.now() + backoffMs(row.attempts),
         failure: redactText(String(error)).slice(0, maxErrorCharacters),
@@ -251,13 +269,14 @@ export function createJobs(deps: JobsDeps): Jobs {
     }
   }
 
-  function report(row: ClaimedRow, error: unknown): void {
-    const facts = { err: error, kind: row.kind, jobId: row.job_id, attempts: row.attempts };
+  function report(row: ClaimedRow, error: unknown, span: Span | undefined): void {
+    const { kind, job_id: jobId, attempts } = row;
+    const facts = { err: error, kind, jobId, attempts, ...span?.logMembers };
     if (row.attempts < (deps.alertAfterAttempts ?? defaultAlertAfterAttempts)) {
       log.warn(facts, 'a job failed and will be retried');
       return;
     }
-    counters.repeatedFailures.inc({ kind: row.kind });
+    counters.repeatedFailures.inc({ kind });
     log.error(facts, 'a job failed repeatedly and is still retried');
   }
 
@@ -360,12 +379,13 @@ function compareDueOrder(first: ClaimedRow, second: ClaimedRow): number {
   return difference !== 0 ? difference : first.job_id < second.job_id ? -1 : 1;
 }
 
-function toJob(row: ClaimedRow): Job {
+function toJob(row: ClaimedRow, payload: Job['payload'], span: Span | undefined): Job {
   return {
     organizationId: row.organization_id,
     jobId: row.job_id,
     kind: row.kind,
-    payload: row.payload,
+    payload,
+    ...defined({ span }),
     ...(row.queue_id === null ? {} : { queueId: row.queue_id }),
     attempts: row.attempts - 1,
     dueAt: row.due_at.getTime(),

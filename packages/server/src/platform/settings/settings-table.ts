@@ -8,6 +8,7 @@ import { databaseUrlReader } from './database-url.ts';
 import { hsmSettings } from './hsm-settings.ts';
 import { masterKeyReader } from './master-keys.ts';
 import { plainConnectionSettings } from './plain-connections.ts';
+import { tracingSettings } from './tracing-settings.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 import {
   choice,
@@ -21,10 +22,20 @@ import {
 
 export const settingPrefix = 'SWITCHYARD_';
 
+const isStandardName = (name: string): boolean => name.startsWith('OTEL_');
+
+/** The environment variable of a setting: with the prefix, unless OpenTelemetry defines its name. */
+export const variableName = ({ name }: { readonly name: string }): string =>
+  isStandardName(name) ? name : settingPrefix + name;
+
+/** OpenTelemetry: an empty variable counts as absent. */
+export const isAbsentValue = ({ name }: { readonly name: string }, text: string): boolean =>
+  isStandardName(name) && text.trim() === '';
+
 export type Environment = 'demo' | 'test' | 'production';
 
 export type Setting<Value> = ValueReader<Value> & {
-  /** Without the prefix. */
+  /** Without the prefix of the platform. */
   name: string;
   description: string;
   /** Used if the variable is absent. A setting without a default is undefined then. */
@@ -291,6 +302,7 @@ export const settingsTable = {
   ),
   ...hsmSettings,
   ...connectorSettings,
+  ...tracingSettings,
   overloadEventLoopLagMs: setting(
     'OVERLOAD_EVENT_LOOP_LAG_MS',
     integer(50, 60_000),

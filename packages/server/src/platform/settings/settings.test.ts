@@ -486,6 +486,53 @@ describe('settings', () => {
     assert.match(faultsOf({ SWITCHYARD_PORT_FILE: file }).join(), /PORT_FILE is not a known/);
   });
 
+  test('the variables of OpenTelemetry have no prefix, and an empty one is absent', () => {
+    const settings = readSettings({
+      ...demo,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.bank.example/otlp/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'a=1, b=x%2Cy',
+      OTEL_RESOURCE_ATTRIBUTES: '',
+      OTEL_SERVICE_NAME: ' ',
+      OTEL_TRACES_SAMPLER_ARG: '.25',
+    });
+    assert.equal(settings.otlpEndpoint, 'https://collector.bank.example/otlp');
+    assert.deepEqual(settings.otlpHeaders, { a: '1', b: 'x,y' });
+    assert.equal(settings.traceResourceAttributes, undefined);
+    assert.equal(settings.traceServiceName, undefined);
+    assert.equal(settings.tracesSampler, 'parentbased_always_on');
+    assert.equal(settings.tracesSamplerRatio, 0.25);
+    const faults = faultsOf({
+      ...demo,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer private value',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_CLIENT_KEY: '/nowhere/key.pem',
+      OTEL_TRACES_SAMPLER_ARG: '1.5',
+    });
+    assert.deepEqual(faults.map((fault) => fault.split(' ', 1)[0]).toSorted(), [
+      'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+      'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      'OTEL_EXPORTER_OTLP_PROTOCOL',
+      'OTEL_TRACES_SAMPLER_ARG',
+    ]);
+    assert.doesNotMatch(faults.join(), /private/);
+    const newline = faultsOf({ ...demo, OTEL_EXPORTER_OTLP_HEADERS: 'a=private%0Ab' });
+    assert.deepEqual(newline, [
+      'OTEL_EXPORTER_OTLP_HEADERS has a value of a that a header cannot contain',
+    ]);
+  });
+
+  test('production sends no traces over HTTP to another machine unless it is allowed', () => {
+    const remote = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+    assert.match(faultsOf(production(remote)).join(), /^OTEL_EXPORTER_OTLP_ENDPOINT sends traces /);
+    const allowed = { ...remote, SWITCHYARD_PLAIN_CONNECTIONS: 'traces' };
+    assert.match(readSettings(production(allowed)).warnings.join(), /^OTEL_EXPORTER_OTLP_ENDPOINT/);
+    const local = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:4318' };
+    assert.deepEqual(readSettings(production(local)).warnings, []);
+  });
+
   test('variables of the command are ignored', () => {
     assert.doesNotThrow(() => readSettings({ ...demo, SWITCHYARD_CLI_URL: 'https://pay.example' }));
     assert.match(faultsOf({ ...demo, SWITCHYARD_CLIENT: 'x' }).join(), /CLIENT is not a known/);

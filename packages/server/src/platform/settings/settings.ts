@@ -14,7 +14,14 @@ import {
 } from './master-keys.ts';
 import { nearestName } from './nearest-name.ts';
 import { plainConnectionRules, plainConnectionWarnings } from './plain-connections.ts';
-import { type Environment, type Setting, settingPrefix, settingsTable } from './settings-table.ts';
+import {
+  type Environment,
+  isAbsentValue,
+  type Setting,
+  settingPrefix,
+  settingsTable,
+  variableName,
+} from './settings-table.ts';
 import { ValueError } from './value-readers.ts';
 
 type Table = typeof settingsTable;
@@ -114,7 +121,7 @@ export function readSettings(env: EnvironmentVariables): Settings {
 export function omitCardSettings(env: EnvironmentVariables): EnvironmentVariables {
   const cardVariables = Object.values<Setting<unknown>>(settingsTable)
     .filter(({ role }) => role === 'cards')
-    .flatMap(({ name }) => [settingPrefix + name, `${settingPrefix}${name}_FILE`]);
+    .flatMap((setting) => [variableName(setting), `${variableName(setting)}_FILE`]);
   const otherVariables = Object.entries(env).filter(([name]) => !cardVariables.includes(name));
   return { ...Object.fromEntries(otherVariables), [`${settingPrefix}ROLES`]: 'portal' };
 }
@@ -175,7 +182,7 @@ function readSettingWithoutRole(
   setting: Setting<unknown>,
   faults: string[],
 ): unknown {
-  const name = settingPrefix + setting.name;
+  const name = variableName(setting);
   if (setting.secret === true && env[name] !== undefined) {
     faults.push(`${name} is only for processes with the role ${setting.role}; remove it here`);
   }
@@ -204,7 +211,7 @@ function readSetting(
   setting: Setting<unknown>,
   faults: string[],
 ): unknown {
-  const name = settingPrefix + setting.name;
+  const name = variableName(setting);
   try {
     const text = readVariable(env, setting);
     if (text === undefined) {
@@ -220,9 +227,11 @@ function readSetting(
 }
 
 function readVariable(env: EnvironmentVariables, setting: Setting<unknown>): string | undefined {
-  const direct = env[settingPrefix + setting.name];
-  const file = setting.secret === true ? env[`${settingPrefix}${setting.name}_FILE`] : undefined;
-  if (file === undefined) return direct;
+  const name = variableName(setting);
+  const direct = env[name];
+  const file = setting.secret === true ? env[`${name}_FILE`] : undefined;
+  if (file === undefined)
+    return direct === undefined || isAbsentValue(setting, direct) ? undefined : direct;
   if (direct !== undefined) throw new ValueError('is set twice: directly and as …_FILE');
   if (file.trim() === '') throw new ValueError('cannot be read: …_FILE is empty');
   try {
@@ -282,6 +291,13 @@ const rules: readonly Rule[] = [
   ({ natsCaFile }) => findUnreadableFile('NATS_CA_FILE', natsCaFile),
   ({ natsCertFile }) => findUnreadableFile('NATS_CERT_FILE', natsCertFile),
   ({ natsKeyFile }) => findUnreadableFile('NATS_KEY_FILE', natsKeyFile),
+  ({ otlpCaFile }) => findUnreadableFile('OTEL_EXPORTER_OTLP_CERTIFICATE', otlpCaFile),
+  ({ otlpClientCertFile }) =>
+    findUnreadableFile('OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE', otlpClientCertFile),
+  ({ otlpClientKeyFile }) => findUnreadableFile('OTEL_EXPORTER_OTLP_CLIENT_KEY', otlpClientKeyFile),
+  ({ otlpClientCertFile, otlpClientKeyFile }) =>
+    (otlpClientCertFile === undefined) !== (otlpClientKeyFile === undefined) &&
+    'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY must be set together',
   ...connectorRules,
   ...hsmRules,
 ];
@@ -328,12 +344,12 @@ function findBrokenRules(values: Values, env: EnvironmentVariables): string[] {
   const { environment } = values;
   const misplaced = Object.values<Setting<unknown>>(settingsTable)
     .filter(({ name, environments }) => {
-      const isSet = env[settingPrefix + name] !== undefined;
+      const isSet = env[variableName({ name })] !== undefined;
       return isSet && environments?.includes(environment) === false;
     })
     .map(
       ({ name, environments }) =>
-        `${settingPrefix}${name} is for ${environments?.join(' and ')}, not for ${environment}`,
+        `${variableName({ name })} is for ${environments?.join(' and ')}, not for ${environment}`,
     );
   const applied = environment === 'production' ? [...rules, ...productionRules] : rules;
   const broken = applied.map((rule) => rule(values)).filter((fault) => typeof fault === 'string');
@@ -351,6 +367,6 @@ function findUnreadableFile(name: string, file: string | undefined): string | un
     return undefined;
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error);
-    return `${settingPrefix}${name} cannot be read from ${file} (${why})`;
+    return `${variableName({ name })} cannot be read from ${file} (${why})`;
   }
 }

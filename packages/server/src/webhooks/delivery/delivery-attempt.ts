@@ -5,9 +5,13 @@ import {
   type Clock,
   createWebhookHeaders,
   type DueClock,
+  endSpan,
+  failSpan,
   isoTime,
   type OutgoingCalls,
   redactText,
+  type Span,
+  type Tracer,
 } from '../../platform/index.ts';
 import type { SigningKeys } from '../endpoints/endpoint-keys.ts';
 import {
@@ -27,6 +31,7 @@ export type AttemptDeps = {
   readonly dueClock: DueClock;
   readonly timeoutMs: number;
   readonly retryDelaysMs: readonly number[];
+  readonly tracer?: Tracer | undefined;
   /** Returns a random part of a time. */
   jittered(ms: number): number;
 };
@@ -69,6 +74,27 @@ function decideNextState(attempts: number, response: AttemptResponse, deps: Atte
   return { status: 'Pending', due_at: isoTime(deps.dueClock.toDue(now + pauseMs)), at } as const;
 }
 
+/** Without the URL, which may contain a token of the receiver. */
+function startDeliverySpan(
+  { tracer }: AttemptDeps,
+  { traceparent, organizationId, endpointId, attempts }: DueDelivery,
+): Span | undefined {
+  if (tracer === undefined || traceparent === null) return undefined;
+  return tracer.continueTrace(traceparent, 'webhook POST', 'client', {
+    'http.request.method': 'POST',
+    'switchyard.organization_id': organizationId,
+    'switchyard.webhook.endpoint_id': endpointId,
+    'switchyard.webhook.attempts': attempts + 1,
+  });
+}
+
+function endDeliverySpan(span: Span, response: AttemptResponse): void {
+  const attributes = 'status' in response ? { 'http.response.status_code': response.status } : {};
+  const outcome = toOutcome(response);
+  if (outcome === 'Delivered') endSpan(span, attributes);
+  else failSpan(span, outcome, attributes);
+}
+
 export async function attemptDelivery(
   deps: AttemptDeps,
   to: { readonly url: string; readonly signing: SigningKeys },
@@ -88,9 +114,11 @@ export async function attemptDelivery(
     return { update: { ...row, status: 'Failed', due_at: now, at: now, entry } };
   }
   const { keys, privateKeys } = to.signing;
+  const span = startDeliverySpan(deps, delivery);
   const headers = {
     'user-agent': 'Switchyard-Webhooks/1',
     ...createWebhookHeaders({ id: eventId, sentAt: at, body, keys, privateKeys }),
+    ...(span && { traceparent: span.traceparent }),
   };
   const result = await calls.call(to.url, {
     method: 'POST',
@@ -102,6 +130,7 @@ export async function attemptDelivery(
     isIdempotent: true,
   });
   const response = toAttemptResponse(result, clock.now());
+  if (span !== undefined) endDeliverySpan(span, response);
   const entry = buildLogEntry(response, result, at);
   return {
     response,

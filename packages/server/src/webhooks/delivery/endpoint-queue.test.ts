@@ -24,6 +24,7 @@ const due = (deliveryId: string): DueDelivery => ({
   eventId: deliveryId,
   attempts: 0,
   body: '{}',
+  traceparent: null,
   dueAt: new Date(0),
   createdAt: new Date(0),
 });

@@ -34,13 +34,14 @@ export function subscribesTo(
 
 export type PlannedEvent = Pick<
   FeedEvent,
-  'organizationId' | 'eventId' | 'type' | 'merchantId' | 'position'
+  'organizationId' | 'eventId' | 'type' | 'merchantId' | 'position' | 'traceparent'
 >;
 
 export function toNewDelivery(event: PlannedEvent, endpointId: string): NewDelivery {
-  const { organizationId, eventId, type, position } = event;
+  const { organizationId, eventId, type, position, traceparent = null } = event;
   const deliveryId = deliveryIdOf(eventId, endpointId);
-  return { organizationId, deliveryId, endpointId, eventId, type, position, body: null };
+  const ids = { organizationId, deliveryId, endpointId, eventId };
+  return { ...ids, type, position, body: null, traceparent };
 }
 
 /** Plans the deliveries and returns the endpoints that get one. */

@@ -32,14 +32,17 @@ export type NewDelivery = EndpointKey & {
   readonly type: string;
   readonly position: number | null;
   readonly body: string | null;
+  /** The span that caused the event, if it was sampled. */
+  readonly traceparent?: string | null;
 };
 
 const insertDeliveriesText = `INSERT INTO webhook_deliveries AS d (organization_id, delivery_id, endpoint_id,
-    event_id, type, position, body, status, attempts, due_at, log, created_at, updated_at)
+    event_id, type, position, body, traceparent, status, attempts, due_at, log, created_at, updated_at)
   SELECT r.organization_id, r.delivery_id, r.endpoint_id, r.event_id, r.type, r.position, r.body,
-    'Pending', 0, $8, '[]', $8, $8
-  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[], $7::text[])
-    AS r(organization_id, delivery_id, endpoint_id, event_id, type, position, body)
+    r.traceparent, 'Pending', 0, $8, '[]', $8, $8
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[], $7::text[],
+      $9::text[])
+    AS r(organization_id, delivery_id, endpoint_id, event_id, type, position, body, traceparent)
   ORDER BY r.organization_id, r.delivery_id
   ON CONFLICT (organization_id, delivery_id) DO `;
 
@@ -68,6 +71,7 @@ export async function insertDeliveries(
     rows.map((row) => row.position),
     rows.map((row) => row.body),
     now,
+    rows.map((row) => row.traceparent ?? null),
   ]);
 }
 
@@ -210,6 +214,7 @@ export type DueDelivery = {
   readonly createdAt: Date;
   /** Null if the feed no longer contains the event. */
   readonly body: string | null;
+  readonly traceparent: string | null;
 };
 
 /** A read begins after this delivery, in the order of due times. */
@@ -221,7 +226,7 @@ const dueStatement = {
   name: 'webhooks-due',
   text: `SELECT d.organization_id AS "organizationId", d.endpoint_id AS "endpointId",
     d.delivery_id AS "deliveryId", d.event_id AS "eventId", d.attempts, d.due_at AS "dueAt",
-    d.created_at AS "createdAt", coalesce(d.body, f.body) AS body
+    d.created_at AS "createdAt", coalesce(d.body, f.body) AS body, d.traceparent
   FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::timestamptz[], $5::uuid[])
     AS k(organization_id, endpoint_id, most, after_at, after_id)
   CROSS JOIN LATERAL (

@@ -14,6 +14,8 @@ export type FeedEvent = {
   /** `{"type":…,"timestamp":…,"data":{…}}`: the bytes that the server sends to every receiver. */
   body: string;
   createdAt: Date;
+  /** The span that caused the event; not stored in the feed. */
+  traceparent?: string;
 };
 
 /** Plans the deliveries of new events in the transaction that publishes them. */

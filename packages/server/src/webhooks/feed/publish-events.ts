@@ -1,4 +1,5 @@
 // Publishes outbox rows: reads their facts, numbers the events and stores each body once.
+import { defined } from '@switchyard/contract';
 import {
   isoTime,
   type Log,
@@ -103,7 +104,7 @@ function toFeedEvent(
   facts: OutboxEventData | undefined,
   position: number,
 ): FeedEvent {
-  const { merchantId, type, subjectId } = facts ?? { merchantId: null };
+  const { merchantId, type, subjectId, traceparent } = facts ?? { merchantId: null };
   return {
     organizationId: row.organizationId,
     position,
@@ -114,6 +115,7 @@ function toFeedEvent(
     sequence: row.sequence,
     body: renderEventBody(row, facts ?? { merchantId: null, data: {} }),
     createdAt: row.createdAt,
+    ...defined({ traceparent }),
   };
 }
 

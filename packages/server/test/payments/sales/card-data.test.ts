@@ -11,6 +11,7 @@ import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
+import { until } from '../../support/wait-for-result.ts';
 import { assertAgreement, waitUntilSettled } from '../ledger/ledger-invariants.ts';
 
 const base = '/payment/v1/transactions';
@@ -219,6 +220,16 @@ describe('card data', () => {
     const all = setup.logLines.join('').replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
     assert.doesNotMatch(all, /securityCode|expiryMonth|emvData|holderName|"card":\{/);
     assert.doesNotMatch(all, /9203737|92048512|9203919|92047373/);
+  });
+
+  test('no exported span contains card data', async () => {
+    const { spans, bodies } = setup.traces;
+    const name = 'POST /payment/v1/transactions/process';
+    const isOwnSale = (span: (typeof spans)[number]) =>
+      span.name === name && span.attributes['switchyard.organization_id'] === setup.organizationId;
+    await until(() => spans.filter(isOwnSale).length > 20, 'the spans of the sales');
+    for (const body of bodies) assert.equal(search.find(body), undefined);
+    assert.doesNotMatch(bodies.join(''), /securityCode|expiryMonth|emvData|holderName|bearer/i);
   });
 
   test('no response, event or header contains card data', () => {

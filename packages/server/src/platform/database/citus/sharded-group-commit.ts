@@ -1,4 +1,6 @@
 // Group commits by shard.
+
+import type { Span } from '../../tracing/span.ts';
 import {
   createGroupCommit,
   type GroupCommit,
@@ -33,17 +35,17 @@ export function createShardedGroupCommit<Row, Result>(
     return commit;
   }
 
-  async function findShardsAndSubmit(row: Row): Promise<Result> {
+  async function findShardsAndSubmit(row: Row, span: Span | undefined): Promise<Result> {
     await database.shards();
-    return submit(row);
+    return submit(row, span);
   }
 
-  function submit(row: Row): Promise<Result> {
+  function submit(row: Row, span?: Span): Promise<Result> {
     const shards = database.loadedShards();
-    if (shards === undefined) return whole.submit(row);
+    if (shards === undefined) return whole.submit(row, span);
     return shards === null
-      ? findShardsAndSubmit(row)
-      : commitOf(shards.of(bucketOf(row))).submit(row);
+      ? findShardsAndSubmit(row, span)
+      : commitOf(shards.of(bucketOf(row))).submit(row, span);
   }
 
   return {

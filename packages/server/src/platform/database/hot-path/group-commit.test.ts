@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { defined, ProblemError } from '@switchyard/contract';
 import fc from 'fast-check';
 import { eventually } from '../../../../test/support/wait-for-condition.ts';
+import { type Span, startSpan } from '../../tracing/span.ts';
 import { createGroupCommit } from './group-commit.ts';
 
 type Row = { id: number; key: string; fault?: 'bad' | 'once' };
@@ -228,5 +229,49 @@ describe('group commit', () => {
   test('missing results are an error, and no row gets the result of another row', async () => {
     const group = createGroupCommit<Row, number>({ name: 'test', key: keyOf, run: async () => [] });
     await assert.rejects(group.submit({ id: 1, key: 'a' }), /0 results for 1 rows/);
+  });
+
+  test('each attempt of a batch with sampled rows is a span with links, also after a failure', async () => {
+    const ended: Span[] = [];
+    const record = (span: Span) => void ended.push(span);
+    const group = createGroupCommit<Row, number>({
+      name: 'test',
+      key: keyOf,
+      async run(rows) {
+        if (rows.some(({ fault }) => fault === 'bad')) throw new Error('bad row');
+        return rows.map(({ id }) => id);
+      },
+    });
+    const parents = ['a', 'b'].map((name) => startSpan(record, undefined, name));
+    const results = await Promise.allSettled([
+      group.submit({ id: 0, key: 'a' }, parents[0]),
+      group.submit({ id: 1, key: 'b', fault: 'bad' }, parents[1]),
+      group.submit({ id: 2, key: 'c' }),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    const batches = ended.filter(({ name }) => name === 'BATCH test');
+    assert.deepEqual(
+      batches.map((span) => [
+        span.attributes['db.operation.batch.size'],
+        span.links.length,
+        span.isFailed,
+      ]),
+      [
+        [3, 2, true],
+        [1, 1, false],
+        [1, 1, true],
+      ],
+    );
+    const commits = ended.filter(({ name }) => name === 'commit test');
+    assert.deepEqual(
+      commits.map(({ parentSpanId, isFailed, links }) => [parentSpanId, isFailed, links.length]),
+      [
+        [parents[0]?.spanId, false, 2],
+        [parents[1]?.spanId, true, 2],
+      ],
+    );
   });
 });

@@ -2,6 +2,13 @@
 import { ProblemError } from '@switchyard/contract';
 import { withJitter } from '../../identifiers/ids.ts';
 import { pause } from '../../time/clock.ts';
+import {
+  endSpan,
+  failSpan,
+  type Span,
+  startBatchSpan,
+  startChildSpan,
+} from '../../tracing/span.ts';
 import { isRetryable } from '../database-errors.ts';
 
 const defaultConcurrentStatements = 2;
@@ -21,8 +28,12 @@ export type BatchTotals = { batches: number; rows: number };
 export const batchTotals = new Map<string, BatchTotals>();
 
 export type GroupCommit<Row, Result> = {
-  /** Resolves with the result of the row once its statement is committed. */
-  submit(row: Row): Promise<Result>;
+  /**
+   * Resolves with the result of the row once its statement is committed.
+   *
+   * @param span of the caller; undefined if it is not sampled
+   */
+  submit(row: Row, span?: Span): Promise<Result>;
   /** Resolves once no row waits and no statement runs. */
   drain(): Promise<void>;
   /** Rows that no statement has taken yet. */
@@ -55,6 +66,8 @@ export type GroupCommitOptions<Row, Result> = {
 type Entry<Row, Result> = {
   row: Row;
   key: string;
+  /** Until the commit, also while the row waits. */
+  span: Span | undefined;
   resolve(result: Result): void;
   reject(error: unknown): void;
 };
@@ -92,7 +105,7 @@ export function createGroupCommit<Row, Result>(
   let holdTimer: NodeJS.Timeout | undefined;
   let idleCallbacks: (() => void)[] = [];
 
-  function submit(row: Row): Promise<Result> {
+  function submit(row: Row, span?: Span): Promise<Result> {
     const limit = typeof queueLimit === 'number' ? queueLimit : queueLimit(row);
     if (queue.length + waitingByKeyCount >= limit) {
       return Promise.reject(
@@ -103,7 +116,8 @@ export function createGroupCommit<Row, Result>(
       );
     }
     return new Promise((resolve, reject) => {
-      const entry = { row, key: key(row), resolve, reject };
+      const commitSpan = span && startChildSpan(span, `commit ${name}`);
+      const entry = { row, key: key(row), span: commitSpan, resolve, reject };
       const followers = allowsSameKey ? undefined : waitingByKey.get(entry.key);
       if (followers !== undefined) {
         followers.push(entry);
@@ -173,12 +187,16 @@ export function createGroupCommit<Row, Result>(
     try {
       const results = await runRows(batch);
       batch.forEach((entry, index) => {
+        endSpan(entry.span);
         entry.resolve(results[index] as Result);
       });
     } catch (error) {
       // A problem such as an unavailable database affects every row: repeating them one by one would not help.
       if (batch.length === 1 || error instanceof ProblemError) {
-        for (const entry of batch) entry.reject(error);
+        for (const entry of batch) {
+          failSpan(entry.span, 'database');
+          entry.reject(error);
+        }
         return;
       }
       for (const entry of batch) await resolveBatch([entry]);
@@ -188,11 +206,15 @@ export function createGroupCommit<Row, Result>(
   async function runRows(batch: Item[]): Promise<Result[]> {
     const rows = batch.map((entry) => entry.row);
     for (let tries = 1; ; tries += 1) {
+      const span = startCommitSpan(name, batch);
       try {
         const results = await run(rows);
-        if (results.length === rows.length) return results;
-        throw new Error(`${name}: ${results.length} results for ${rows.length} rows`);
+        if (results.length !== rows.length)
+          throw new Error(`${name}: ${results.length} results for ${rows.length} rows`);
+        endSpan(span);
+        return results;
       } catch (error) {
+        failSpan(span, 'database');
         if (!isRetryable(error) || tries > maxRetries) throw error;
         await pause(withJitter(retryPauseMs * tries));
       }
@@ -207,6 +229,25 @@ export function createGroupCommit<Row, Result>(
     },
     waiting: () => queue.length + waitingByKeyCount,
   };
+}
+
+/** Undefined if no row of the batch is sampled. */
+function startCommitSpan(
+  name: string,
+  batch: readonly { readonly span: Span | undefined }[],
+): Span | undefined {
+  let spans: Span[] | undefined;
+  for (const { span } of batch) {
+    if (span === undefined) continue;
+    spans ??= [];
+    spans.push(span);
+  }
+  if (spans === undefined) return undefined;
+  return startBatchSpan(spans, `BATCH ${name}`, {
+    'db.system.name': 'postgresql',
+    'db.operation.name': 'BATCH',
+    'db.operation.batch.size': batch.length,
+  });
 }
 
 /** By code unit: the same order in every process, independent of the locale. */
