@@ -11,6 +11,7 @@ import {
   createLifecycle,
   createLog,
   createMonitoringListener,
+  createSessionTicketKeys,
   type Database,
   type DatabaseTimeline,
   ensureListenerCertificate,
@@ -92,6 +93,13 @@ async function startParts(context: StartContext): Promise<void> {
     settings.tls === 'on'
       ? await ensureListenerCertificate({ settings, clock: systemClock })
       : undefined;
+  const sessionTickets = createSessionTicketKeys({
+    database,
+    masterKey: settings.platformKey,
+    log,
+  });
+  lifecycle.onStop('TLS session tickets', sessionTickets.stop);
+  if (certificate !== undefined) await sessionTickets.start();
   // Expiry times are compared across processes, whose clocks may differ by seconds.
   const identityClock = createDatabaseClock({ database, clock: systemClock, log });
   lifecycle.onStop('clock', identityClock.stop);
@@ -104,7 +112,7 @@ async function startParts(context: StartContext): Promise<void> {
     timeline,
     processMetrics: true,
     ...(settings.environment === 'production' ? {} : { exampleUserDomain: demoUserDomainId }),
-    ...defined({ tls: certificate }),
+    ...defined({ tls: certificate && { ...certificate, sessionTickets } }),
   });
   let demo: Demo | undefined;
   let monitoring: MonitoringListener | undefined;

@@ -212,3 +212,4 @@ export {
 } from './time/clock.ts';
 export { reportCertificateExpiry, warnBeforeExpiry } from './tls/certificate-expiry.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';
+export { createSessionTicketKeys, type SessionTicketKeys } from './tls/session-ticket-keys.ts';
