@@ -14,8 +14,8 @@ const { serverBundleFolder, findServerBundle, hashSources } = createRequire(impo
   './server-bundle.cjs',
 ) as ServerBundle;
 
-/** package-lock.json stands for the packages. */
-const isOwn = (path: string) => !path.startsWith('..') && !path.includes('node_modules');
+/** Not of a package: package-lock.json is the source of those. */
+const isInRepository = (path: string) => !path.startsWith('..') && !path.includes('node_modules');
 
 /** @returns false if the bundle is current */
 export async function buildServer({ root, printLine }: BuildDeps): Promise<boolean> {
@@ -28,8 +28,8 @@ export async function buildServer({ root, printLine }: BuildDeps): Promise<boole
   const made = await mkdtemp(join(cache, 'server-'));
   try {
     const bundle = await bundleServer(root, made);
-    const own = bundle.sources.map((path) => relative(root, path).split(sep).join('/'));
-    const sources = [...own.filter(isOwn), 'package-lock.json'];
+    const paths = bundle.sources.map((path) => relative(root, path).split(sep).join('/'));
+    const sources = [...paths.filter(isInRepository), 'package-lock.json'];
     for (const name of sources) {
       if ((await stat(join(root, name))).mtimeMs >= beganAt)
         throw new BuildFault(`${name} changed during the build`);

@@ -74,6 +74,7 @@ export {
 } from './database/migrations/schema-mismatch.ts';
 export { requirePlatformKey, storePlatformKeyCheck } from './database/platform-key-check.ts';
 export { toRecords } from './database/rows-to-records.ts';
+export { createSessionTicketKeys, type SessionTicketKeys } from './database/session-ticket-keys.ts';
 export {
   createDatabaseTimeline,
   type DatabaseTimeline,
@@ -212,4 +213,3 @@ export {
 } from './time/clock.ts';
 export { reportCertificateExpiry, warnBeforeExpiry } from './tls/certificate-expiry.ts';
 export { ensureListenerCertificate, type ListenerCertificate } from './tls/listener-certificate.ts';
-export { createSessionTicketKeys, type SessionTicketKeys } from './tls/session-ticket-keys.ts';

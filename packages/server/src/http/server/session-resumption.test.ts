@@ -78,8 +78,8 @@ describe('TLS sessions of a client', () => {
       session,
     });
     let newSession = session;
-    socket.on('session', (given: Buffer) => {
-      newSession = given;
+    socket.on('session', (received: Buffer) => {
+      newSession = received;
     });
     await once(socket, 'secureConnect');
     const isResumed = socket.isSessionReused();

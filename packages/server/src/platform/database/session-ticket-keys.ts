@@ -4,8 +4,8 @@ import type { Server } from 'node:tls';
 import { createPoller } from '../concurrency/poller.ts';
 import { decryptBytes, encryptBytes } from '../crypto/authenticated-encryption.ts';
 import { deriveKey } from '../crypto/derive-key.ts';
-import type { Queries } from '../database/queries.ts';
 import type { Log } from '../observability/log.ts';
+import type { Queries } from './queries.ts';
 
 /** Of TLS 1.2, a ticket contains the key of its connection: the key of the ticket must not live long. */
 const periodSeconds = 43_200;
