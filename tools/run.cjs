@@ -14,6 +14,7 @@ const {
   nodeMajor,
   runUnder,
 } = require('../packages/cli/bin/node-24.cjs');
+const { findServerBundle } = require('./sites/server-bundle.cjs');
 
 const npmMajor = 7;
 // Installs all dependencies, also those that the npm settings of the user leave out, and hides warnings
@@ -56,9 +57,10 @@ function endWithNpm() {
 const targets = {
   start: {
     script: 'packages/server/src/main.ts',
+    findBundle: findServerBundle,
     flags: serverFlags,
     variables: serverVariables,
-    background: ['tools/build-site.ts', 'portal', 'documentation'],
+    background: ['tools/build-site.ts', 'portal', 'documentation', 'server'],
     // The build starts after the server has checked its ports, so that a start that fails builds nothing.
     backgroundAfterPortCheck: true,
     does: 'start the platform',
@@ -108,6 +110,11 @@ const targets = {
     script: 'tools/build-site.ts',
     args: ['portal', '--report-current'],
     does: 'build the portal if its sources have changed',
+  },
+  'build-server': {
+    script: 'tools/build-site.ts',
+    args: ['server', '--report-current'],
+    does: 'bundle the server for a faster start if its sources have changed',
   },
   'docs:build': {
     script: 'tools/build-site.ts',
@@ -339,6 +346,10 @@ function findNode() {
   );
 }
 
+/**
+ * A service may not write into the packages, and then its own directory has the cache. It is never in a shared
+ * temporary folder: another account could put code into it.
+ */
 function compileCache() {
   const folder = path.join(modules, '.cache', 'node-compile');
   try {
@@ -346,7 +357,8 @@ function compileCache() {
     fs.accessSync(folder, fs.constants.W_OK);
     return folder;
   } catch {
-    return path.join(os.tmpdir(), 'switchyard-node-compile');
+    const dataFolder = process.env.SWITCHYARD_DATA_DIR;
+    return dataFolder && path.resolve(dataFolder, 'node-compile');
   }
 }
 
@@ -354,7 +366,8 @@ function environmentFor(node) {
   const env = { ...process.env };
   const first = [path.dirname(node), path.join(modules, '.bin')];
   env.PATH = [...first, env.PATH || ''].join(path.delimiter);
-  if (env.NODE_COMPILE_CACHE === undefined) env.NODE_COMPILE_CACHE = compileCache();
+  const cache = env.NODE_COMPILE_CACHE || compileCache();
+  if (cache) env.NODE_COMPILE_CACHE = cache;
   return env;
 }
 
@@ -392,7 +405,8 @@ function run(target, args) {
   if (!fs.existsSync(script)) throw new SetupFault(`${target.script} is missing.`);
   if (!target.backgroundAfterPortCheck) startInBackground(target, node);
   endWithNpm();
-  const all = [...flagsFor(target), script, ...(target.args || []), ...args];
+  const program = target.findBundle?.(root) || script;
+  const all = [...flagsFor(target), program, ...(target.args || []), ...args];
   const environment = { ...target.variables, ...environmentFor(node) };
   const child = runUnder(
     node,

@@ -48,6 +48,8 @@ const numbers = {
   organisations: { standard: 2000, least: 1, most: 9999 },
   /** Requests per second. */
   rate: { standard: 200, least: 1, most: 100_000 },
+  /** Server processes on one database, compared with one; 1 omits that part. */
+  processes: { standard: 1, least: 1, most: 4 },
   /** Authorised sales of a capture of all. */
   items: { standard: 100_000, least: 100, most: 10_000_000 },
 } as const;
@@ -103,6 +105,9 @@ npm run bench -- portal [options]      the portal in Chromium: download size, ti
                     portal: rows of a list                           (1000000)
   --minutes N       then continue for this number of minutes at 70 %
                     of the highest rate, and record the memory       (0: do not)
+  --processes N     sales: compare the CPU time of a sale in this
+                    number of server processes with one process,
+                    at the same total rate                           (1: do not)
   --parts A,B       tokens: ${tokenCaseNames.filter((name) => name !== 'baseline').join(', ')};
                     relay: ${relayParts.join(', ')}            (all)
   --pairs N         relay: pairs that exchange messages              (0: 1, 50 and 1000)

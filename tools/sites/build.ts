@@ -172,8 +172,9 @@ async function compressAll(folder: string): Promise<void> {
   );
 }
 
-/** Replaces the old pages; between the two renames there are none. */
-async function putInPlace(made: string, built: string): Promise<void> {
+/** Replaces the old build; between the two renames there is none. */
+export async function putInPlace(made: string, built: string): Promise<void> {
+  await chmod(made, readableToAll);
   const old = `${made}.old`;
   await rename(built, old).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -202,7 +203,6 @@ export async function buildSite(site: Site, { root, printLine }: BuildDeps): Pro
       // A source that changes from here on belongs to the next build.
       const builtFrom = hash();
       await site.bundle(root, made);
-      await chmod(made, readableToAll);
       await compressAll(made);
       await writeFile(join(made, stampName), builtFrom);
       await putInPlace(made, built);

@@ -122,18 +122,18 @@ async function prepareSharedFiles(folder: string): Promise<Record<string, string
     import('../../packages/server/test/support/database/migrated-database-template.ts'),
     import('../../packages/server/test/support/processes/realm-key-pool.ts'),
     import('../../packages/server/test/support/processes/server-process.ts'),
-    import('../../packages/server/test/support/processes/server-bundle.ts'),
+    import('../sites/bundle-server.ts'),
   ]);
   const keys = join(folder, 'realm-keys.json');
   const [bundle, template] = await Promise.all([
-    bundles.bundleServer(bundleFolder),
+    bundles.bundleServer(repositoryRoot, bundleFolder),
     databases.findTemplateCluster(join(repositoryRoot, '.cache')),
     realmKeys.writeRealmKeys(keys),
   ]);
   return {
     [databases.templateFolderVariable]: template,
     [realmKeys.realmKeysVariable]: keys,
-    [servers.bundleVariable]: bundle,
+    [servers.bundleVariable]: bundle.file,
   };
 }
 

@@ -74,6 +74,13 @@ CREATE TABLE platform_key_check (
   created_at timestamptz NOT NULL
 );
 
+-- Keys of TLS session tickets, which all processes share. Only the key of the current period stays, so that
+-- recorded connections of earlier periods cannot be decrypted later.
+CREATE TABLE tls_ticket_keys (
+  period bigint PRIMARY KEY,
+  key_sealed bytea NOT NULL
+);
+
 -- ---------------------------------------------------------------------------------------------------------
 -- provisioning: organisations, merchants, stores, devices, acquirer links and contracts
 -- ---------------------------------------------------------------------------------------------------------

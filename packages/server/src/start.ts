@@ -1,8 +1,8 @@
 // Starts the parts of the platform in order; the lifecycle stops them in the reverse order.
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
-import { createApplication, prepareDatabase } from './application.ts';
-import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
+import type { prepareDatabase as PrepareDatabase } from './application.ts';
+import type { Demo } from './demo/index.ts';
 import {
   applicationName,
   buildVersion,
@@ -12,6 +12,7 @@ import {
   createLifecycle,
   createLog,
   createMonitoringListener,
+  createSessionTicketKeys,
   type Database,
   type DatabaseTimeline,
   ensureListenerCertificate,
@@ -47,21 +48,22 @@ export async function startPlatform(settings: Settings, { verbose = false } = {}
   }
 }
 
-async function openDatabaseOf({
-  settings,
-  log,
-  lifecycle,
-}: StartContext): Promise<{ database: Database; timeline: DatabaseTimeline }> {
-  let url = settings.databaseUrl;
-  if (url === undefined) {
-    const postgres = await startEmbeddedPostgres({
-      dataDir: join(settings.dataDir, 'postgres'),
-      binDir: settings.postgresBinDir,
-      log,
-    });
-    lifecycle.onStop('embedded database', postgres.stop);
-    url = postgres.url;
-  }
+async function findDatabaseUrl({ settings, log, lifecycle }: StartContext): Promise<string> {
+  if (settings.databaseUrl !== undefined) return settings.databaseUrl;
+  const postgres = await startEmbeddedPostgres({
+    dataDir: join(settings.dataDir, 'postgres'),
+    binDir: settings.postgresBinDir,
+    log,
+  });
+  lifecycle.onStop('embedded database', postgres.stop);
+  return postgres.url;
+}
+
+async function openDatabaseOf(
+  { settings, log, lifecycle }: StartContext,
+  url: string,
+  prepareDatabase: typeof PrepareDatabase,
+): Promise<{ database: Database; timeline: DatabaseTimeline }> {
   const timeline = createDatabaseTimeline({ log, dataDir: settings.dataDir });
   const database = openDatabase({
     url,
@@ -91,11 +93,25 @@ async function startParts(context: StartContext): Promise<void> {
   for (const warning of settings.warnings) log.warn(warning);
   checkFileDescriptorLimit(settings, log);
   lowerGcThreadPriority(log);
-  const { database, timeline } = await openDatabaseOf(context);
+  // The modules load while the embedded PostgreSQL starts, which takes about as long.
+  const [{ createApplication, prepareDatabase }, { demoUserDomainId, startDemo }, url] =
+    await Promise.all([
+      import('./application.ts'),
+      import('./demo/index.ts'),
+      findDatabaseUrl(context),
+    ]);
+  const { database, timeline } = await openDatabaseOf(context, url, prepareDatabase);
   const certificate =
     settings.tls === 'on'
       ? await ensureListenerCertificate({ settings, clock: systemClock })
       : undefined;
+  const sessionTickets = createSessionTicketKeys({
+    database,
+    masterKey: settings.platformKey,
+    log,
+  });
+  lifecycle.onStop('TLS session tickets', sessionTickets.stop);
+  if (certificate !== undefined) await sessionTickets.start();
   // Expiry times are compared across processes, whose clocks may differ by seconds.
   const identityClock = createDatabaseClock({ database, clock: systemClock, log });
   lifecycle.onStop('clock', identityClock.stop);
@@ -108,7 +124,7 @@ async function startParts(context: StartContext): Promise<void> {
     timeline,
     processMetrics: true,
     ...(settings.environment === 'production' ? {} : { exampleUserDomain: demoUserDomainId }),
-    ...defined({ tls: certificate }),
+    ...defined({ tls: certificate && { ...certificate, sessionTickets } }),
   });
   let demo: Demo | undefined;
   let monitoring: MonitoringListener | undefined;

@@ -47,7 +47,7 @@ export type Platform = {
   postgresPid: number;
   profileFile: string;
   startServer(
-    options?: Pick<ServerOptions, 'ports' | 'flags' | 'variables'>,
+    options?: Partial<Pick<ServerOptions, 'dataDir' | 'ports' | 'flags' | 'variables'>>,
   ): Promise<RunningServer>;
 };
 
@@ -101,9 +101,9 @@ export async function openPlatform(
     profileFile,
     baselineUrl: baselineUrl.href,
     postgresPid: postgres.pid(),
-    async startServer({ flags = [], variables = {}, ports } = {}) {
+    async startServer({ flags = [], variables = {}, ports, dataDir: ownDataDir = dataDir } = {}) {
       const server = await startServer(closers, {
-        dataDir,
+        dataDir: ownDataDir,
         databaseUrl: postgres.url,
         way: 'process',
         flags: profile ? [...flags, '--import', profilerScript] : flags,

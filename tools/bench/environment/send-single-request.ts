@@ -9,6 +9,8 @@ export type Target = {
   /** Host and port by which the server calls itself; clients send it in `Host`. */
   authority: string;
   ca?: string | undefined;
+  /** Of more processes of the same platform, which take turns with `port` for kept connections. */
+  otherPorts?: readonly number[];
 };
 
 export type SingleRequest = {

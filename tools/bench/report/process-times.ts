@@ -71,7 +71,13 @@ function allProcesses(): ProcessStat[] {
 }
 
 /** The processes of a run, beside the one that reads their times. */
-export type WatchedPids = { server: number; postgres: number; simulator?: number; load?: number };
+export type WatchedPids = {
+  /** The times of several server processes are added. */
+  server: number | readonly number[];
+  postgres: number;
+  simulator?: number;
+  load?: number;
+};
 
 export type CpuTimes = Record<keyof WatchedPids | 'others', number> & { totalMs: number };
 
@@ -89,7 +95,7 @@ export function readCpu({
   const cpuMsOf = (pid: number | undefined) => all.find((each) => each.pid === pid)?.cpuMs ?? 0;
   const { busyMs, totalMs } = parseMachineTimes(read('/proc/stat'));
   const times = {
-    server: cpuMsOf(server),
+    server: [server].flat().reduce((sum, pid) => sum + cpuMsOf(pid), 0),
     postgres: treeCpuMs(postgres, all),
     simulator: cpuMsOf(simulator),
     load: cpuMsOf(load),

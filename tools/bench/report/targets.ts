@@ -18,6 +18,8 @@ export const targets = {
   firstStartSeconds: 15,
   secondStartSeconds: 5,
   fullTables: { rows: 10_000_000, p99GrowthShare: 0.15, cpuGrowthShare: 0.15 },
+  /** Server and PostgreSQL, per sale. */
+  processesCpuGrowthShare: 0.1,
   readsPerSale: 3.5,
   /** Flat: over the time of the run the line through the samples rises by at most this. */
   memoryGrowthShare: 0.05,

@@ -9,6 +9,7 @@ import { profileStep } from '../report/profile-step.ts';
 import type { BenchResult } from '../report/report.ts';
 import { perSecond, seconds } from '../report/report-table.ts';
 import { readWalBytes } from '../report/statement-costs.ts';
+import { compareProcesses } from './compare-processes.ts';
 import { fillTransactions } from './fill-transactions.ts';
 import { median } from './find-knee.ts';
 import {
@@ -191,6 +192,7 @@ export async function benchSales(
   const profile = options.profile
     ? await profileStep(platform, server.pid, () => load.step('sales', rate, options.seconds))
     : undefined;
+  const processes = options.processes > 1 ? await compareProcesses(closers, run, rate) : undefined;
   const full = options.rows > 0 ? await runFull(run, rate) : undefined;
   const soak = options.minutes > 0 ? await runSoak(run, rate) : undefined;
   const figures = {
@@ -204,7 +206,7 @@ export async function benchSales(
     ...long,
     residentAt70Mib,
     residentHighestMib: server.memory.highest(),
-    ...defined({ starts, full, soak, profile }),
+    ...defined({ starts, processes, full, soak, profile }),
   };
   return reportSales(figures, options);
 }

@@ -16,14 +16,19 @@ export type HttpsConnections = {
   close(): void;
 };
 
-type Connection = { socket: TLSSocket; waiting: OnResponse | undefined; isClosed: boolean };
+type Connection = {
+  socket: TLSSocket;
+  port: number;
+  waiting: OnResponse | undefined;
+  isClosed: boolean;
+};
 
 const reconnectAfterMs = 20;
 const answerLimitMs = 30_000;
 
-function dial({ port, ca }: Target, options: ConnectionOptions): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const server = { host: loopback, port, ca, servername: serverName };
+function dial(options: ConnectionOptions & { port: number; ca?: string | undefined }) {
+  return new Promise<TLSSocket>((resolve, reject) => {
+    const server = { host: loopback, servername: serverName };
     const socket = connect({ ...server, ...options, ALPNProtocols: ['http/1.1'] });
     socket.setNoDelay(true);
     socket.once('error', reject);
@@ -36,10 +41,11 @@ function dial({ port, ca }: Target, options: ConnectionOptions): Promise<TLSSock
 
 /** @example const connections = await openHttpsConnections(target, 64); */
 export async function openHttpsConnections(
-  target: Target,
+  { port, otherPorts = [], ca }: Target,
   connections: number,
   options: ConnectionOptions = {},
 ): Promise<HttpsConnections> {
+  const ports = [port, ...otherPorts];
   const free: Connection[] = [];
   let closed = false;
 
@@ -51,17 +57,25 @@ export async function openHttpsConnections(
     if (at >= 0) free.splice(at, 1);
     const { waiting } = connection;
     connection.waiting = undefined;
-    replace();
+    replace(connection.port);
     waiting?.(undefined, why);
   }
 
-  function replace(): void {
+  function replace(lostPort: number): void {
     if (closed) return;
-    dial(target, options).then(adopt, () => setTimeout(replace, reconnectAfterMs).unref());
+    dial({ port: lostPort, ca, ...options }).then(
+      (socket) => adopt(socket, lostPort),
+      () => setTimeout(replace, reconnectAfterMs, lostPort).unref(),
+    );
   }
 
-  function adopt(socket: TLSSocket): void {
-    const connection: Connection = { socket, waiting: undefined, isClosed: false };
+  function adopt(socket: TLSSocket, socketPort: number): void {
+    const connection: Connection = {
+      socket,
+      port: socketPort,
+      waiting: undefined,
+      isClosed: false,
+    };
     const readChunk = createResponseReader((answer) => {
       const { waiting } = connection;
       if (waiting === undefined) throw new HttpProtocolError('an answer without a request');
@@ -85,8 +99,10 @@ export async function openHttpsConnections(
     else free.push(connection);
   }
 
-  const dialled = Array.from({ length: connections }, () => dial(target, options));
-  for (const socket of await Promise.all(dialled)) adopt(socket);
+  const chosen = Array.from({ length: connections }, (_, index) => ports[index % ports.length]);
+  await Promise.all(
+    chosen.map(async (each = port) => adopt(await dial({ port: each, ca, ...options }), each)),
+  );
 
   return {
     send(text, onAnswer) {

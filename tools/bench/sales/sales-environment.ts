@@ -35,7 +35,9 @@ export type SalesEnvironment = {
   /** The tokens of the merchants, by their identifiers. */
   tokens: ReadonlyMap<string, string>;
   baseline: BenchProcess<SaleCommitsBaselineFunctions>;
-  /** Fetches new tokens for the load, of so many merchants; they are valid for an hour. */
+  /** Fetches new tokens, of so many merchants; they are valid for an hour. */
+  fetchTills(merchants?: number): Promise<SellingDevice[]>;
+  /** Gives new tokens to the load. */
   renewTokens(merchants?: number): Promise<void>;
 };
 
@@ -131,7 +133,7 @@ export async function openSalesEnvironment(
   const watched = { server: server.pid, postgres, simulator: simulator.pid };
   const { load, setTills } = await openLoadGenerator(closers, { target, watched }, options);
   const tokens = new Map<string, string>();
-  async function renewTokens(merchants = organization.merchants.length): Promise<void> {
+  async function fetchTills(merchants = organization.merchants.length): Promise<SellingDevice[]> {
     const tills = organization.merchants
       .slice(0, merchants)
       .map(async ({ merchantId, credentials, deviceIds }) => {
@@ -139,8 +141,9 @@ export async function openSalesEnvironment(
         tokens.set(merchantId, token);
         return { token, deviceIds };
       });
-    await setTills(await Promise.all(tills));
+    return Promise.all(tills);
   }
+  const renewTokens = async (merchants?: number) => setTills(await fetchTills(merchants));
   await renewTokens();
   const baseline = startProcess<SaleCommitsBaselineFunctions>(
     closers,
@@ -153,6 +156,7 @@ export async function openSalesEnvironment(
     server,
     simulator,
     tokens,
+    fetchTills,
     renewTokens,
     load,
     baseline,

@@ -8,6 +8,7 @@ import {
   errorFigure,
   type Figure,
   figure,
+  microseconds,
   milliseconds,
   perSecond,
   type Section,
@@ -28,6 +29,13 @@ export type FullTablesFigures = {
   after: MeasuredStep[];
 };
 
+export type ProcessesFigures = {
+  processes: number;
+  /** One process before and after the steps of several, at the same total rate. */
+  one: MeasuredStep[];
+  several: MeasuredStep[];
+};
+
 export type SalesFigures = {
   starts?: StartTimes;
   warmUp: MeasuredStep[];
@@ -42,6 +50,7 @@ export type SalesFigures = {
   walBytesPerSale: number;
   residentAt70Mib: number;
   residentHighestMib: number;
+  processes?: ProcessesFigures;
   /** The same steps before the tables were filled, and after. */
   full?: FullTablesFigures;
   soak?: SoakFigures;
@@ -231,11 +240,36 @@ function fullTables({ rows, fillSeconds, before, after }: FullTablesFigures): Se
   };
 }
 
+function severalProcesses({ processes, one, several }: ProcessesFigures): Section {
+  const medians = (name: 'server' | 'postgres') =>
+    [one, several].map((steps) => median(steps.map(({ cpuUs }) => cpuUs[name])));
+  const oneAndSeveral = (values: readonly number[]) => values.map(microseconds).join(', ');
+  const [server = [], postgres = []] = [medians('server'), medians('postgres')];
+  const sumOf = (index: number) => (server[index] ?? 0) + (postgres[index] ?? 0);
+  return {
+    title: `${processes} server processes on one database and one process, the same total rate; medians`,
+    figures: [
+      { label: 'CPU of the servers per sale, one, several', value: oneAndSeveral(server) },
+      { label: 'CPU of PostgreSQL per sale, one, several', value: oneAndSeveral(postgres) },
+      figure('growth of CPU, server and PostgreSQL', sumOf(1) / sumOf(0) - 1, 'percent', {
+        atMost: targets.processesCpuGrowthShare,
+      }),
+      {
+        label: 'p99, one, several',
+        value: [one, several]
+          .map((steps) => milliseconds(median(steps.map(({ p99Us }) => p99Us))))
+          .join(', '),
+      },
+      errorFigure('errors', [...one, ...several]),
+    ],
+  };
+}
+
 export function reportSales(
   figures: SalesFigures,
   { terminals, connections, cards }: BenchOptions,
 ): BenchResult {
-  const { at70, starts, full, knees } = figures;
+  const { at70, starts, processes, full, knees } = figures;
   const atKnee = knees.at(-1)?.step;
   const { results, section } = goals(figures);
   return {
@@ -253,6 +287,7 @@ export function reportSales(
         title: 'Start, to the first answered request',
         figures: starts ? startFigures(starts) : [],
       },
+      ...(processes ? [severalProcesses(processes)] : []),
       ...(full ? [fullTables(full)] : []),
     ],
     othersShare: at70.othersShare,

@@ -75,6 +75,7 @@ export {
 } from './database/migrations/schema-mismatch.ts';
 export { requirePlatformKey, storePlatformKeyCheck } from './database/platform-key-check.ts';
 export { toRecords } from './database/rows-to-records.ts';
+export { createSessionTicketKeys, type SessionTicketKeys } from './database/session-ticket-keys.ts';
 export {
   createDatabaseTimeline,
   type DatabaseTimeline,

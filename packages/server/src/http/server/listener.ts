@@ -6,9 +6,9 @@ import {
   type Server,
   type ServerOptions,
 } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
-import { limitIncompleteRequests } from '../../platform/index.ts';
+import { limitIncompleteRequests, type SessionTicketKeys } from '../../platform/index.ts';
 import { connectionLimit, type NewConnectionLimits } from '../limits/new-connection-limits.ts';
 import { hstsServerOptions } from './strict-transport-security.ts';
 
@@ -17,10 +17,16 @@ export type ListenerTls = {
   readonly key: string | Buffer;
   /** Requests a client certificate of these authorities and does not require one. */
   readonly clientAuthorities?: readonly string[];
+  /** Left out: a client can resume its session only at the same process. */
+  readonly sessionTickets?: Pick<SessionTicketKeys, 'attach'>;
 };
 
 /** Longer than the usual 60 s of proxies, so that the proxy closes first and loses no request. */
 export const keepAliveTimeoutMs = 72_000;
+/** A till that reconnects within this time resumes its session, which costs about half of a new one. */
+const sessionTimeoutSeconds = 3600;
+/** The same in all processes, unlike the default of Node, which depends on the command line. */
+const sessionIdContext = 'switchyard';
 export const headerLimitBytes = 16_384;
 export const headerCountLimit = 100;
 
@@ -64,24 +70,31 @@ export function createListener(
     tls === undefined
       ? createServer(options, handler)
       : createTlsServer(
-          {
-            ...options,
-            cert: tls.cert,
-            key: tls.key,
-            minVersion: 'TLSv1.2',
-            maxVersion: 'TLSv1.3',
-            ALPNProtocols: ['http/1.1'],
-            handshakeTimeout: handshakeMs,
-            ...clientCertificateOptions(tls.clientAuthorities),
-          },
+          { ...options, ...encryptionOptions(tls), handshakeTimeout: handshakeMs },
           handler,
         );
+  if (tls !== undefined && server instanceof TlsServer) {
+    tls.sessionTickets?.attach(server, [tls.cert.toString(), ...(tls.clientAuthorities ?? [])]);
+  }
   server.prependListener('request', limitIncompleteRequests(server, requestMs));
   server.maxHeadersCount = headerCountLimit;
   const maxConnections = connectionLimit + webSockets;
   server.maxConnections = maxConnections;
   newConnections.watch(server, tls !== undefined, Math.ceil(maxConnections * newConnectionShare));
   return server;
+}
+
+function encryptionOptions({ cert, key, clientAuthorities }: ListenerTls): TlsOptions {
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    maxVersion: 'TLSv1.3',
+    ALPNProtocols: ['http/1.1'],
+    sessionTimeout: sessionTimeoutSeconds,
+    sessionIdContext,
+    ...clientCertificateOptions(clientAuthorities),
+  };
 }
 
 /**
