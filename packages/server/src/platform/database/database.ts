@@ -4,6 +4,7 @@ import { withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
 import { parseDatabaseUrl } from '../settings/database-url.ts';
 import { pause } from '../time/clock.ts';
+import { commitInTwoPhases } from './citus/distribute-tables.ts';
 import { type DatabaseEngine, usesCitus } from './citus/engine.ts';
 import { routeToShard } from './citus/route-statement.ts';
 import { createShardPools } from './citus/shard-pools.ts';
@@ -154,7 +155,13 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
     },
     transaction: (fn) =>
-      withRetries(log, () => runTransaction(general, createTransactionQueries, fn)),
+      withRetries(log, () =>
+        runTransaction(general, createTransactionQueries, async (trx) => {
+          const result = await fn(trx);
+          if (shards.opened()?.shards !== undefined) await trx.query(commitInTwoPhases);
+          return result;
+        }),
+      ),
     session: (fn) => runInSession(setup, (run) => fn(createQueries(run, findShards))),
     async explain(text) {
       const pool = await hotPool.open();
