@@ -53,6 +53,9 @@ const placementText = `SELECT p.shardid AS "shardId", p.nodename AS host, p.node
   FROM pg_dist_shard_placement p
   WHERE p.shardid = get_shard_id_for_distribution_column('transactions', $1::smallint)`;
 
+const workersWithShardsText = `SELECT DISTINCT p.nodename FROM pg_dist_shard_placement p
+  JOIN pg_dist_shard s ON s.shardid = p.shardid AND s.logicalrelid = 'transactions'::regclass`;
+
 async function findShard(database: Database, merchantId: string): Promise<ShardPlacement> {
   const bucket = bucketOf(merchantId);
   const [placement] = await database.query<ShardPlacement>(placementText, [bucket]);
@@ -74,9 +77,7 @@ export async function openDrillPlatform(
   await migrate(database, migrations, { log, clock: systemClock, ids: systemIdGenerator });
   const simulator = await startSimulator(closers, dataDir);
   const isDistributed = (await database.shards()) !== undefined;
-  const workersWithShards = isDistributed
-    ? await database.query('SELECT DISTINCT nodename FROM pg_dist_shard_placement')
-    : [];
+  const workersWithShards = isDistributed ? await database.query(workersWithShardsText) : [];
   let organization: BenchOrganization;
   let hosts: Set<string>;
   // The identifiers of merchants are random, so a worker can get none of them. Each worker needs one.

@@ -39,6 +39,7 @@ export { applicationName, joinRoleNames } from './database/application-name.ts';
 export { runInTransaction } from './database/citus/route-statement.ts';
 export { createShardedGroupCommit } from './database/citus/sharded-group-commit.ts';
 export {
+  findInAllShards,
   forEachShard,
   queryByShard,
   shardOf,

@@ -5,6 +5,7 @@ import {
   createMemoryReleasingMap,
   createShardedGroupCommit,
   type Database,
+  findInAllShards,
   type HotStatement,
   type Ids,
   isoTime,
@@ -281,14 +282,22 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
     },
     /** Sales whose deadline has passed without an outcome. */
     findSalesWithoutOutcome: (limit: number) =>
-      database.hot<TransactionKey>(statements.selectSalesWithoutOutcome, [limit]),
-    findOperationsWithoutOutcome(limit: number) {
-      type Key = TransactionKey & OperationKey;
-      return database.hot<Key>(statements.selectOperationsWithoutOutcome, [limit]);
-    },
+      findInAllShards<TransactionKey>(database, statements.selectSalesWithoutOutcome, {
+        values: [limit],
+        limit,
+      }),
+    findOperationsWithoutOutcome: (limit: number) =>
+      findInAllShards<TransactionKey & OperationKey>(
+        database,
+        statements.selectOperationsWithoutOutcome,
+        { values: [limit], limit },
+      ),
     /** @param at epoch ms */
     findExpiredAuthorizations: (at: number, limit: number) =>
-      database.hot<TransactionKey>(statements.selectExpiredAuthorizations, [isoTime(at), limit]),
+      findInAllShards<TransactionKey>(database, statements.selectExpiredAuthorizations, {
+        values: [isoTime(at), limit],
+        limit,
+      }),
     /** Reports the duration of each sale write in ms. The returned function ends the subscription. */
     onSaleWrite(onDuration: (ms: number) => void): () => void {
       durationListeners.add(onDuration);

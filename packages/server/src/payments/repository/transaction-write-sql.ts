@@ -158,29 +158,21 @@ const updateTransactionCte = `tx AS (
     ${insertOutboxOfChange}
   )`;
 
-/** The lock keeps the versions until the update, so that all statements find the same transactions. */
-function changeInShard(definition: string, inserts: (from: string, key: string) => string[]) {
-  const from = `${recordsOf(definition)} JOIN transactions t ON ${matchesVersion}`;
-  return [
-    `SELECT 1 FROM ${from} ORDER BY t.transaction_id FOR UPDATE OF t`,
-    ...inserts(from, 't'),
-    `${updateTransactionsFrom(recordsOf(definition))} RETURNING t.transaction_id AS id`,
-  ];
-}
-
 export const updateWithEvent = {
   name: 'payments-update-with-event',
   text: `WITH r AS (
     SELECT * FROM ${recordsOf(changeRecordDefinition)}
   ), ${updateTransactionCte}
   SELECT transaction_id AS id FROM tx`,
-  inShard: changeInShard(changeRecordDefinition, insertEventAndOutbox),
 };
+
+const operationRecords = recordsOf(operationRecordDefinition);
+const changedTransactions = `${operationRecords} JOIN transactions t ON ${matchesVersion}`;
 
 export const updateWithOperation = {
   name: 'payments-update-with-operation',
   text: `WITH r AS (
-    SELECT * FROM ${recordsOf(operationRecordDefinition)}
+    SELECT * FROM ${operationRecords}
   ), ${updateTransactionCte}, op AS (
     ${insertOperation}
   ), jb AS (
@@ -189,10 +181,13 @@ export const updateWithOperation = {
     ${insertLine}
   )
   SELECT transaction_id AS id FROM tx`,
-  inShard: changeInShard(operationRecordDefinition, (from, key) => [
-    ...insertEventAndOutbox(from, key),
-    ...insertOperationJobAndLine(from, key),
-  ]),
+  // The lock keeps the versions until the update, so that all statements find the same transactions.
+  inShard: [
+    `SELECT 1 FROM ${changedTransactions} ORDER BY t.transaction_id FOR UPDATE OF t`,
+    ...insertEventAndOutbox(changedTransactions, 't'),
+    ...insertOperationJobAndLine(changedTransactions, 't'),
+    `${updateTransactionsFrom(operationRecords)} RETURNING t.transaction_id AS id`,
+  ],
 };
 
 export function toUpdateRow(change: TransactionChange, outboxId: string): Record<string, unknown> {

@@ -4,8 +4,10 @@ import { withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
 import { parseDatabaseUrl } from '../settings/database-url.ts';
 import { pause } from '../time/clock.ts';
+import { commitInTwoPhases } from './citus/distribute-tables.ts';
 import { type DatabaseEngine, usesCitus } from './citus/engine.ts';
-import { routeHotStatement, routeToShard } from './citus/route-statement.ts';
+import { routeToShard } from './citus/route-statement.ts';
+import { createShardPools } from './citus/shard-pools.ts';
 import { readShards } from './citus/shards.ts';
 import { postgresTypeParsers } from './column-parsers.ts';
 import {
@@ -120,6 +122,16 @@ export function openDatabase(options: DatabaseOptions): Database {
     const hasPlannerSettings = !isDistributed && (await isPostgres(database));
     return openHotPool(setup, hasPlannerSettings ? hotPlannerSettings : {});
   });
+  const shardPools = createShardPools({
+    queries: { query: (...parameters) => database.query(...parameters) },
+    preparedStatements,
+    openPool(host, port) {
+      // The timeline of the database is that of the coordinator.
+      const { verifyConnection: _, ...ofWorker } = options;
+      const url = atHost(setup.url, host, port);
+      return openHotPool(createConnectionSetup({ ...ofWorker, url }), hotPlannerSettings);
+    },
+  });
 
   const database: Database = {
     query: (statement, values = [], buckets) =>
@@ -136,22 +148,22 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     async hotCommit(statements) {
       for (const [{ name }] of statements) requireValidName(name);
+      // All statements of a commit are of one shard.
+      const buckets = statements[0]?.[2];
+      if (buckets !== undefined) return withRetries(log, () => shardPools.run(statements, buckets));
       const pool = hotPool.opened() ?? (await hotPool.open());
-      if (!statements.some(hasBuckets))
-        return withRetries(log, () =>
-          preparedStatements ? pool.run(statements) : pool.plain(statements),
-        );
-      const routed = statements.map(routeHotStatement);
-      // With BEGIN: of statements that are sent together without it, Citus commits each at its worker.
-      const results = await withRetries(log, () => pool.plain(routed.flat()));
-      let end = 0;
-      return routed.map((parts) => {
-        end += parts.length;
-        return results[end - 1] ?? [];
-      });
+      return withRetries(log, () =>
+        preparedStatements ? pool.run(statements) : pool.plain(statements),
+      );
     },
     transaction: (fn) =>
-      withRetries(log, () => runTransaction(general, createTransactionQueries, fn)),
+      withRetries(log, () =>
+        runTransaction(general, createTransactionQueries, async (trx) => {
+          const result = await fn(trx);
+          if (shards.opened()?.shards !== undefined) await trx.query(commitInTwoPhases);
+          return result;
+        }),
+      ),
     session: (fn) => runInSession(setup, (run) => fn(createQueries(run, findShards))),
     async explain(text) {
       const pool = await hotPool.open();
@@ -163,6 +175,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     loadedShards() {
       const loaded = shards.opened();
       return loaded === undefined ? null : loaded.shards;
+    },
+    async queryWorkers<Of extends object>(
+      statement: PreparedStatement,
+      values: readonly unknown[],
+    ) {
+      const groups = (await findShards())?.groups ?? [];
+      const results = await shardPools.runAtWorkers([statement, values], groups);
+      return results as PromiseSettledResult<Of[]>[];
     },
     async healthy() {
       const query = runQuery(general, { text: 'SELECT 1' }).then(
@@ -185,7 +205,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }),
     async close() {
       if (general.ending) return;
-      await Promise.all([general.end(), hotPool.opened()?.end()]);
+      await Promise.all([general.end(), hotPool.opened()?.end(), shardPools.end()]);
     },
   };
   return database;
@@ -269,6 +289,15 @@ function openPool(
   });
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/** The same URL with another host. */
+function atHost(url: string, host: string, port: number): string {
+  const parsed = new URL(url);
+  for (const parameter of ['host', 'port']) parsed.searchParams.delete(parameter);
+  parsed.hostname = host;
+  parsed.port = String(port);
+  return parsed.href;
 }
 
 function createConnectionSetup(options: DatabaseOptions): ConnectionSetup {
@@ -430,8 +459,6 @@ function toQueryConfig({ statement, values, buckets }: Call, mayPrepare: boolean
   const query = routeToShard(text, values, buckets);
   return mayPrepare && name !== undefined ? { ...query, name: requireValidName(name) } : query;
 }
-
-const hasBuckets = ([, , buckets]: HotStatement): boolean => buckets !== undefined;
 
 async function withRetries<T>(log: Log, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {

@@ -18,6 +18,15 @@ export type ShardSource = {
   shards(): Promise<Shards | undefined>;
   /** The result of an earlier call of {@link shards}; null if there was none. */
   loadedShards(): Shards | undefined | null;
+  /**
+   * On Citus: runs a query at each worker on all its shards together.
+   *
+   * @returns the rows of each worker, or the error of a worker that is down
+   */
+  queryWorkers<Of extends object = Row>(
+    statement: PreparedStatement,
+    values: readonly unknown[],
+  ): Promise<PromiseSettledResult<Of[]>[]>;
 };
 
 /**

@@ -27,7 +27,7 @@ const claimText = `DELETE FROM outbox AS o USING (
     o.subject_id AS "subjectId", o.sequence, o.created_at AS "createdAt"`;
 
 /** On Citus, where each claim is sent to one shard. */
-const bucketsText = 'SELECT DISTINCT bucket FROM outbox';
+const findWaiting = { name: 'outbox-waiting', text: 'SELECT bucket FROM outbox LIMIT 1' };
 
 const oldestText = 'SELECT min(created_at) AS oldest FROM outbox';
 
@@ -94,7 +94,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
 
   async function poll(): Promise<boolean> {
     let hasMore = false;
-    await forEachShard(database, [bucketsText, []], async (buckets) => {
+    await forEachShard(database, [findWaiting, []], async (buckets) => {
       const processBatch = scans.get(buckets) ?? createScan(buckets);
       scans.set(buckets, processBatch);
       if (await processBatch()) hasMore = true;

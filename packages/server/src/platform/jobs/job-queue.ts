@@ -15,8 +15,8 @@ import type { Tracer } from '../tracing/tracer.ts';
 import { createDueClock, type DueClock } from './due-clock.ts';
 import {
   claimText,
-  dueBucketsText,
   enqueueText,
+  findDue,
   finishText,
   oldestDueInShardsText,
   oldestDueText,
@@ -166,7 +166,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   async function claim(): Promise<boolean> {
     let hasMore = false;
     const dueJobs = [isoTime(dueClock.now()), [...kinds.keys()]];
-    await forEachShard(database, [dueBucketsText, dueJobs], async (buckets) => {
+    await forEachShard(database, [findDue, dueJobs], async (buckets) => {
       if (await claimInShard(buckets)) hasMore = true;
     });
     return hasMore;

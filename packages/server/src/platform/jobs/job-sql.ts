@@ -38,9 +38,12 @@ export const claimText = `WITH due AS (
     FROM due WHERE j.bucket = due.bucket /* one shard: j */ AND j.job_id = due.job_id
     RETURNING j.organization_id, j.job_id, j.kind, j.payload, j.queue_id, j.attempts, due.due_at`;
 
-/** The buckets with due jobs, on Citus, where each claim is sent to one shard. */
-export const dueBucketsText = `SELECT DISTINCT bucket FROM jobs
-  WHERE due_at <= $1 AND kind = ANY ($2::text[]) AND (lease_until IS NULL OR lease_until <= statement_timestamp())`;
+/** A due job of each shard, on Citus, where each claim is sent to one shard. */
+export const findDue = {
+  name: 'jobs-due',
+  text: `SELECT bucket FROM jobs WHERE due_at <= $1 AND kind = ANY ($2::text[])
+    AND (lease_until IS NULL OR lease_until <= statement_timestamp()) LIMIT 1`,
+};
 
 export const finishText = `DELETE FROM jobs AS j USING jsonb_to_recordset($1::jsonb) AS r(${batchRow})
     WHERE ${leaseMatches} RETURNING j.job_id`;

@@ -281,7 +281,7 @@ export function createQrStore({
     async claim(forMs, limit, busy) {
       const now = dueClock.now();
       const claimed: DueKey[] = [];
-      const due = [statements.dueBucketsText, [isoTime(now)]] as const;
+      const due = [statements.findDue, [isoTime(now)]] as const;
       await forEachShard(database, due, async (buckets) => {
         const free = limit - claimed.length;
         if (free <= 0) return;

@@ -44,13 +44,6 @@ export const insertPayment = {
     FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
   )
   SELECT transaction_id AS id FROM tx`,
-  inShard: [
-    insertPaymentsFrom(intents),
-    `${insertFirstEvents}
-    SELECT t.bucket, t.organization_id, t.transaction_id, 1, n.type, n.at, n.data FROM ${intents}
-    JOIN qr_transactions t ON t.bucket = n.bucket /* one shard: t */ AND t.transaction_id = n.transaction_id
-    RETURNING e.transaction_id AS id`,
-  ],
 };
 
 export function paymentInsertRow(
@@ -259,7 +252,10 @@ export const eventsForView = {
 };
 
 /** On Citus, where each claim is sent to one shard. */
-export const dueBucketsText = 'SELECT DISTINCT bucket FROM qr_transactions WHERE due_at <= $1';
+export const findDue = {
+  name: 'qr-due',
+  text: 'SELECT bucket FROM qr_transactions WHERE due_at <= $1 LIMIT 1',
+};
 
 /**
  * Claims due payments for a limited time; after a crash another process claims them. It leaves out

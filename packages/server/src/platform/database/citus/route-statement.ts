@@ -1,5 +1,5 @@
 // Statements that Citus sends to one shard.
-import type { HotStatement, PreparedStatement } from '../hot-path/prepared-query.ts';
+import type { PreparedStatement } from '../hot-path/prepared-query.ts';
 import type { Queries } from '../queries.ts';
 
 const shardCondition = /\/\* one shard: (\w+) \*\//g;
@@ -38,14 +38,6 @@ const partsOf = (
   { text, inShard }: PreparedStatement,
   buckets: readonly number[] | undefined,
 ): readonly string[] => (buckets === undefined || inShard === undefined ? [text] : inShard);
-
-/** The parts of a statement, each with its condition on the shard. The last one returns the rows. */
-export function routeHotStatement([statement, values, buckets]: HotStatement): HotStatement[] {
-  return partsOf(statement, buckets).map((part) => {
-    const routed = routeToShard(part, values, buckets);
-    return [{ name: statement.name, text: routed.text }, routed.values];
-  });
-}
 
 /** Runs a statement, or its parts on Citus, in a transaction and without preparing it. */
 export async function runInTransaction<Of extends object>(

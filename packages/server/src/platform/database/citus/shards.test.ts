@@ -4,9 +4,9 @@ import { testDatabase } from '../../../../test/support/database/test-database.ts
 import type { Database } from '../database.ts';
 import type { Shards } from '../queries.ts';
 import { usesCitus } from './engine.ts';
-import { routeToShard } from './route-statement.ts';
+import { routeToShard, runInTransaction } from './route-statement.ts';
 import { createShardedGroupCommit } from './sharded-group-commit.ts';
-import { forEachShard, queryByShard } from './shards.ts';
+import { findInAllShards, forEachShard, queryByShard } from './shards.ts';
 
 /** Buckets 0 and 1 are in one shard, bucket 2 is in another one. */
 const groups = [[0, 1], [2]];
@@ -15,10 +15,10 @@ const shards: Shards = {
   of: (bucket) => groups.find((group) => group.includes(bucket)) ?? [],
 };
 
-/** A database on Citus of which tests use only the shards, or a list of buckets with due rows. */
-const onCitus = (dueBuckets: readonly number[] = []) =>
+/** A database on Citus of which tests use only the shards, or the results of its workers. */
+const onCitus = (...results: readonly PromiseSettledResult<{ bucket: number }[]>[]) =>
   ({
-    query: async () => dueBuckets.map((bucket) => ({ bucket })),
+    queryWorkers: async () => results,
     shards: async () => shards,
     loadedShards: () => shards,
   }) as unknown as Database;
@@ -67,20 +67,41 @@ test('rows of several shards are read with one call for each shard', async () =>
   assert.deepEqual(calls, [[rows, undefined]]);
 });
 
+const find = [{ name: 'find', text: 'SELECT bucket FROM jobs LIMIT 1' }, []] as const;
+const fulfilled = (...buckets: number[]) =>
+  ({ status: 'fulfilled', value: buckets.map((bucket) => ({ bucket })) }) as const;
+
 test('a shard that fails does not keep the work from the others, and its error is thrown', async () => {
   const worked: unknown[] = [];
   const work = async (buckets: readonly number[] | undefined) => {
     if (buckets?.includes(0)) throw new Error('the worker is down');
     worked.push(buckets);
   };
-  await assert.rejects(forEachShard(onCitus([1, 2, 0]), ['', []], work), /the worker is down/);
+  const database = onCitus(fulfilled(1), fulfilled(2));
+  await assert.rejects(forEachShard(database, find, work), /the worker is down/);
   assert.deepEqual(worked, [[2]]);
 });
 
-test('only shards with waiting rows are visited', async () => {
+test('only shards with waiting rows are visited, also while a worker is down', async () => {
   const worked: unknown[] = [];
-  await forEachShard(onCitus([0, 1]), ['', []], async (buckets) => void worked.push(buckets));
-  assert.deepEqual(worked, [[0, 1]]);
+  const work = async (buckets: readonly number[] | undefined) => void worked.push(buckets);
+  await forEachShard(onCitus(fulfilled(0), fulfilled()), find, work);
+  assert.deepEqual(worked.splice(0), [[0, 1]]);
+  const lost = { status: 'rejected', reason: new Error('the worker is down') } as const;
+  await assert.rejects(forEachShard(onCitus(lost, fulfilled(2)), find, work), lost.reason);
+  assert.deepEqual(worked, [[2]]);
+});
+
+test('rows of all shards are found up to a limit, also while a worker is down', async () => {
+  const [statement] = find;
+  const search = { values: [], limit: 2 };
+  const lost = { status: 'rejected', reason: new Error('the worker is down') } as const;
+  const database = onCitus(fulfilled(0, 1), lost, fulfilled(2));
+  assert.deepEqual(await findInAllShards(database, statement, search), [
+    { bucket: 0 },
+    { bucket: 1 },
+  ]);
+  await assert.rejects(findInAllShards(onCitus(lost, fulfilled()), statement, search), lost.reason);
 });
 
 function createCommit(database: Database) {
@@ -132,17 +153,14 @@ test('Citus is found by its extension, and demanded or left out by the setting',
   );
 });
 
-test('the parts of a statement run in a transaction that begins with BEGIN, and an error undoes all', async () => {
+test('in a transaction for a shard the parts of a statement run, and the last one returns the rows', async () => {
   const database = await testDatabase();
-  const table = `parts_${process.pid}`;
-  await database.query(`CREATE TABLE ${table} (n integer)`);
-  const run = (...inShard: string[]) =>
-    database.hot<{ n: number }>({ name: 'parts', text: 'SELECT 0 AS n', inShard }, [], [0, 1]);
-  const insert = `INSERT INTO ${table} VALUES (7)`;
-  const select = `SELECT n FROM ${table}`;
-  // PostgreSQL refuses SAVEPOINT for statements that are only sent together.
-  assert.deepEqual(await run('SAVEPOINT start', insert, select), [{ n: 7 }]);
-  await assert.rejects(run(insert, 'SELECT 1 / 0 AS n'), /division by zero/);
-  assert.deepEqual(await database.query(select), [{ n: 7 }]);
-  await database.query(`DROP TABLE ${table}`);
+  const statement = {
+    name: 'parts',
+    text: 'SELECT 0 AS n',
+    inShard: ['SELECT 1 AS n', 'SELECT 2 AS n'],
+  };
+  const run = (buckets?: readonly number[]) =>
+    database.transaction((trx) => runInTransaction(trx, statement, [], buckets));
+  assert.deepEqual([await run(), await run([0, 1])], [[{ n: 0 }], [{ n: 2 }]]);
 });

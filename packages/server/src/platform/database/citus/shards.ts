@@ -1,7 +1,7 @@
 // The shards of Citus, and work that is done shard by shard.
 import { bucketCount } from '../../identifiers/bucket.ts';
-import { isWorkerLost } from '../database-errors.ts';
-import type { Queries, Shards } from '../queries.ts';
+import type { PreparedStatement } from '../hot-path/prepared-query.ts';
+import type { Queries, ShardSource, Shards } from '../queries.ts';
 
 const shardsText = `SELECT array_agg(b.bucket::integer) AS buckets FROM generate_series(0, $1 - 1) AS b(bucket)
   WHERE EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('transactions'))
@@ -52,36 +52,48 @@ export async function queryByShard<Row, Result>(
 }
 
 /**
- * Calls a function for each shard with rows that wait for work, or once with undefined on PostgreSQL. A shard whose
- * server is down does not keep the others from their work.
+ * Calls a function for each shard with rows that wait for work, or once with undefined on PostgreSQL. A worker that is
+ * down does not keep the others from their work.
  *
- * @param findText selects the column `bucket` of the waiting rows
+ * @param find selects the column `bucket` of a waiting row of a shard
  * @throws the first error, after all calls
  */
 export async function forEachShard(
-  queries: Queries,
-  [findText, values]: readonly [text: string, values: readonly unknown[]],
+  database: ShardSource,
+  [find, values]: readonly [PreparedStatement, values: readonly unknown[]],
   work: (buckets: readonly number[] | undefined) => Promise<void>,
 ): Promise<void> {
-  const shards = await queries.shards();
+  const shards = await database.shards();
   if (shards === undefined) return work(undefined);
   const errors: unknown[] = [];
-  for (const buckets of await findGroups(queries, shards, [findText, values]))
-    await work(buckets).catch((error: unknown) => errors.push(error));
+  const waiting = new Set<readonly number[]>();
+  for (const result of await database.queryWorkers<{ bucket: number }>(find, values)) {
+    if (result.status === 'rejected') errors.push(result.reason);
+    else for (const { bucket } of result.value) waiting.add(shards.of(bucket));
+  }
+  for (const buckets of waiting) await work(buckets).catch((error: unknown) => errors.push(error));
   if (errors.length > 0) throw errors[0];
 }
 
-/** The shards with waiting rows; all shards while a worker is down, because the search needs all workers. */
-async function findGroups(
-  queries: Queries,
-  shards: Shards,
-  [findText, values]: readonly [text: string, values: readonly unknown[]],
-): Promise<Iterable<readonly number[]>> {
-  try {
-    const rows = await queries.query<{ bucket: number }>(findText, values);
-    return new Set(rows.map(({ bucket }) => shards.of(bucket)));
-  } catch (error) {
-    if (isWorkerLost(error)) return shards.groups;
-    throw error;
-  }
+type SearchableDatabase = ShardSource & {
+  hot<Of extends object>(statement: PreparedStatement, values: readonly unknown[]): Promise<Of[]>;
+};
+
+/**
+ * Finds rows of any shard: by one statement on PostgreSQL, and by one for each worker on Citus, where each shard has the
+ * limit of the statement. Of a worker that is down no rows are found.
+ *
+ * @throws the error of a worker that is down, if the others have no rows
+ */
+export async function findInAllShards<Of extends object>(
+  database: SearchableDatabase,
+  statement: PreparedStatement,
+  { values, limit }: { values: readonly unknown[]; limit: number },
+): Promise<Of[]> {
+  if ((await database.shards()) === undefined) return database.hot<Of>(statement, values);
+  const results = await database.queryWorkers<Of>(statement, values);
+  const rows = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  const lost = results.find(({ status }) => status === 'rejected');
+  if (rows.length === 0 && lost?.status === 'rejected') throw lost.reason;
+  return rows.slice(0, limit);
 }

@@ -6,12 +6,12 @@ export type PreparedStatement = {
   readonly name: string;
   readonly text: string;
   /**
-   * For Citus: the same as several statements, of which the last one returns the rows. As one statement with WITH it
-   * would need all workers, and not only that of the shard.
+   * For transactions on Citus: the same as several statements, of which the last one returns the rows. As one statement
+   * with WITH it would need all workers, and not only that of the shard.
    */
   readonly inShard?: readonly string[];
 };
-/** A prepared statement with its parameters and, on Citus, the buckets of its shard. */
+/** A prepared statement with its parameters and, on Citus, the buckets of its shard, of which a commit has only one. */
 export type HotStatement = readonly [
   statement: PreparedStatement,
   values: readonly unknown[],
