@@ -153,7 +153,7 @@ const targets = {
   },
 };
 
-const startHelp = `npm start [-- --verbose | --help]
+const startHelp = `npm start [-- --verbose | --version | --help]
 
 Starts the platform with all parts that a first payment needs, and prints the portal users and a first
 sale. --verbose also prints all addresses, applications, merchants and devices.
@@ -424,7 +424,7 @@ function main([name, ...args]) {
     process.stdout.write(startHelp);
     return;
   }
-  const unknown = args.find((arg) => arg !== '--' && arg !== '--verbose');
+  const unknown = args.find((arg) => !['--', '--verbose', '--version'].includes(arg));
   if (name === 'start' && unknown !== undefined) {
     console.error(
       `npm start does not accept the argument ${unknown}. Use environment variables; see npm start -- --help`,

@@ -5,6 +5,7 @@ import { createApplication, prepareDatabase } from './application.ts';
 import { type Demo, demoUserDomainId, startDemo } from './demo/index.ts';
 import {
   applicationName,
+  buildVersion,
   checkFileDescriptorLimit,
   createDatabaseClock,
   createDatabaseTimeline,
@@ -84,6 +85,7 @@ const seedsDemo = ({ roles }: Settings) => roles.has('cards') && roles.has('iden
 
 async function startParts(context: StartContext): Promise<void> {
   const { settings, log, lifecycle } = context;
+  log.info({ ...buildVersion, node: process.versions.node }, 'starting');
   for (const warning of settings.warnings) log.warn(warning);
   checkFileDescriptorLimit(settings, log);
   lowerGcThreadPriority(log);

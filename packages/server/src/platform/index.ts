@@ -162,6 +162,7 @@ export {
   type ReadinessCheck,
 } from './observability/monitoring-listener.ts';
 export { isSecretMember, redactedPlaceholder, redactText } from './observability/redaction.ts';
+export { buildVersion } from './process/build-version.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './process/fail-points.ts';
 export { checkFileDescriptorLimit } from './process/file-descriptor-limit.ts';
 export { lowerGcThreadPriority } from './process/gc-thread-priority.ts';
