@@ -130,6 +130,10 @@ const targets = {
     does: 'run the acquirer host simulator, and check host tables',
   },
   pack: { script: 'tools/pack.ts', does: 'pack the published packages' },
+  release: {
+    script: 'tools/release/release-command.ts',
+    does: 'make the files of a release: tarball, container image, lists of components',
+  },
   screenshots: {
     script: 'tools/screenshots/screenshots-command.ts',
     does: 'take the pictures of README and documentation with Chromium',

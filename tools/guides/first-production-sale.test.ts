@@ -1,78 +1,18 @@
 // Whole run: commands as users start them, each a process of its own.
-// "From an empty server to the first production sale", word for word, with other ports and a database of the test.
-import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+// docs/tutorials/first-production-sale.md, word for word, with other ports and a database of the test.
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { testSchemaUrl } from '../../packages/server/test/support/database/test-database.ts';
-import { freePorts } from '../../packages/server/test/support/free-ports.ts';
-import { repositoryRoot } from '../repository-root.ts';
-import { namedBlock, shellBlocks } from './shell-blocks.ts';
-import { startProcess } from './terminal-and-pos-processes.ts';
-
-const page = join(repositoryRoot, 'docs/tutorials/first-production-sale.md');
-const limitMs = 400_000;
-const portsOfPage = ['2525', '8583', '8443', '9021', '9464'];
-const absent = ['openssl', 'curl', 'bash'].filter(
-  (tool) => spawnSync(tool, [tool === 'openssl' ? 'version' : '--version']).status !== 0,
-);
-
-/** Ends the background processes also if a command fails: all of them are in the process group of the shell. */
-const stopAtExit = `trap 'trap "" TERM; kill -TERM 0; wait' EXIT`;
+import { runFirstProductionSale, toolsOfFirstSale } from './run-first-production-sale.ts';
+import { absentTools } from './shell-blocks.ts';
 
 test('every command from an empty server to the first production sale has the output that the page shows', {
   timeout: 500_000,
-  skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
-}, async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'switchyard-first-sale-'));
-  try {
-    const text = await readFile(page, 'utf8');
-    assert.match(namedBlock(text, 'database'), /CREATE DATABASE switchyard/);
-    const settings = join(directory, 'switchyard');
-    await mkdir(settings);
-    await writeFile(join(settings, 'database-url'), await testSchemaUrl());
-    const ports = (await freePorts(portsOfPage.length)).map(String);
-    const withOwnPorts = (commands: string) =>
-      commands.replaceAll(
-        new RegExp(portsOfPage.join('|'), 'g'),
-        (port) => ports[portsOfPage.indexOf(port)] ?? '',
-      );
-    const blocks = shellBlocks(text, 'From an empty server to the first production sale');
-    assert.ok(blocks.length >= 15, 'the page has its commands');
-    const script = ['set -euo pipefail', stopAtExit, ...blocks.map(withOwnPorts)].join('\n');
-    const shell = startProcess('bash', ['-c', script], {
-      HOME: directory,
-      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-      // The machine may be busy, so the platform must not refuse sales as overloaded.
-      SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: '10000',
-    });
-    const limit = setTimeout(() => void shell.kill(), limitMs);
-    const exitCode = await shell.ended();
-    clearTimeout(limit);
-    const log = await readFile(join(settings, 'switchyard.log'), 'utf8').catch(String);
-    assert.equal(exitCode, 0, `${shell.stdout()}${shell.stderr()}\n${log.slice(-4000)}`);
-    const expected = [
-      'Received',
-      'Approving',
-      '10',
-      'Enabled',
-      `127.0.0.1:${ports[1]}`,
-      'Approved',
-      'Enabled',
-      'PendingApproval',
-      'Enabled',
-      'device_not_claimed',
-      'Unclaimed',
-      'Claimed',
-      'Captured',
-      '1250',
-      '1250',
-    ];
-    // The build of the portal also prints a line.
-    assert.deepEqual(shell.stdout().trimEnd().split('\n').slice(-expected.length), expected);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  skip: absentTools(...toolsOfFirstSale),
+}, async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'switchyard-first-sale-'));
+  t.after(() => rm(home, { recursive: true, force: true }));
+  await runFirstProductionSale({ home, databaseUrl: await testSchemaUrl() });
 });

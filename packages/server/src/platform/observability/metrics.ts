@@ -9,7 +9,7 @@ import {
   type HistogramConfiguration,
   Registry,
 } from 'prom-client';
-import { buildVersion } from '../process/build-version.ts';
+import { buildVersion } from './build-version.ts';
 
 export type Metrics = {
   registry: Registry;

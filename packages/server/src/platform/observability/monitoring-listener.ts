@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { limitIncompleteRequests } from '../net/incomplete-requests.ts';
-import { buildVersion } from '../process/build-version.ts';
+import { buildVersion } from './build-version.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 

@@ -1,5 +1,6 @@
 // The version of this build, for the log, the health, the metrics and `--version`.
 import { readFileSync } from 'node:fs';
+import { defined } from '@switchyard/contract';
 
 export type BuildVersion = {
   readonly version: string;
@@ -10,7 +11,7 @@ export type BuildVersion = {
 function readBuildVersion(): BuildVersion {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   const { version, gitHead } = JSON.parse(text) as { version: string; gitHead?: string };
-  return { version, ...(gitHead === undefined ? {} : { commit: gitHead }) };
+  return { version, ...defined({ commit: gitHead }) };
 }
 
 export const buildVersion: BuildVersion = readBuildVersion();
