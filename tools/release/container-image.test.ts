@@ -60,9 +60,9 @@ exec unshare --mount --propagation private bash -euc '
   mount --rbind /dev ${root}/dev
   mount -t tmpfs tmpfs ${root}/tmp
   mount --bind /etc/hosts ${root}/etc/hosts
-  mkdir -p ${root}${settings}
+  (umask 022 && mkdir -p ${root}${settings})
   mount --bind ${settings} ${root}${settings}
-  exec env ${variables.join(' ')} chroot --userspec=${User} ${root} "$@"
+  exec env ${variables.join(' ')} "$(command -v chroot)" --userspec=${User} ${root} "$@"
 ' run "$@"
 `;
 }
