@@ -137,6 +137,10 @@ const targets = {
     does: 'run the acquirer host simulator, and check host tables',
   },
   pack: { script: 'tools/pack.ts', does: 'pack the published packages' },
+  release: {
+    script: 'tools/release/release-command.ts',
+    does: 'make the files of a release: tarball, container image, lists of components',
+  },
   screenshots: {
     script: 'tools/screenshots/screenshots-command.ts',
     does: 'take the pictures of README and documentation with Chromium',
@@ -160,7 +164,7 @@ const targets = {
   },
 };
 
-const startHelp = `npm start [-- --verbose | --help]
+const startHelp = `npm start [-- --verbose | --version | --help]
 
 Starts the platform with all parts that a first payment needs, and prints the portal users and a first
 sale. --verbose also prints all addresses, applications, merchants and devices.
@@ -438,7 +442,7 @@ function main([name, ...args]) {
     process.stdout.write(startHelp);
     return;
   }
-  const unknown = args.find((arg) => arg !== '--' && arg !== '--verbose');
+  const unknown = args.find((arg) => !['--', '--verbose', '--version'].includes(arg));
   if (name === 'start' && unknown !== undefined) {
     console.error(
       `npm start does not accept the argument ${unknown}. Use environment variables; see npm start -- --help`,

@@ -30,6 +30,12 @@ test('npm start -- --help needs neither npm nor packages', () => {
   assert.match(stdout, /SWITCHYARD_DATA_DIR/);
 });
 
+test('npm start -- --version prints the version and starts nothing', () => {
+  const { status, stdout, stderr } = run('start', '--version');
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, '0.1.0\n');
+});
+
 test('a command runs under Node 24, and its exit code is passed on', () => {
   const { status, stdout, stderr } = run('test', 'no/such/file');
   assert.equal(status, 1, stderr);

@@ -84,7 +84,19 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: '/docs/api/assets/mark.svg', type: 'image/svg+xml' }]],
   // `brokenLinks` checks the built pages, also the links to documents for programs.
   ignoreDeadLinks: [/\.json$/],
-  markdown: { html: false, config: extendMarkdown },
+  markdown: {
+    html: false,
+    config: extendMarkdown,
+    codeTransformers: [
+      {
+        name: 'no-time-limit',
+        // With its default limit, a busy machine colours a long line differently, and a release has other bytes.
+        preprocess(_code, options) {
+          options.tokenizeTimeLimit = 0;
+        },
+      },
+    ],
+  },
   // The index of all words is larger than other files, and is loaded when a person opens the search.
   vite: { build: { chunkSizeWarningLimit: 2000 } },
   themeConfig: {

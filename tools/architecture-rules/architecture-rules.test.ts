@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { errorCodes, isErrorCode, listErrorCodes } from '@switchyard/contract';
 import { repositoryRoot } from '../repository-root.ts';
+import { deployFaults } from './deploy-rules.ts';
 import * as documents from './document-rules.ts';
 import { exportFaults, publishedPackages } from './exported-doc-comment-rules.ts';
 import { idiomFaults } from './idiom-rules.ts';
@@ -98,6 +99,11 @@ describe('the architecture rules', () => {
 
   test('each export of a published package has a doc comment', () => {
     assertNone(exportFaults(sources));
+  });
+
+  test('container images and scripts of deploy have what each of them needs', () => {
+    assert.ok(textOf('deploy/Containerfile').text.includes('HEALTHCHECK'));
+    assertNone(deployFaults(texts));
   });
 
   test('no file names a folder of this machine', () => {
@@ -314,6 +320,13 @@ describe('the rules find planted faults', () => {
   test('a cycle in a table is found', () => {
     const circle = findCycle({ a: ['b'], b: ['c'], c: ['b'] });
     assert.deepEqual(circle, ['b', 'c', 'b']);
+  });
+
+  test('an image that runs as root, through a shell or without a health check is found', () => {
+    const text = 'FROM debian\nRUN true\nUSER node\nENTRYPOINT npm start\n';
+    const path = 'deploy/Containerfile';
+    assert.equal(deployFaults([{ path, text }]).length, 5);
+    assert.equal(deployFaults([{ path: 'deploy/a.sh', text: '#!/bin/sh\n' }]).length, 1);
   });
 
   test('a folder of one machine is found, and only there', () => {

@@ -35,7 +35,9 @@ export function readTexts(root: string): TextFile[] {
     exclude: (path) => foreign.has(basename(path)),
   })
     .map((path) => path.split(sep).join('/'))
-    .filter((path) => /\.(?:[cm]?[jt]sx?|json|md|sql|sh|ya?ml)$|^\.ci\/|^\.npmrc$/.test(path))
+    .filter((path) =>
+      /\.(?:[cm]?[jt]sx?|json|md|sql|sh|ya?ml)$|Containerfile$|^\.ci\/|^\.npmrc$/.test(path),
+    )
     .filter((path) => statSync(join(root, path)).isFile())
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }

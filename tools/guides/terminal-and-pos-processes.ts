@@ -43,9 +43,10 @@ export function startProcess(
   file: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  cwd: string = repositoryRoot,
 ): RunningProcess {
   const child = spawn(file, args, {
-    cwd: repositoryRoot,
+    cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

@@ -55,7 +55,9 @@ const timeoutSeconds = 30;
 
 function versionOfPackage(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  const { version, gitHead } = JSON.parse(text) as { version: string; gitHead?: string };
+  // Only a release has a commit.
+  return [version, gitHead].filter(Boolean).join(' ');
 }
 
 /** A SHA-256 thumbprint in base64url; one of 64 begins with `-`, like an option. */

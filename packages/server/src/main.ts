@@ -1,6 +1,7 @@
 // The entry point: reads the settings, checks that the ports are free, and starts the platform.
 import { ProblemError } from '@switchyard/contract';
 import {
+  buildVersion,
   createLog,
   readSettings,
   requireFreePorts,
@@ -44,6 +45,12 @@ function stopWithParent(): void {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   // The channel alone does not keep this process alive.
   process.channel?.unref();
+}
+
+if (process.argv.includes('--version')) {
+  const { version, commit } = buildVersion;
+  process.stdout.write(`${[version, commit].filter(Boolean).join(' ')}\n`);
+  process.exit();
 }
 
 try {

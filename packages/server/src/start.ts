@@ -90,6 +90,7 @@ const seedsDemo = ({ roles }: Settings) => roles.has('cards') && roles.has('iden
 
 async function startParts(context: StartContext): Promise<void> {
   const { settings, log, lifecycle } = context;
+  log.info({ ...buildVersion, node: process.versions.node }, 'starting');
   for (const warning of settings.warnings) log.warn(warning);
   checkFileDescriptorLimit(settings, log);
   lowerGcThreadPriority(log);

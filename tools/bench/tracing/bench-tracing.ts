@@ -30,7 +30,11 @@ function createCommits() {
   let sales = 0;
   const commits = createShardedGroupCommit<number, undefined>({
     name: 'payments-sale',
-    database: { shards: async () => undefined, loadedShards: () => undefined },
+    database: {
+      shards: async () => undefined,
+      loadedShards: () => undefined,
+      queryWorkers: async () => [],
+    },
     bucketOf: () => 0,
     key: String,
     run: async (rows) => rows.map(() => undefined),

@@ -161,6 +161,7 @@ export {
 } from './net/outgoing-calls.ts';
 export { startResponseTimeout } from './net/response-timeout.ts';
 export { type AddressGuard, addressRefusedError, createAddressGuard } from './net/ssrf-guard.ts';
+export { buildVersion } from './observability/build-version.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './observability/log.ts';
 export { createMetrics, type Metrics } from './observability/metrics.ts';
 export {
@@ -175,7 +176,6 @@ export {
   redactLogLine,
   redactText,
 } from './observability/redaction.ts';
-export { buildVersion } from './process/build-version.ts';
 export { createFailPoints, type FailPointName, type FailPoints } from './process/fail-points.ts';
 export { checkFileDescriptorLimit } from './process/file-descriptor-limit.ts';
 export { lowerGcThreadPriority } from './process/gc-thread-priority.ts';

@@ -9,6 +9,7 @@ import {
   type HistogramConfiguration,
   Registry,
 } from 'prom-client';
+import { buildVersion } from './build-version.ts';
 
 export type Metrics = {
   registry: Registry;
@@ -26,6 +27,13 @@ export function createMetrics({ processMetrics = false } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   if (processMetrics) collectDefaultMetrics({ register: registry });
+  const { version, commit = '' } = buildVersion;
+  new Gauge({
+    name: 'switchyard_build_info',
+    help: '1, with the version of the platform, the commit of the release (empty in a clone) and the version of Node.js',
+    labelNames: ['version', 'commit', 'node'],
+    registers,
+  }).set({ version, commit, node: process.versions.node }, 1);
   return {
     registry,
     counter: (options) => new Counter({ ...options, registers }),

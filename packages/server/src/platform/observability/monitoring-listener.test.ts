@@ -42,8 +42,15 @@ describe('monitoring', () => {
     await withMonitoring({ checks: { keys: () => true } }, async (get) => {
       const metrics = await get('/metrics');
       assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
-      assert.match(await metrics.text(), /^test_total 3$/m);
-      assert.deepEqual(await (await get('/healthz')).json(), { status: 'ok' });
+      const text = await metrics.text();
+      assert.match(text, /^test_total 3$/m);
+      // A clone has no commit of a release.
+      assert.match(
+        text,
+        /^switchyard_build_info\{version="0\.1\.0",commit="",node="24\.[\d.]+"\} 1$/m,
+      );
+      const health = await (await get('/healthz')).json();
+      assert.deepEqual(health, { status: 'ok', version: '0.1.0' });
       assert.deepEqual(await (await get('/readyz?x=1')).json(), {
         status: 'ok',
         checks: { keys: 'ok' },

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { limitIncompleteRequests } from '../net/incomplete-requests.ts';
+import { buildVersion } from './build-version.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -57,7 +58,7 @@ export function createMonitoringListener(options: MonitoringListenerOptions): Mo
       const text = await metrics.registry.metrics();
       response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
     },
-    '/healthz': async (response) => sendJson(response, 200, { status: 'ok' }),
+    '/healthz': async (response) => sendJson(response, 200, { status: 'ok', ...buildVersion }),
     '/readyz': async (response) => {
       const checks = mapValues(options.checks, (check) => resultOf(check()));
       const isReady = !isDraining && Object.values(checks).every((check) => check === 'ok');
