@@ -13,7 +13,7 @@ import { absentTools } from './shell-blocks.ts';
 
 const options = { timeout: 500_000, skip: absentTools(...toolsOfFirstSale) };
 
-async function createPlace(t: TestContext) {
+async function createSetting(t: TestContext) {
   const home = await mkdtemp(join(tmpdir(), 'switchyard-first-sale-'));
   t.after(() => rm(home, { recursive: true, force: true }));
   return { home, databaseUrl: await testSchemaUrl() };
@@ -23,7 +23,7 @@ test(
   'every command from an empty server to the first production sale has the output that the page shows',
   options,
   async (t) => {
-    await runFirstProductionSale(await createPlace(t));
+    await runFirstProductionSale(await createSetting(t));
   },
 );
 
@@ -31,6 +31,6 @@ test(
   'every command that sets up an acquirer by API has the output that the page shows',
   options,
   async (t) => {
-    await runSetUpByApi(await createPlace(t));
+    await runSetUpByApi(await createSetting(t));
   },
 );

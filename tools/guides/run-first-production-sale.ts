@@ -18,7 +18,7 @@ export const toolsOfFirstSale = ['openssl', 'curl', 'bash'];
 /** Ends the background processes also if a command fails: all of them are in the process group of the shell. */
 const stopAtExit = `trap 'trap "" TERM; kill -TERM 0; wait' EXIT`;
 
-type Place = {
+type FirstSaleSetting = {
   /** The home directory of the reader, which is empty. */
   readonly home: string;
   readonly databaseUrl: string;
@@ -26,7 +26,7 @@ type Place = {
   readonly folder?: string;
 };
 
-export type FirstSaleOptions = Place & {
+export type FirstSaleOptions = FirstSaleSetting & {
   /** Commands of the page, and what runs in their place. */
   readonly replacements?: Readonly<Record<string, string>>;
   /** Commands that run after the sale, while the platform runs. */
@@ -44,7 +44,7 @@ export type FirstSale = {
 const readBlocks = (text: string) =>
   shellBlocks(text, 'From an empty server to the first production sale');
 
-async function prepareHome({ home, databaseUrl }: Place): Promise<void> {
+async function prepareHome({ home, databaseUrl }: FirstSaleSetting): Promise<void> {
   await mkdir(join(home, 'switchyard'));
   await writeFile(join(home, 'switchyard/database-url'), databaseUrl);
 }
@@ -59,7 +59,7 @@ const withPorts = (commands: string, ports: readonly string[]) =>
 
 /** Returns the lines that the commands print. */
 async function runCommands(
-  { home, folder }: Place,
+  { home, folder }: FirstSaleSetting,
   commands: string,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<{ log: string; lines: string[] }> {
@@ -106,15 +106,15 @@ export async function runFirstProductionSale(options: FirstSaleOptions): Promise
 }
 
 /** The tutorial up to the set-up, then the page "Set up an acquirer by API". */
-export async function runSetUpByApi(place: Place): Promise<void> {
+export async function runSetUpByApi(setting: FirstSaleSetting): Promise<void> {
   const [preparation = ''] = (await readFile(tutorial, 'utf8')).split(apiPageReplaces);
-  await prepareHome(place);
+  await prepareHome(setting);
   const ports = await makePorts();
   const blocks = [
     ...readBlocks(preparation),
     ...shellBlocks(await readFile(apiPage, 'utf8'), 'Set up an acquirer by API'),
   ];
-  const { lines } = await runCommands(place, withPorts(blocks.join('\n'), ports));
+  const { lines } = await runCommands(setting, withPorts(blocks.join('\n'), ports));
   const expected = [
     'Received',
     'Approving',
