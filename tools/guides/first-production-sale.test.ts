@@ -1,4 +1,6 @@
 // Whole run: commands as users start them, each a process of its own.
+// docs/tutorials/first-production-sale.md and docs/how-to/operators/set-up-by-api.md, word for word, with other ports and a
+// database of the test.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
