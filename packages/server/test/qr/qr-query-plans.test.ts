@@ -16,6 +16,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
   'qr-find-for-provider': ['qr_transactions_pkey', 'qr_operations_pkey', 'qr_events_provider'],
   'qr-find-operation': ['qr_operations_bucket_client_operation_id_merchant_id_kind_key'],
   'qr-claim': ['qr_transactions_due', 'qr_transactions_pkey'],
+  'qr-due': ['qr_transactions_due'],
   'qr-list-held': ['qr_transactions_held', 'qr_operations_pkey'],
   'qr-list-any': ['qr_transactions_organization', 'qr_operations_pkey'],
   'qr-list-any-merchant': ['qr_transactions_merchant', 'qr_operations_pkey'],
