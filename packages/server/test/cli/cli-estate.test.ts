@@ -215,7 +215,7 @@ physicalDevices:
     for (const [text, message] of [
       ['a: [1, 2', /line 1/],
       ['format: switchyard-estate/1\nformat: x\n', /line 2/],
-      ['- 1', /not an estate/],
+      ['- 1', /the file must contain an object/],
       [
         'a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]',
         /cannot be read/,

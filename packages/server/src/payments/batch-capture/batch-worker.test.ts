@@ -106,6 +106,7 @@ function batchOf(
       debug() {},
     },
     inFlightTransactions: createInFlightTransactions(),
+    paymentMetrics: { recordFinished() {} },
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     provisioning: {
       findContract: async () => ({

@@ -9,8 +9,8 @@ test('only a date far from today is counted', async () => {
   const terminalClock = createTerminalClockCheck({ clock, metrics });
   const countAfter = async (date: string | undefined): Promise<number | undefined> => {
     terminalClock.recordDate(date);
-    const [counter] = await metrics.registry.getMetricsAsJSON();
-    return counter?.values[0]?.value;
+    const counter = metrics.registry.getSingleMetric('switchyard_terminal_clock_wrong_total');
+    return (await counter?.get())?.values[0]?.value;
   };
   for (const near of ['261122', '261121', '261123', '261124', undefined]) {
     assert.equal(await countAfter(near), 0, near);
