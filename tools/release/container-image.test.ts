@@ -123,6 +123,8 @@ describe('the container image', { skip: absent, timeout: 900_000 }, () => {
     assert.equal(config.StopSignal, 'SIGTERM');
     const [user = ''] = config.User.split(':');
     assert.equal(run('find', root, '-xdev', '-uid', user), '');
+    const program = join(root, 'opt/switchyard');
+    assert.equal(run('find', program, '-perm', '/022', '!', '-type', 'l'), '');
   });
 
   test('it takes the first production sale on a read-only root, and stops at SIGTERM', async (t) => {
