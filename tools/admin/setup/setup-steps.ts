@@ -230,6 +230,14 @@ async function setUpDevice(
   });
   if (physicalDeviceIds.length === 0)
     await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
+  else if (!physicalDeviceIds.includes(physicalDeviceId))
+    setup.report({
+      step: 'terminal of the device',
+      result: 'exists',
+      name,
+      id: logicalDeviceId,
+      differences: ['physicalDeviceIds'],
+    });
 }
 
 async function setUpApplication(

@@ -88,6 +88,10 @@ test('the command asks for the values of a missing file, saves them, and sets up
   assert.match(again.stderr, /The operator exists with other values of name; it was not changed\./);
   assert.match(again.stderr, /The link exists with other values of port; it was not changed\./);
   assert.match(again.stderr, /The platform connects to 127\.0\.0\.1:8583 within ten seconds/);
+  const otherTerminal = { device: { ...document.device, serialNumber: '70000002' } };
+  await writeFile(file, stringify({ ...document, ...otherTerminal }));
+  const { stderr: notes } = await run(['--show-secrets']);
+  assert.match(notes, /The terminal of the device exists with other values of physicalDeviceIds;/);
 });
 
 test('without all answers the command writes no file and changes nothing', async (t) => {
