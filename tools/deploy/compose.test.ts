@@ -123,7 +123,10 @@ test('the server and NATS accept the secrets that prepare-compose.sh creates', (
   for (const file of ['deploy/Containerfile.dockerignore', '.gitignore']) {
     const ignored = readFileSync(join(repositoryRoot, file), 'utf8').split('\n');
     for (const name of ['state', 'secrets'])
-      assert.ok(ignored.some((line) => line.replace(/\/$/, '') === `deploy/${name}`), file);
+      assert.ok(
+        ignored.some((line) => line.replace(/\/$/, '') === `deploy/${name}`),
+        file,
+      );
   }
   // As in the container of NATS.
   cpSync(join(root, 'secrets'), join(root, 'run/secrets'), { recursive: true });
