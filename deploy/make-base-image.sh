@@ -4,10 +4,11 @@
 # Needs root, mmdebstrap and buildah. With SOURCE_DATE_EPOCH, the same packages make the same image.
 set -eu
 
-name=$1
+name=${1:?usage: deploy/make-base-image.sh NAME [SUITE]}
 suite=${2:-bookworm}
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+container=
+trap 'rm -rf "$folder"; [ -z "$container" ] || buildah rm "$container" > /dev/null' EXIT
 : "${SOURCE_DATE_EPOCH:=$(date +%s)}"
 export SOURCE_DATE_EPOCH
 
@@ -27,4 +28,4 @@ mmdebstrap --quiet --variant=extract --include=base-files,libc6,libstdc++6 \
 
 container=$(buildah from scratch)
 buildah add --quiet "$container" "$folder/base.tar" / > /dev/null
-buildah commit --quiet --rm --timestamp "$SOURCE_DATE_EPOCH" "$container" "$name" > /dev/null
+buildah commit --quiet --timestamp "$SOURCE_DATE_EPOCH" "$container" "$name" > /dev/null

@@ -51,6 +51,13 @@ test('a bundle has the code of its sources, and is built again only after a chan
   assert.equal(lines.length, 2);
 });
 
+test('of two builds at the same time, one builds and the other uses its bundle', async (t) => {
+  const { build, lines } = createRepository(t);
+  const results = await Promise.all([build(), build()]);
+  assert.deepEqual(results.toSorted(), [false, true]);
+  assert.equal(lines.length, 1);
+});
+
 test('a bundle is not used after new packages, nor in a copy of the folder', async (t) => {
   const { root, write, build } = createRepository(t);
   await build();

@@ -29,6 +29,8 @@ export type OperatorAccount = {
   readonly invitationFault?: string;
 };
 
+type NewOrganization = { readonly name: string; readonly userDomainId: string };
+
 export type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
 
 const role = 'PlatformOperator';
@@ -91,13 +93,13 @@ export async function findOrganizationOfDomain(
 async function requireSameName(
   { provisioning }: Application,
   organizationId: string,
-  name: string,
+  { name, userDomainId }: NewOrganization,
 ) {
   const { view } = await provisioning.organizations.get({ organizationId }, organizationId);
   if (view.name === name) return;
   fail(
     'fault',
-    `the user domain already belongs to the organisation ${view.name}; use another --domain, or --name '${view.name}'`,
+    `the user domain ${userDomainId} belongs to the organisation ${view.name}, not to ${name}; use this name, or another user domain`,
   );
 }
 
@@ -133,11 +135,12 @@ export async function inviteAdministrator(
 /** Creates an organisation with its user domain; one that exists under this name is used again. */
 export async function createOrganization(
   { platform, database, author }: OpenApplication,
-  { name, userDomainId }: { readonly name: string; readonly userDomainId: string },
+  organization: NewOrganization,
 ): Promise<{ organizationId: string; isNew: boolean }> {
   const { audit, identity, provisioning } = platform;
+  const { name, userDomainId } = organization;
   const existing = await findOrganizationOfDomain(database, userDomainId);
-  if (existing !== undefined) await requireSameName(platform, existing, name);
+  if (existing !== undefined) await requireSameName(platform, existing, organization);
   const organizationId = existing ?? randomUUID();
   await provisioning.organizations.createIfNew(
     { organizationId, author },

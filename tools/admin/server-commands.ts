@@ -11,6 +11,11 @@ import {
 import { CommandError, fail } from '../../packages/cli/src/runtime/command-error.ts';
 import type { ExitName } from '../../packages/cli/src/runtime/exit-codes.ts';
 import { ProblemError } from '../../packages/contract/src/index.ts';
+import {
+  mailAddressPattern,
+  organizationNamePattern,
+  userDomainPattern,
+} from './account-patterns.ts';
 
 type Run = FunctionCommand['run'];
 
@@ -66,21 +71,18 @@ const operatorCommands: CommandDefinition = {
         'Creates the organisation of the operator, its user domain, and an application that can approve sign-ups. Prints the client secret of the application; the platform stores only a hash of it. A second create fails: a platform has one operator. You can run the command before the first start of the platform or while the platform runs.',
       options: [
         option('--name <name>', 'name of the organisation', {
-          parse: parseMatching(/^[^\p{Cc}]{1,100}$/u, '1 to 100 characters'),
+          parse: parseMatching(organizationNamePattern, '1 to 100 characters'),
           default: 'Platform',
         }),
         option('--domain <id>', 'user domain of the organisation', {
-          parse: parseMatching(
-            /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-            'small letters, digits and hyphens',
-          ),
+          parse: parseMatching(userDomainPattern, 'small letters, digits and hyphens'),
           default: 'operator',
         }),
         option(
           '--administrator <address>',
           'mail address of a first administrator of the organisation; the platform sends an invitation',
           {
-            parse: parseMatching(/^[^\s<>@]{1,64}@[A-Za-z0-9.-]{1,190}$/, 'a mail address'),
+            parse: parseMatching(mailAddressPattern, 'a mail address'),
           },
         ),
       ],

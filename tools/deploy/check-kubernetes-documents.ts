@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { repositoryRoot } from '../repository-root.ts';
 import { compilerCommand } from '../test-runner/static-checks.ts';
 
 export type KubernetesDocument = {
@@ -18,7 +19,6 @@ export type DocumentSource = {
 };
 
 const types = join(import.meta.dirname, 'kubernetes-documents.ts');
-const repositoryRoot = join(import.meta.dirname, '../..');
 
 /** Returns the errors of the compiler, each with the file of its object. */
 export function checkKubernetesDocuments(sources: readonly DocumentSource[]): string[] {

@@ -4,6 +4,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -14,7 +15,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { parse } from 'yaml';
-import { readSettings } from '../../packages/server/src/platform/index.ts';
+import { buildVersion, readSettings } from '../../packages/server/src/platform/index.ts';
+import { imageName } from '../release/container-image.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { isFileSetting, readContainerSettings, type Variables } from './container-settings.ts';
 
 type Service = {
@@ -27,9 +30,10 @@ type Service = {
   readonly tmpfs?: readonly string[];
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
 };
 
-const repositoryRoot = join(import.meta.dirname, '../..');
 const folder = join(repositoryRoot, 'deploy');
 const compose = parse(readFileSync(join(folder, 'compose.yaml'), 'utf8'), { merge: true });
 const services: readonly (readonly [string, Service])[] = Object.entries(compose.services);
@@ -46,7 +50,7 @@ test('compose.yaml is valid against the schema of the Compose specification', ()
   assert.equal(isValid, true, JSON.stringify(validator.errors, null, 2));
 });
 
-test('each service has a replaceable image, a read-only root, no new privileges and a health check', () => {
+test('each service has a replaceable image, a read-only root, no capabilities and a health check', () => {
   assert.deepEqual(services.map(([name]) => name).sort(), [
     'acquirer-host',
     'grafana',
@@ -58,8 +62,18 @@ test('each service has a replaceable image, a read-only root, no new privileges 
   for (const [name, service] of services) {
     assert.match(service.image, /^\$\{[A-Z]+_IMAGE:-[a-z/]+:[\w.-]+\}$/, name);
     assert.equal(service.read_only, true, name);
+    assert.deepEqual(service.cap_drop, ['ALL'], name);
+    assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
     assert.ok(service.healthcheck?.test.length, name);
   }
+});
+
+test('the server and the simulator have the image of the release', () => {
+  for (const name of ['switchyard', 'acquirer-host'])
+    assert.equal(
+      compose.services[name].image,
+      `\${SWITCHYARD_IMAGE:-${imageName(buildVersion.version)}}`,
+    );
 });
 
 test('the server accepts its settings, and each of their files is a secret of the service', () => {
@@ -81,7 +95,7 @@ test('the secrets, configuration files and entry points of compose.yaml exist', 
   const script = readFileSync(join(folder, 'prepare-compose.sh'), 'utf8');
   for (const [name, { file }] of Object.entries<{ file: string }>(compose.secrets)) {
     assert.equal(file, `./secrets/${name}`);
-    assert.ok(script.includes(`> ${name}\n`), `prepare-compose.sh does not create ${name}`);
+    assert.ok(script.includes(`> "$new/${name}"\n`), `prepare-compose.sh does not create ${name}`);
   }
   for (const { file } of Object.values<{ file: string }>(compose.configs))
     assert.ok(existsSync(join(folder, file)), file);
@@ -100,9 +114,20 @@ test('the server and NATS accept the secrets that prepare-compose.sh creates', (
   t.after(() => rmSync(root, { recursive: true }));
   const script = join(root, 'prepare-compose.sh');
   copyFileSync(join(folder, 'prepare-compose.sh'), script);
+  // As after an interrupted run, and after a start that created the folder.
+  mkdirSync(join(root, 'state/secrets.new'), { recursive: true, mode: 0o755 });
   execFileSync('sh', [script]);
-  assert.equal(statSync(join(root, 'state')).mode & 0o777, 0o700);
-  assert.equal(statSync(join(root, 'state/switchyard')).mode & 0o777, 0o777);
+  const modeOf = (path: string) => statSync(join(root, path)).mode & 0o777;
+  assert.deepEqual(['state', 'state/switchyard', 'secrets'].map(modeOf), [0o700, 0o777, 0o700]);
+  // Neither a commit nor an image contains them.
+  for (const file of ['deploy/Containerfile.dockerignore', '.gitignore']) {
+    const ignored = readFileSync(join(repositoryRoot, file), 'utf8').split('\n');
+    for (const name of ['state', 'secrets'])
+      assert.ok(
+        ignored.some((line) => line.replace(/\/$/, '') === `deploy/${name}`),
+        file,
+      );
+  }
   // As in the container of NATS.
   cpSync(join(root, 'secrets'), join(root, 'run/secrets'), { recursive: true });
   cpSync(join(folder, 'nats'), join(root, 'etc/nats'), { recursive: true });

@@ -9,6 +9,7 @@ import {
   type Settings,
   settingPrefix,
   settingsTable,
+  variableNames,
 } from '../../packages/server/src/platform/index.ts';
 import { makeCertificate } from '../../packages/server/test/support/test-certificates.ts';
 
@@ -16,10 +17,7 @@ export type Variables = Readonly<Record<string, string>>;
 
 /** The names that the server accepts, with `_FILE` of the secrets. */
 export const settingNames: ReadonlySet<string> = new Set(
-  Object.values<Setting<unknown>>(settingsTable).flatMap(({ name, secret }) => [
-    settingPrefix + name,
-    ...(secret === true ? [`${settingPrefix}${name}_FILE`] : []),
-  ]),
+  Object.values<Setting<unknown>>(settingsTable).flatMap(variableNames),
 );
 
 /** The settings whose value is the path of a file. */

@@ -11,6 +11,7 @@ import {
   createMetrics,
   createMonitoringListener,
 } from '../../packages/server/src/platform/index.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import {
   checkKubernetesDocuments,
   type DocumentSource,
@@ -24,7 +25,6 @@ import {
 } from './container-settings.ts';
 import type { KubernetesDocuments } from './kubernetes-documents.ts';
 
-const repositoryRoot = join(import.meta.dirname, '../..');
 const folder = join(repositoryRoot, 'deploy/kubernetes');
 const read = (file: string) => readFileSync(join(folder, file), 'utf8');
 const parseDocuments = (text: string): KubernetesDocument[] =>
@@ -198,6 +198,8 @@ function assertHardened(pod: Pod) {
   assert.equal(pod.automountServiceAccountToken, false);
   assert.equal(container?.securityContext?.readOnlyRootFilesystem, true);
   assert.equal(container?.securityContext?.allowPrivilegeEscalation, false);
+  assert.deepEqual(container?.securityContext?.capabilities, { drop: ['ALL'] });
+  assert.equal(pod.securityContext?.seccompProfile?.type, 'RuntimeDefault');
 }
 
 describe('kubectl kustomize', { skip }, () => {

@@ -11,7 +11,7 @@ import { testSchemaUrl } from '../../packages/server/test/support/database/test-
 import { runFirstProductionSale, toolsOfFirstSale } from '../guides/run-first-production-sale.ts';
 import { absentTools } from '../guides/shell-blocks.ts';
 import { repositoryRoot } from '../repository-root.ts';
-import { buildContainerImage } from './container-image.ts';
+import { buildContainerImage, imageName } from './container-image.ts';
 import { makeRelease } from './release.ts';
 
 const baseImage = 'localhost/switchyard-test-base';
@@ -89,7 +89,7 @@ describe('the container image', { skip: absent, timeout: 900_000 }, () => {
 
   after(() => {
     if (container !== undefined) run('buildah', 'rm', container);
-    spawnSync('buildah', ['rmi', 'localhost/switchyard:0.1.0', baseImage]);
+    spawnSync('buildah', ['rmi', imageName('0.1.0'), baseImage]);
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -123,6 +123,8 @@ describe('the container image', { skip: absent, timeout: 900_000 }, () => {
     assert.equal(config.StopSignal, 'SIGTERM');
     const [user = ''] = config.User.split(':');
     assert.equal(run('find', root, '-xdev', '-uid', user), '');
+    const program = join(root, 'opt/switchyard');
+    assert.equal(run('find', program, '-perm', '/022', '!', '-type', 'l'), '');
   });
 
   test('it takes the first production sale on a read-only root, and stops at SIGTERM', async (t) => {

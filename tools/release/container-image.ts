@@ -19,6 +19,9 @@ export type ContainerImageOptions = {
   readonly madeAt: number;
 };
 
+/** Without a registry, so that no engine downloads another image of this name. */
+export const imageName = (version: string): string => `localhost/switchyard:${version}`;
+
 export class ContainerImageFault extends Error {
   override name = 'ContainerImageFault';
 }
@@ -103,7 +106,6 @@ export function buildContainerImage(options: ContainerImageOptions): DebianPacka
   const { tarball, archive, baseImage, version, commit, madeAt } = options;
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-image-'));
   const name = `switchyard-${version}`;
-  const image = `localhost/switchyard:${version}`;
   const context = join(folder, name);
   const pushed = join(folder, 'pushed');
   // Builds at the same time do not replace each other's image.
@@ -125,7 +127,7 @@ export function buildContainerImage(options: ContainerImageOptions): DebianPacka
       context,
     ]);
     run('buildah', ['push', '--quiet', working, `dir:${pushed}`]);
-    writeFileSync(archive, createArchive(pushed, image, madeAt));
+    writeFileSync(archive, createArchive(pushed, imageName(version), madeAt));
     const container = run('buildah', ['from', '--pull-never', working]);
     try {
       return readDebianPackages(run('buildah', ['mount', container]));

@@ -10,7 +10,7 @@ const usage = `npm run release [-- options]
 Makes a release of the checked-out commit: a tarball with Node.js for this platform, its list of components
 (CycloneDX), the release notes and SHA256SUMS. The same commit makes the same bytes.
 
-  --out <folder>         output folder, which is emptied first (dist/release)
+  --out <folder>         output folder, which replaces an older release (dist/release)
   --base-image <image>   also make a container image on this base image; needs buildah and root
   --key <file>           also sign SHA256SUMS with this secret key; needs minisign
   --allow-changes        accept files that are not committed, for a trial

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -81,6 +81,15 @@ function lockedProductionPackages(): string[] {
     .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')} ${version}`)
     .toSorted();
 }
+
+test('a folder with other files is not emptied', async () => {
+  const other = join(folder, 'other');
+  mkdirSync(other);
+  writeFileSync(join(other, 'letter.txt'), '');
+  const made = makeRelease({ folder: other, allowChanges: true, printLine: () => {} });
+  await assert.rejects(made, /other contains letter\.txt/);
+  assert.deepEqual(readdirSync(other), ['letter.txt']);
+});
 
 describe('a release', () => {
   const first = join(folder, 'first');

@@ -1,7 +1,7 @@
 // Makes the files of a release in a folder: tarball, container image, lists of components, hashes and notes.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTarball, type PackedFile } from '../pack/tarball.ts';
 import { repositoryRoot } from '../repository-root.ts';
@@ -93,17 +93,28 @@ function sign(file: string, keyFile: string, comment: string): void {
   if (status !== 0) throw new ReleaseFault(`minisign ended with ${status}`);
 }
 
+/** @throws ReleaseFault if the folder, which will be deleted, has files that are not of a release */
+function requireReleaseFolder(folder: string): void {
+  if (!existsSync(folder)) return;
+  const other = readdirSync(folder).find((name) => !/^(?:switchyard-\d|SHA256SUMS)/.test(name));
+  if (other === undefined) return;
+  throw new ReleaseFault(
+    `${folder} contains ${other}, which is not a file of a release. The command empties the output folder: name a new one with --out.`,
+  );
+}
+
 const sha256 = (file: string): string =>
   createHash('sha256').update(readFileSync(file)).digest('hex');
 
 /**
- * Writes the release to an empty folder.
+ * Writes the release to the folder, in place of an older one.
  *
  * @returns the names of its files
- * @throws ReleaseFault for changed files, a failed tool or a missing entry of the changelog
+ * @throws ReleaseFault for changed files, other files in the folder, and a failed tool
  */
 export async function makeRelease(options: ReleaseOptions): Promise<string[]> {
   const { folder, baseImage, keyFile, printLine } = options;
+  requireReleaseFolder(folder);
   const { commit, committedAt } = findCommit(options.allowChanges === true);
   const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8'));
   const notes = readReleaseNotes(

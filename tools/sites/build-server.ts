@@ -1,8 +1,8 @@
 // Builds the bundle of the server, from which `npm start` starts while its sources are the same.
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative, sep } from 'node:path';
-import { type BuildDeps, BuildFault, putInPlace } from './build.ts';
+import { type BuildDeps, BuildFault, buildAlone, putInPlace } from './build.ts';
 import { bundleServer } from './bundle-server.ts';
 
 type ServerBundle = {
@@ -19,13 +19,23 @@ const isInRepository = (path: string) => !path.startsWith('..') && !path.include
 
 /** @returns false if the bundle is current */
 export async function buildServer({ root, printLine }: BuildDeps): Promise<boolean> {
-  if (findServerBundle(root) !== undefined) return false;
-  const began = performance.now();
+  const isCurrent = () => findServerBundle(root) !== undefined;
+  if (isCurrent()) return false;
+  return buildAlone({ key: 'server', name: 'the server' }, root, async () => {
+    // Another process may have built it.
+    if (isCurrent()) return false;
+    const began = performance.now();
+    await writeBundle(root);
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    printLine(`Built the bundle of the server in ${seconds} s.`);
+    return true;
+  });
+}
+
+async function writeBundle(root: string): Promise<void> {
   // Times of files have fractions of a millisecond.
   const beganAt = Date.now() + 1;
-  const cache = join(root, '.cache');
-  await mkdir(cache, { recursive: true });
-  const made = await mkdtemp(join(cache, 'server-'));
+  const made = await mkdtemp(join(root, '.cache', 'server-'));
   try {
     const bundle = await bundleServer(root, made);
     const paths = bundle.sources.map((path) => relative(root, path).split(sep).join('/'));
@@ -40,7 +50,4 @@ export async function buildServer({ root, printLine }: BuildDeps): Promise<boole
   } finally {
     await rm(made, { recursive: true, force: true });
   }
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  printLine(`Built the bundle of the server in ${seconds} s.`);
-  return true;
 }

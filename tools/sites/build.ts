@@ -19,7 +19,7 @@ import { sourcesHash } from './sources-hash.ts';
 
 const cacheFolder = '.cache';
 /** The server reads the process ID in it, to tell users that the pages of this site are being built. */
-const lockFolderOf = ({ key }: Site): string => `${cacheFolder}/build-${key}.lock`;
+const lockFolderOf = ({ key }: LockedSite): string => `${cacheFolder}/build-${key}.lock`;
 /** A file of the built folder: the hash of the sources that it was built from. */
 const stampName = '.built-from';
 const compressible = new Set(['.js', '.css', '.svg', '.json', '.html']);
@@ -51,6 +51,8 @@ export type Site = {
   /** Builds the pages in the folder. */
   bundle(root: string, folder: string): Promise<void>;
 };
+
+type LockedSite = Pick<Site, 'key' | 'name'>;
 
 export type BuildDeps = {
   readonly root: string;
@@ -84,7 +86,7 @@ async function isHeld(lock: string): Promise<boolean> {
 }
 
 /** Of two processes that build at the same time, the second waits and then finds a current build. */
-async function withLock<T>(site: Site, root: string, work: () => Promise<T>): Promise<T> {
+async function withLock<T>(site: LockedSite, root: string, work: () => Promise<T>): Promise<T> {
   const lock = join(root, lockFolderOf(site));
   await mkdir(join(lock, '..'), { recursive: true });
   for (const deadline = Date.now() + buildLimitMs; ; ) {
@@ -117,6 +119,10 @@ function afterOtherBuilds<T>(work: () => Promise<T>): Promise<T> {
   lastBuild = build.catch(() => {});
   return build;
 }
+
+/** Builds while no other process builds the same site, and this process builds nothing else. */
+export const buildAlone = <T>(site: LockedSite, root: string, work: () => Promise<T>): Promise<T> =>
+  withLock(site, root, () => afterOtherBuilds(work));
 
 /** Runs the script of a bundler; its output is in the error if it fails. */
 export function runBundler(
@@ -213,5 +219,5 @@ export async function buildSite(site: Site, { root, printLine }: BuildDeps): Pro
     printLine(`Built ${site.name} in ${seconds} s.`);
     return true;
   };
-  return withLock(site, root, () => afterOtherBuilds(build));
+  return buildAlone(site, root, build);
 }

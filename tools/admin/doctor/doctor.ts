@@ -1,7 +1,7 @@
 // `switchyard admin doctor`: checks the installation, and writes the support bundle.
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import type { CommandContext } from '../../../packages/cli/src/command-line/command-runner.ts';
-import { fail } from '../../../packages/cli/src/runtime/command-error.ts';
+import { describeFileError, fail } from '../../../packages/cli/src/runtime/command-error.ts';
 import type { ExitName } from '../../../packages/cli/src/runtime/exit-codes.ts';
 import { type Clock, requireDatabaseAccess } from '../../../packages/server/src/platform/index.ts';
 import { requireExistingPlatform, withPlatformDatabase } from '../platform-database.ts';
@@ -44,6 +44,19 @@ async function inspectDatabase({ env }: UsableSettings, clock: Clock): Promise<D
   return { ...report, findings: [...findings, ...report.findings] };
 }
 
+/** Before the checks, which take time. */
+function requireBundleFiles({ bundle, logFile }: Options): void {
+  if (bundle !== undefined && existsSync(bundle))
+    fail('usage', `${bundle} exists: name a new file for the support bundle.`);
+  if (logFile === undefined) return;
+  if (bundle === undefined) fail('usage', '--log-file needs --bundle.');
+  try {
+    accessSync(logFile, constants.R_OK);
+  } catch (error) {
+    fail('usage', `${logFile} cannot be read: ${describeFileError(error)}.`);
+  }
+}
+
 async function inspectPlatform(usable: UsableSettings, clock: Clock): Promise<DatabaseReport> {
   const database = await inspectDatabase(usable, clock);
   const network = await runChecks(networkChecks(usable.settings, database.links, clock));
@@ -53,12 +66,12 @@ async function inspectPlatform(usable: UsableSettings, clock: Clock): Promise<Da
 export async function runDoctor(
   context: CommandContext,
   _args: string[],
-  { bundle, logFile }: Options,
+  options: Options,
 ): Promise<ExitName> {
+  const { bundle, logFile } = options;
   const { environment, output } = context;
   const { env, clock } = environment;
-  if (bundle !== undefined && existsSync(bundle))
-    fail('usage', `${bundle} exists: name a new file for the support bundle.`);
+  requireBundleFiles(options);
   // A production platform without a database is a finding; a demo would be created here.
   if (env['SWITCHYARD_ENVIRONMENT'] !== 'production') requireExistingPlatform(env);
   const { usable, results } = checkSettings(env);

@@ -48,16 +48,22 @@ const hostOf = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, '');
 
 function configuredHosts(settings: Settings, links: readonly AcquirerLink[]): [string, string][] {
   const { databaseUrl, smtpUrl, natsUrl, portalDomain, hsmAddresses = [] } = settings;
-  const publicUrls = {
+  const urls = {
     BASE_URL: settings.baseUrl,
     AUTH_URL: settings.authUrl,
     DEVICE_AUTH_URL: settings.deviceAuthUrl,
     CONNECTOR_NODE_URL: settings.connectorNodeUrl,
-    ...defined({ SMTP_URL: smtpUrl }),
+    ...defined({
+      SMTP_URL: smtpUrl,
+      VAULT_KMS_URL: settings.vaultKmsUrl,
+      HSM_AWS_DATA_URL: settings.hsmAwsDataUrl,
+      HSM_AWS_CONTROL_URL: settings.hsmAwsControlUrl,
+      OTEL_EXPORTER_OTLP_ENDPOINT: settings.otlpEndpoint,
+    }),
   };
   const databaseHosts = databaseUrl === undefined ? [] : parseDatabaseUrl(databaseUrl).hosts;
   return [
-    ...Object.entries(publicUrls).map(([name, url]): [string, string] => [name, hostOf(url)]),
+    ...Object.entries(urls).map(([name, url]): [string, string] => [name, hostOf(url)]),
     ...databaseHosts
       .filter(({ host }) => host !== '' && !host.startsWith('/'))
       .map(({ host }): [string, string] => ['DATABASE_URL', host]),

@@ -1,5 +1,5 @@
 // Checks the settings, the end dates of certificates and the disk of this machine.
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -13,15 +13,7 @@ import {
   type Settings,
   SettingsError,
 } from '../../../packages/server/src/platform/index.ts';
-import {
-  attention,
-  type Check,
-  type CheckResult,
-  describeError,
-  ok,
-  orOk,
-  skipped,
-} from './check.ts';
+import { attention, type Check, type CheckResult, describeError, ok, skipped } from './check.ts';
 
 const warnBeforeDays = 30;
 const minFreeBytes = 1024 ** 3;
@@ -106,15 +98,15 @@ function checkCertificate(name: string, file: string, clock: Clock): CheckResult
 function certificateFiles(env: EnvironmentVariables, settings: Settings | undefined) {
   // From the variables, because an expired certificate makes the settings invalid.
   const settingFiles = [
-    'TLS_CERT',
-    'DEVICE_CA',
-    'NATS_CA',
-    'NATS_CERT',
-    'HSM_TLS_CA',
-    'HSM_TLS_CERT',
-  ]
-    .map((name) => `SWITCHYARD_${name}_FILE`)
-    .flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+    'SWITCHYARD_TLS_CERT_FILE',
+    'SWITCHYARD_DEVICE_CA_FILE',
+    'SWITCHYARD_NATS_CA_FILE',
+    'SWITCHYARD_NATS_CERT_FILE',
+    'SWITCHYARD_HSM_TLS_CA_FILE',
+    'SWITCHYARD_HSM_TLS_CERT_FILE',
+    'OTEL_EXPORTER_OTLP_CERTIFICATE',
+    'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+  ].flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
   const folder =
     settings?.acquirerCertificatesDir ??
     (settings && join(settings.dataDir, 'acquirer-certificates'));
@@ -133,6 +125,8 @@ function checkCertificates(
 }
 
 async function checkDisk(folder: string): Promise<readonly CheckResult[]> {
+  // Before the first start.
+  if (!existsSync(folder)) return [skipped(`${folder} does not exist yet`)];
   const { bavail, blocks, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const text = `${folder} has ${(free / 1024 ** 3).toFixed(1)} GiB free (${Math.round((bavail / blocks) * 100)} %)`;
@@ -146,14 +140,5 @@ export const machineChecks = (
   clock: Clock,
 ): readonly Check[] => [
   { name: 'certificates', run: () => checkCertificates(env, settings, clock) },
-  ...(settings === undefined
-    ? []
-    : [{ name: 'disk', run: () => orSkipped(checkDisk(settings.dataDir)) }]),
+  ...(settings === undefined ? [] : [{ name: 'disk', run: () => checkDisk(settings.dataDir) }]),
 ];
-
-/** Before the first start the data directory does not exist. */
-const orSkipped = (results: Promise<readonly CheckResult[]>) =>
-  results.catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return orOk([], 'the data directory does not exist yet');
-    throw error;
-  });

@@ -10,8 +10,9 @@ import {
   redactText,
   type Setting,
   type Settings,
-  settingPrefix,
   settingsTable,
+  variableName,
+  variableNames,
 } from '../../../packages/server/src/platform/index.ts';
 import type { Finding } from './check.ts';
 import type { PlatformNode } from './database-checks.ts';
@@ -32,16 +33,15 @@ export type BundleParts = {
 
 /** The variables that are set; of a secret only that it is set. */
 function listSettings(env: EnvironmentVariables): Record<string, string> {
-  const names = Object.values<Setting<unknown>>(settingsTable).flatMap(({ name, secret }) =>
-    secret === true ? [{ name, secret }, { name: `${name}_FILE` }] : [{ name }],
-  );
-  return Object.fromEntries(
-    names.flatMap(({ name, ...rest }) => {
-      const value = env[settingPrefix + name];
+  const entries = Object.values<Setting<unknown>>(settingsTable).flatMap((setting) =>
+    variableNames(setting).flatMap((name) => {
+      const value = env[name];
       if (value === undefined) return [];
-      return [[settingPrefix + name, 'secret' in rest ? redactedPlaceholder : redactText(value)]];
+      const isSecret = setting.secret === true && name === variableName(setting);
+      return [[name, isSecret ? redactedPlaceholder : redactText(value)]];
     }),
   );
+  return Object.fromEntries(entries);
 }
 
 /** Only the JSON lines: the demo also prints its passwords, as text. */

@@ -9,15 +9,20 @@ import {
   PhysicalDeviceInput,
   StoreInput,
 } from '../../../packages/contract/src/index.ts';
+import {
+  mailAddressPattern,
+  organizationNamePattern,
+  userDomainPattern,
+} from '../account-patterns.ts';
 
 const closed = <const Properties extends TProperties>(
   properties: Properties,
   description: string,
 ) => Type.Object(properties, { additionalProperties: false, description });
 
-const organizationName = Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f]{1,100}$' });
-const userDomain = Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$' });
-const mailAddress = Type.String({ pattern: '^[^\\s<>@]{1,64}@[A-Za-z0-9.-]{1,190}$' });
+const organizationName = Type.String({ pattern: organizationNamePattern.source });
+const userDomain = Type.String({ pattern: userDomainPattern.source });
+const mailAddress = Type.String({ pattern: mailAddressPattern.source });
 
 const { acquirerLink: _link, ...contract } = AcquirerContractInput.properties;
 const { merchantId: _merchant, ...store } = StoreInput.properties;

@@ -15,10 +15,13 @@ type Question = {
   /** Leaves the question out. */
   readonly skip?: (answers: Answers) => boolean;
   readonly parse?: (answer: string) => Value;
+  /** Another answer repeats the question. */
+  readonly pattern?: RegExp;
 };
 
 const parseList = (answer: string) => answer.split(/[\s,]+/).filter((part) => part !== '');
-const parseYes = (answer: string) => /^y(?:es)?$/i.test(answer);
+const yesOrNo = /^(?:y(?:es)?|no?)$/i;
+const parseYes = (answer: string) => /^y/i.test(answer);
 const parseNumber = (answer: string) => (/^\d+$/.test(answer) ? Number(answer) : answer);
 const isOperatorAcquirer = (answers: Answers) => answers['acquirer.name'] === undefined;
 
@@ -55,7 +58,13 @@ const questions: readonly Question[] = [
   { path: ['link', 'name'], text: 'Name of the acquirer link', default: 'host' },
   { path: ['link', 'host'], text: 'Host of the acquirer' },
   { path: ['link', 'port'], text: 'Port of the acquirer', parse: parseNumber },
-  { path: ['link', 'tls'], text: 'TLS (yes or no)', default: 'yes', parse: parseYes },
+  {
+    path: ['link', 'tls'],
+    text: 'TLS (yes or no)',
+    default: 'yes',
+    pattern: yesOrNo,
+    parse: parseYes,
+  },
   { path: ['link', 'institutionId'], text: 'Institution number of the acquirer (DE 32)' },
   { path: ['link', 'dialect'], text: 'Host table', default: 'iso1987-binary' },
   { path: ['merchant', 'name'], text: 'Name of the merchant' },
@@ -85,6 +94,7 @@ const questions: readonly Question[] = [
     path: ['contract', 'clearCardData'],
     text: 'May card data arrive that only TLS protects (yes or no)',
     default: 'no',
+    pattern: yesOrNo,
     parse: (answer) => (parseYes(answer) ? 'Allowed' : 'Refused'),
   },
   {
@@ -111,7 +121,7 @@ function setMember(document: Record<string, unknown>, path: readonly string[], v
 }
 
 /**
- * Reads one line for each question. A required question is repeated until it has an answer.
+ * Reads one line for each question. A question is repeated until it has an answer that can be used.
  *
  * @returns the file; undefined if the input ended before the last answer
  */
@@ -124,7 +134,15 @@ export async function askQuestions({
   const answers: Record<string, string> = {};
   const document: Record<string, unknown> = {};
   try {
-    for (const { path, text, isOptional, skip, parse = String, ...question } of questions) {
+    for (const {
+      path,
+      text,
+      isOptional,
+      skip,
+      parse = String,
+      pattern,
+      ...question
+    } of questions) {
       if (skip?.(answers)) continue;
       const fallback =
         typeof question.default === 'function' ? question.default(answers) : question.default;
@@ -136,7 +154,7 @@ export async function askQuestions({
         // A terminal shows the line with its end.
         if (stdin.isTTY !== true) stderr.write('\n');
         answer = line.value.trim() || (fallback ?? '');
-      } while (answer === '' && !isOptional);
+      } while (answer === '' ? !isOptional : pattern?.test(answer) === false);
       if (answer === '') continue;
       answers[path.join('.')] = answer;
       setMember(document, path, parse(answer));

@@ -81,9 +81,19 @@ async function setUpOperator(setup: Setup, { operator }: SetupFile): Promise<Acc
   const existing = await findOperator(database);
   const account = existing ?? (await createOperatorAccount(setup, { name, domain: userDomain }));
   const { organizationId, clientId } = account;
-  if (existing === undefined) secrets.save('operator', { ...account });
+  if (existing === undefined) secrets.save('operator', account);
   const result = existing === undefined ? 'created' : 'exists';
-  report({ step: 'operator', result, name, id: organizationId });
+  const { view } = await platform.provisioning.organizations.get(
+    { organizationId },
+    organizationId,
+  );
+  report({
+    step: 'operator',
+    result,
+    name: view.name,
+    id: organizationId,
+    ...(view.name === name ? {} : { differences: ['name'] }),
+  });
   report({ step: 'operator application', result, name: clientId, id: clientId });
   const userDomainId =
     (await platform.identity.userDomains.findByOrganization(organizationId)) ?? '';
@@ -140,11 +150,10 @@ async function setUpLink(
     isSame: ({ name }) => name === input.name,
     idOf: ({ acquirerLinkId }) => acquirerLinkId,
   });
-  const { acquirerLinkId: id, approval } = link;
-  const { host, port } = input;
+  const { acquirerLinkId: id, approval, host, port } = link;
   const operatorId = operator.organizationId;
   if (approval === 'PendingApproval')
-    await approveAcquirerLink({ operatorId, author }, id, { host, port });
+    await approveAcquirerLink({ operatorId, author }, id, { host: input.host, port: input.port });
   const result = approval === 'Approved' ? 'exists' : 'created';
   report({ step: 'approval of the link', result, name: `${host}:${port}`, id });
   return link;
@@ -221,6 +230,14 @@ async function setUpDevice(
   });
   if (physicalDeviceIds.length === 0)
     await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
+  else if (!physicalDeviceIds.includes(physicalDeviceId))
+    setup.report({
+      step: 'terminal of the device',
+      result: 'exists',
+      name,
+      id: logicalDeviceId,
+      differences: ['physicalDeviceIds'],
+    });
 }
 
 async function setUpApplication(
@@ -246,7 +263,7 @@ async function setUpApplication(
     merchantId,
     securityFlows: ['ClientCredentials'],
   });
-  secrets.save('application', { userDomainId, ...credentials });
+  secrets.save('application', credentials);
   report({ step: 'application', result: 'created', name, id: credentials.clientId });
 }
 

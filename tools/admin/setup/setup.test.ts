@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { testDatabaseCopyUrl } from '../../../packages/server/test/support/database/test-database.ts';
 import { runAdminCommand } from '../run-admin-command.fixture.ts';
+import type { StepResult } from './setup-steps.ts';
 
 const answersOfOneOrganization = `Small Bank
 
@@ -15,6 +16,7 @@ const answersOfOneOrganization = `Small Bank
 
 127.0.0.1
 8583
+nein
 no
 123456
 
@@ -71,10 +73,25 @@ test('the command asks for the values of a missing file, saves them, and sets up
     secrets.map((line) => JSON.parse(line).resource),
     ['operator', 'application'],
   );
-  const again = await run(['--show-secrets', '--json']);
+  // Now it leads to another port than the approved link, and the file of the secrets was readable.
+  const changed = { operator: { name: 'Bank' }, link: { ...document.link, port: 8584 } };
+  await writeFile(file, stringify({ ...document, ...changed }));
+  const secretsFile = `${file}.secrets`;
+  await writeFile(secretsFile, '', { mode: 0o644 });
+  const again = await run(['--secrets-out', secretsFile, '--json']);
   assert.equal(again.code, 0, again.stderr);
-  const { steps } = JSON.parse(again.stdout);
-  assert.ok(steps.every(({ result }: { result: string }) => result === 'exists'));
+  assert.equal((await stat(secretsFile)).mode & 0o777, 0o600);
+  const { steps } = JSON.parse(again.stdout) as { steps: StepResult[] };
+  assert.ok(steps.every(({ result }) => result === 'exists'));
+  const approval = steps.find(({ step }) => step === 'approval of the link');
+  assert.equal(approval?.name, '127.0.0.1:8583');
+  assert.match(again.stderr, /The operator exists with other values of name; it was not changed\./);
+  assert.match(again.stderr, /The link exists with other values of port; it was not changed\./);
+  assert.match(again.stderr, /The platform connects to 127\.0\.0\.1:8583 within ten seconds/);
+  const otherTerminal = { device: { ...document.device, serialNumber: '70000002' } };
+  await writeFile(file, stringify({ ...document, ...otherTerminal }));
+  const { stderr: notes } = await run(['--show-secrets']);
+  assert.match(notes, /The terminal of the device exists with other values of physicalDeviceIds;/);
 });
 
 test('without all answers the command writes no file and changes nothing', async (t) => {

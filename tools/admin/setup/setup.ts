@@ -28,11 +28,11 @@ async function readOrAsk(context: CommandContext, file: string): Promise<SetupFi
   return readSetupFile(file);
 }
 
-function describeNextSteps({ link, operator, acquirer }: SetupFile, steps: readonly StepResult[]) {
-  const [id] = steps.filter(({ step }) => step === 'link').map((each) => each.id);
+function describeNextSteps({ operator, acquirer }: SetupFile, steps: readonly StepResult[]) {
+  const link = steps.find(({ step }) => step === 'approval of the link');
   const hasInvitation = [operator, acquirer].some((each) => each?.administrator !== undefined);
   return [
-    `The platform connects to ${link.host}:${link.port} within ten seconds after its start: GET /payment/v1/acquirer-links/${id}?waitSeconds=30`,
+    `The platform connects to ${link?.name} within ten seconds after its start: GET /payment/v1/acquirer-links/${link?.id}?waitSeconds=30`,
     ...(hasInvitation
       ? [
           'The running platform sends the invitations. The link of the mail sets the password and the one-time password.',

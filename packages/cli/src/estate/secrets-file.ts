@@ -1,8 +1,8 @@
 /** Writes new secrets, which the server returns only once, to a file that only its owner can read. */
 
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { defined } from '@switchyard/contract';
-import { fail } from '../runtime/command-error.ts';
+import { describeFileError, fail } from '../runtime/command-error.ts';
 import type { Plan } from './compare-estates.ts';
 import { plansOf } from './compare-estates.ts';
 import type { Resource } from './estate-model.ts';
@@ -65,9 +65,11 @@ export function openSecretsFile(
 
 function openFile(file: string): number {
   try {
-    // A new file is readable by its owner only from its creation on.
-    return openSync(file, 'a', ownerOnly);
+    const descriptor = openSync(file, 'a', ownerOnly);
+    // A file that exists can be readable by other accounts.
+    if (fstatSync(descriptor).isFile()) fchmodSync(descriptor, ownerOnly);
+    return descriptor;
   } catch (error) {
-    return fail('usage', `${file} cannot be written: ${(error as NodeJS.ErrnoException).code}.`);
+    return fail('usage', `${file} cannot be written: ${describeFileError(error)}.`);
   }
 }

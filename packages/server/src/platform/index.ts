@@ -205,6 +205,8 @@ export {
   type Setting,
   settingPrefix,
   settingsTable,
+  variableName,
+  variableNames,
 } from './settings/settings-table.ts';
 export { escapeHtml } from './texts/escape-html.ts';
 export { fillTemplate } from './texts/fill-template.ts';

@@ -28,6 +28,12 @@ const isStandardName = (name: string): boolean => name.startsWith('OTEL_');
 export const variableName = ({ name }: { readonly name: string }): string =>
   isStandardName(name) ? name : settingPrefix + name;
 
+/** Also with the variable that names the file of a secret. */
+export function variableNames(setting: Pick<Setting<unknown>, 'name' | 'secret'>): string[] {
+  const name = variableName(setting);
+  return setting.secret === true ? [name, `${name}_FILE`] : [name];
+}
+
 /** OpenTelemetry: an empty variable counts as absent. */
 export const isAbsentValue = ({ name }: { readonly name: string }, text: string): boolean =>
   isStandardName(name) && text.trim() === '';

@@ -522,6 +522,9 @@ describe('settings', () => {
     assert.deepEqual(newline, [
       'OTEL_EXPORTER_OTLP_HEADERS has a value of a that a header cannot contain',
     ]);
+    assert.deepEqual(faultsOf({ ...demo, SWITCHYARD_OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }), [
+      'SWITCHYARD_OTEL_EXPORTER_OTLP_HEADERS is not a known setting; did you mean OTEL_EXPORTER_OTLP_HEADERS?',
+    ]);
   });
 
   test('production sends no traces over HTTP to another machine unless it is allowed', () => {

@@ -21,6 +21,7 @@ import {
   settingPrefix,
   settingsTable,
   variableName,
+  variableNames,
 } from './settings-table.ts';
 import { ValueError } from './value-readers.ts';
 
@@ -121,7 +122,7 @@ export function readSettings(env: EnvironmentVariables): Settings {
 export function omitCardSettings(env: EnvironmentVariables): EnvironmentVariables {
   const cardVariables = Object.values<Setting<unknown>>(settingsTable)
     .filter(({ role }) => role === 'cards')
-    .flatMap((setting) => [variableName(setting), `${variableName(setting)}_FILE`]);
+    .flatMap(variableNames);
   const otherVariables = Object.entries(env).filter(([name]) => !cardVariables.includes(name));
   return { ...Object.fromEntries(otherVariables), [`${settingPrefix}ROLES`]: 'portal' };
 }
@@ -193,16 +194,12 @@ function readSettingWithoutRole(
 const commandPrefix = `${settingPrefix}CLI_`;
 
 function unknownNames(env: EnvironmentVariables): string[] {
-  const knownNames = Object.values<Setting<unknown>>(settingsTable).flatMap(({ name, secret }) =>
-    secret === true ? [name, `${name}_FILE`] : [name],
-  );
+  const knownNames = Object.values<Setting<unknown>>(settingsTable).flatMap(variableNames);
   return Object.keys(env)
     .filter((name) => name.startsWith(settingPrefix) && !name.startsWith(commandPrefix))
-    .map((name) => name.slice(settingPrefix.length))
     .filter((name) => !knownNames.includes(name))
     .map(
-      (name) =>
-        `${settingPrefix}${name} is not a known setting; did you mean ${settingPrefix}${nearestName(name, knownNames)}?`,
+      (name) => `${name} is not a known setting; did you mean ${nearestName(name, knownNames)}?`,
     );
 }
 
