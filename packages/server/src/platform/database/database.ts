@@ -156,14 +156,17 @@ export function openDatabase(options: DatabaseOptions): Database {
         preparedStatements ? pool.run(statements) : pool.plain(statements),
       );
     },
-    transaction: (fn) =>
-      withRetries(log, () =>
+    async transaction(fn) {
+      // A process may not have read the shards yet. Before the transaction, because it holds a connection.
+      const isDistributed = (await findShards()) !== undefined;
+      return withRetries(log, () =>
         runTransaction(general, createTransactionQueries, async (trx) => {
           const result = await fn(trx);
-          if (shards.opened()?.shards !== undefined) await trx.query(commitInTwoPhases);
+          if (isDistributed) await trx.query(commitInTwoPhases);
           return result;
         }),
-      ),
+      );
+    },
     session: (fn) => runInSession(setup, (run) => fn(createQueries(run, findShards))),
     async explain(text) {
       const pool = await hotPool.open();
