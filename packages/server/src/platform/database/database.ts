@@ -72,8 +72,8 @@ export type Database = Queries &
     /** The generic plan of a statement with the settings of the sale's pool, line by line. */
     explain(text: string): Promise<string[]>;
     healthy(): Promise<boolean>;
-    /** The connections of this process, by pool. */
-    poolUsage(): Readonly<Record<'general' | 'sale', PoolUsage>>;
+    /** The connections of this process, by pool: `general`, `sale`, and on Citus one for each worker. */
+    poolUsage(): Readonly<Record<string, PoolUsage>>;
     close(): Promise<void>;
   };
 
@@ -205,6 +205,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         waiting: general.waitingCount,
       },
       sale: hotPool.opened()?.usage() ?? { max: hotConnectionsOf(options), inUse: 0, waiting: 0 },
+      ...shardPools.usage(),
     }),
     async close() {
       if (general.ending) return;
