@@ -256,7 +256,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     });
     try {
       const reschedule = (await handler(toJob(row, payload, span))) ?? {};
-      // An attempt that does not count has done nothing: its span is not exported.
+      // An attempt that does not count has done nothing, or its handler has ended the span.
       if (!('countAttempt' in reschedule)) endSpan(span);
       return reschedule;
     } catch (error) {
