@@ -6,7 +6,7 @@ import { withJitter } from '../identifiers/ids.ts';
 import { type CallResult, sendRequest, staleConnection } from '../net/outgoing-request.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { pause, systemClock } from '../time/clock.ts';
+import { pause, systemClock, waitAtMost } from '../time/clock.ts';
 import { alignWithSystemClock, type Span } from './span.ts';
 
 /** The defaults of the OpenTelemetry SDK for its batch processor. */
@@ -150,9 +150,7 @@ export function createOtlpExporter(options: ExporterOptions): SpanExporter {
       clearInterval(timer);
       stopping.abort();
       exportSoon();
-      const limit = new AbortController();
-      await Promise.race([exporting, pause(stopLimitMs, limit.signal)]);
-      limit.abort();
+      if (exporting !== undefined) await waitAtMost(stopLimitMs, exporting);
       const remaining = queue.length;
       queue = [];
       if (remaining > 0) counters.dropped.inc({ reason: 'stopped' }, remaining);
