@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { dueClockOf } from '../../../test/support/movable-clock.ts';
-import type { Job } from '../../platform/index.ts';
+import { type Job, startSpan } from '../../platform/index.ts';
 import {
   createRetryDriver,
   maxRetriesPerLink,
@@ -115,6 +115,26 @@ describe('retries of operations', () => {
     const { payload: _payload, ...job } = jobFor('down');
     assertLater((await retry(job as Job)) ?? undefined, 2000, { countAttempt: false });
     assert.deepEqual(sent, []);
+  });
+
+  it('that the link could not send end the span of their attempt', async () => {
+    const ended: string[] = [];
+    const span = startSpan(({ name }) => void ended.push(name), undefined, 'job');
+    const ports = {
+      acquiring: { isLinkAvailable: () => true },
+      clock: { now: () => now },
+      linkQueue: { isBlocked: async () => false },
+      log: { error: () => {} },
+    } as unknown as RetryPorts;
+    const retry = createRetryDriver<string>(ports, {
+      load: async () => 'message',
+      send: async () => ({ outcome: 'NotSent', reason: 'not ready' }),
+      storeOutcome: async () => 'WhenLinkIsUp',
+      noResponseAlert: () => [{}, ''],
+    });
+    const result = await retry({ ...jobFor('lost'), span });
+    assertLater(result ?? undefined, 2000, { countAttempt: false });
+    assert.deepEqual(ended, ['job']);
   });
 
   it('are limited after a missing response', async () => {

@@ -4,6 +4,7 @@ import {
   type Clock,
   createConcurrencyCounter,
   createKeyedQueue,
+  endSpan,
   type Job,
   type Log,
   type Reschedule,
@@ -92,7 +93,11 @@ export function createRetryDriver<Message>(
   });
 
   function reschedule({ attempts, span }: Job, message: Message, retryTime: RetryTime): Reschedule {
-    if (retryTime === 'WhenLinkIsUp') return rescheduleUncounted(linkRetryMs);
+    if (retryTime === 'WhenLinkIsUp') {
+      // The attempt does not count, but its span is the parent of that of the message.
+      endSpan(span);
+      return rescheduleUncounted(linkRetryMs);
+    }
     if (attempts + 1 === alertAfterAttempts) {
       const [members, text] = steps.noResponseAlert(message);
       log.error({ ...members, ...span?.logMembers, attempts: attempts + 1 }, text);

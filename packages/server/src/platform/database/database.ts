@@ -72,8 +72,8 @@ export type Database = Queries &
     /** The generic plan of a statement with the settings of the sale's pool, line by line. */
     explain(text: string): Promise<string[]>;
     healthy(): Promise<boolean>;
-    /** The connections of this process, by pool. */
-    poolUsage(): Readonly<Record<'general' | 'sale', PoolUsage>>;
+    /** The connections of this process, by pool: `general`, `sale`, and on Citus one for each worker. */
+    poolUsage(): Readonly<Record<string, PoolUsage>>;
     close(): Promise<void>;
   };
 
@@ -156,14 +156,17 @@ export function openDatabase(options: DatabaseOptions): Database {
         preparedStatements ? pool.run(statements) : pool.plain(statements),
       );
     },
-    transaction: (fn) =>
-      withRetries(log, () =>
+    async transaction(fn) {
+      // A process may not have read the shards yet. Before the transaction, because it holds a connection.
+      const isDistributed = (await findShards()) !== undefined;
+      return withRetries(log, () =>
         runTransaction(general, createTransactionQueries, async (trx) => {
           const result = await fn(trx);
-          if (shards.opened()?.shards !== undefined) await trx.query(commitInTwoPhases);
+          if (isDistributed) await trx.query(commitInTwoPhases);
           return result;
         }),
-      ),
+      );
+    },
     session: (fn) => runInSession(setup, (run) => fn(createQueries(run, findShards))),
     async explain(text) {
       const pool = await hotPool.open();
@@ -202,6 +205,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         waiting: general.waitingCount,
       },
       sale: hotPool.opened()?.usage() ?? { max: hotConnectionsOf(options), inUse: 0, waiting: 0 },
+      ...shardPools.usage(),
     }),
     async close() {
       if (general.ending) return;

@@ -21,7 +21,7 @@ export type ShardSource = {
   /**
    * On Citus: runs a query at each worker on all its shards together.
    *
-   * @returns the rows of each worker, or the error of a worker that is down
+   * @returns the rows of each worker, or its error, and the errors of shards without a worker
    */
   queryWorkers<Of extends object = Row>(
     statement: PreparedStatement,

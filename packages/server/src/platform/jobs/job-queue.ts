@@ -9,7 +9,7 @@ import { type Ids, withJitter } from '../identifiers/ids.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { redactText } from '../observability/redaction.ts';
-import { type Clock, isoTime } from '../time/clock.ts';
+import { type Clock, isoTime, waitAtMost } from '../time/clock.ts';
 import { endSpan, failSpan, type Span } from '../tracing/span.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { createDueClock, type DueClock } from './due-clock.ts';
@@ -256,7 +256,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     });
     try {
       const reschedule = (await handler(toJob(row, payload, span))) ?? {};
-      // An attempt that does not count has done nothing: its span is not exported.
+      // An attempt that does not count has done nothing, or its handler has ended the span.
       if (!('countAttempt' in reschedule)) endSpan(span);
       return reschedule;
     } catch (error) {
@@ -395,13 +395,4 @@ function toJob(row: ClaimedRow, payload: Job['payload'], span: Span | undefined)
 /** Doubles from one second to ten minutes. */
 function backoffMs(attempts: number): number {
   return withJitter(Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, maxDoublings)));
-}
-
-async function waitAtMost(limitMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
 }

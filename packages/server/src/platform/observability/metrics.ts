@@ -9,6 +9,7 @@ import {
   type HistogramConfiguration,
   Registry,
 } from 'prom-client';
+import { waitAtMost } from '../time/clock.ts';
 import { buildVersion } from './build-version.ts';
 
 export type Metrics = {
@@ -22,8 +23,29 @@ export type Metrics = {
   close(): void;
 };
 
+/** Prometheus ends a scrape after 10 s, and then has no value of the process. */
+const defaultCollectLimitMs = 3000;
+
+/** A gauge that reads a database which does not answer keeps its value, and does not delay the others. */
+function limitCollect<Label extends string>(
+  { collect, ...options }: GaugeConfiguration<Label>,
+  limitMs: number,
+): GaugeConfiguration<Label> {
+  if (collect === undefined) return options;
+  return {
+    ...options,
+    collect() {
+      const work = collect.call(this);
+      return work instanceof Promise ? waitAtMost(limitMs, work) : work;
+    },
+  };
+}
+
 /** `processMetrics` adds memory, event loop and garbage collection: once per process. */
-export function createMetrics({ processMetrics = false } = {}): Metrics {
+export function createMetrics({
+  processMetrics = false,
+  collectLimitMs = defaultCollectLimitMs,
+} = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   if (processMetrics) collectDefaultMetrics({ register: registry });
@@ -37,7 +59,7 @@ export function createMetrics({ processMetrics = false } = {}): Metrics {
   return {
     registry,
     counter: (options) => new Counter({ ...options, registers }),
-    gauge: (options) => new Gauge({ ...options, registers }),
+    gauge: (options) => new Gauge({ ...limitCollect(options, collectLimitMs), registers }),
     histogram: (options) => new Histogram({ ...options, registers }),
     close: () => registry.clear(),
   };

@@ -37,6 +37,26 @@ async function withMonitoring(
 }
 
 describe('monitoring', () => {
+  test('a gauge that waits for a silent database does not delay the metrics', async () => {
+    const metrics = createMetrics({ collectLimitMs: 20 });
+    const silent = metrics.gauge({
+      name: 'silent',
+      help: 'x',
+      collect: () => new Promise<void>(() => {}),
+    });
+    silent.set(7);
+    metrics.gauge({
+      name: 'database_up',
+      help: 'x',
+      async collect() {
+        this.set(1);
+      },
+    });
+    const text = await metrics.registry.metrics();
+    assert.match(text, /^silent 7$/m);
+    assert.match(text, /^database_up 1$/m);
+  });
+
   // Spec: SET-5
   test('the listener serves metrics, health and readiness, and nothing else', async () => {
     await withMonitoring({ checks: { keys: () => true } }, async (get) => {

@@ -39,3 +39,13 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted !== true) throw error;
   }
 }
+
+/** Waits for the end of the work, but not longer than the limit. */
+export async function waitAtMost(limitMs: number, work: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  try {
+    await Promise.race([work, pause(limitMs, limit.signal)]);
+  } finally {
+    limit.abort();
+  }
+}

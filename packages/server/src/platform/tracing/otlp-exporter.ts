@@ -1,11 +1,12 @@
 // Sends spans to an OTLP collector in batches, with a bounded queue. The callers never wait.
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import type { SecureContext } from 'node:tls';
 import { withJitter } from '../identifiers/ids.ts';
 import { type CallResult, sendRequest, staleConnection } from '../net/outgoing-request.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { pause, systemClock } from '../time/clock.ts';
+import { pause, systemClock, waitAtMost } from '../time/clock.ts';
 import { alignWithSystemClock, type Span } from './span.ts';
 
 /** The defaults of the OpenTelemetry SDK for its batch processor. */
@@ -26,7 +27,8 @@ export type ExporterOptions = {
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly exportIntervalMs: number;
-  readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+  /** Undefined for a URL with `http`. */
+  readonly secureContext: SecureContext | undefined;
   readonly encode: (spans: readonly Span[]) => string;
   readonly log: Pick<Log, 'warn' | 'info'>;
   readonly metrics: Pick<Metrics, 'counter'>;
@@ -46,11 +48,11 @@ type DropReason = 'queue_full' | 'unreachable' | 'refused' | 'stopped';
 
 /** @example const exporter = createOtlpExporter(options); startSpan(exporter.record, undefined, 'name').end(); */
 export function createOtlpExporter(options: ExporterOptions): SpanExporter {
-  const { url, timeoutMs, encode, log } = options;
+  const { url, secureContext, timeoutMs, encode, log } = options;
   const times = options.retryTimes ?? { firstRetryMs, retryLimitMs };
-  const isTls = url.protocol === 'https:';
+  const isTls = secureContext !== undefined;
   const agent = isTls
-    ? new TlsAgent({ keepAlive: true, maxSockets: 1, minVersion: 'TLSv1.2', ...options.tls })
+    ? new TlsAgent({ keepAlive: true, maxSockets: 1, secureContext })
     : new PlainAgent({ keepAlive: true, maxSockets: 1 });
   const counters = createCounters(options.metrics);
   const stopping = new AbortController();
@@ -87,7 +89,8 @@ export function createOtlpExporter(options: ExporterOptions): SpanExporter {
         return;
       }
       const isRetryable = result.fault !== undefined || retryableStatuses.has(result.status);
-      const retryMs = retryAfterMs(result) ?? backoffMs(times.firstRetryMs, attempts);
+      // `Retry-After: 0` alone would repeat without a pause.
+      const retryMs = Math.max(retryAfterMs(result), backoffMs(times.firstRetryMs, attempts));
       if (!isRetryable || isStopping || performance.now() + retryMs > giveUpAtMs) {
         const reason = result.fault === undefined ? 'refused' : 'unreachable';
         recordFailure(result);
@@ -147,9 +150,7 @@ export function createOtlpExporter(options: ExporterOptions): SpanExporter {
       clearInterval(timer);
       stopping.abort();
       exportSoon();
-      const limit = new AbortController();
-      await Promise.race([exporting, pause(stopLimitMs, limit.signal)]);
-      limit.abort();
+      if (exporting !== undefined) await waitAtMost(stopLimitMs, exporting);
       const remaining = queue.length;
       queue = [];
       if (remaining > 0) counters.dropped.inc({ reason: 'stopped' }, remaining);
@@ -179,11 +180,10 @@ const backoffMs = (firstMs: number, attempts: number): number =>
   withJitter(Math.min(maxRetryMs, firstMs * 2 ** Math.min(attempts - 1, maxDoublings)));
 
 /** Seconds or an HTTP date (RFC 9110, 10.2.3); a longer pause than the limit is not followed. */
-function retryAfterMs(result: CallResult): number | undefined {
-  const text = result.fault === undefined ? result.headers['retry-after'] : undefined;
-  if (text === undefined) return undefined;
+function retryAfterMs(result: CallResult): number {
+  const text = (result.fault === undefined && result.headers['retry-after']) || '0';
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - systemClock.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+  return Number.isNaN(ms) ? 0 : ms;
 }
 
 /** `partialSuccess` of the response: the collector has dropped some spans. */

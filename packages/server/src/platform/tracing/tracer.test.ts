@@ -10,6 +10,7 @@ import { until } from '../../../test/support/wait-for-result.ts';
 import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { readSettings } from '../settings/settings.ts';
+import { pause } from '../time/clock.ts';
 import { endSpan, failSpan, startBatchSpan, startChildSpan } from './span.ts';
 import { parseTraceparent } from './trace-context.ts';
 import { createTracer, type Tracer } from './tracer.ts';
@@ -199,6 +200,17 @@ describe('traces', () => {
     });
   }
 
+  test('a collector with Retry-After: 0 does not get the spans again without a pause', async (t) => {
+    const { tracer, collector } = await startTracer(t);
+    collector.respondWith({ status: 503, headers: { 'retry-after': '0' } });
+    recordRequests(tracer, 1);
+    await until(() => collector.headers.length === 1, 'the first attempt');
+    await pause(300);
+    // Pauses of 20, 40, 80 and 160 ms, each up to half shorter.
+    assert.ok(collector.headers.length < 15, String(collector.headers.length));
+    collector.respondWith({ status: 200 });
+  });
+
   test('spans that the collector refuses are dropped and counted', async (t) => {
     const { tracer, collector, metric } = await startTracer(t);
     collector.respondWith({ status: 400 });
@@ -262,6 +274,22 @@ describe('traces', () => {
       await until(async () => (await metric(series)) === 1, series);
       assert.equal(collector.spans.length, isTrusted ? 1 : 0);
     }
+  });
+
+  test('a client key that is not PEM is an error of the settings at the start', async () => {
+    const file = join(dataDir, 'not-a-key.pem');
+    await writeFile(file, 'not PEM');
+    const settings = readSettings({
+      SWITCHYARD_DATA_DIR: dataDir,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: file,
+      OTEL_EXPORTER_OTLP_CLIENT_KEY: file,
+    });
+    const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+    assert.throws(
+      () => createTracer({ settings, log, metrics: createMetrics() }),
+      /OTEL_EXPORTER_OTLP_CLIENT_KEY cannot be used/,
+    );
   });
 
   test('without a collector there is no tracer', () => {

@@ -1,10 +1,11 @@
 // Starts the spans that have no parent in this process, and decides which of them are sampled.
 import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { defined } from '@switchyard/contract';
-import serverPackage from '../../../package.json' with { type: 'json' };
+import { buildVersion } from '../observability/build-version.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 import { createOtlpExporter, type ExporterOptions } from './otlp-exporter.ts';
 import { createOtlpEncoder } from './otlp-json.ts';
 import { type Span, type SpanAttributes, type SpanKind, startSpan } from './span.ts';
@@ -83,8 +84,8 @@ export function createTracer({ settings, ...deps }: TracerDeps): Tracer | undefi
     headers: otlpHeaders,
     timeoutMs: otlpTimeoutMs,
     exportIntervalMs: settings.traceExportIntervalMs,
-    tls: readTlsFiles(settings),
-    encode: createOtlpEncoder(resourceOf(settings), serverPackage.version),
+    secureContext: otlpEndpoint.startsWith('https:') ? readTlsFiles(settings) : undefined,
+    encode: createOtlpEncoder(resourceOf(settings), buildVersion.version),
   });
   const { record } = exporter;
   const { isParentBased, ratio } = samplerOf(settings);
@@ -146,7 +147,7 @@ function resourceOf(settings: TracingSettings): Record<string, string> {
   const { traceServiceName, instanceName, environment } = settings;
   return {
     'service.name': 'switchyard',
-    'service.version': serverPackage.version,
+    'service.version': buildVersion.version,
     'service.instance.id': instanceName,
     'deployment.environment.name': environment,
     ...settings.traceResourceAttributes,
@@ -154,11 +155,24 @@ function resourceOf(settings: TracingSettings): Record<string, string> {
   };
 }
 
-function readTlsFiles(settings: TracingSettings): ExporterOptions['tls'] {
+/**
+ * At the start: a request with a wrong file would throw.
+ *
+ * @throws SettingsError if a file is not PEM, or the key does not belong to the certificate
+ */
+function readTlsFiles(settings: TracingSettings): SecureContext {
   const { otlpCaFile, otlpClientCertFile, otlpClientKeyFile } = settings;
-  return defined({
-    ca: otlpCaFile === undefined ? undefined : readFileSync(otlpCaFile),
-    cert: otlpClientCertFile === undefined ? undefined : readFileSync(otlpClientCertFile),
-    key: otlpClientKeyFile === undefined ? undefined : readFileSync(otlpClientKeyFile),
+  const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file));
+  const files = defined({
+    ca: read(otlpCaFile),
+    cert: read(otlpClientCertFile),
+    key: read(otlpClientKeyFile),
   });
+  try {
+    return createSecureContext({ minVersion: 'TLSv1.2', ...files });
+  } catch (error) {
+    throw new SettingsError([
+      `OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE or OTEL_EXPORTER_OTLP_CLIENT_KEY cannot be used: ${String(error)}`,
+    ]);
+  }
 }

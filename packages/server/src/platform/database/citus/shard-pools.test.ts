@@ -84,6 +84,46 @@ test('after the loss of a worker its address is read again', async () => {
   assert.equal(sent.length, 2);
 });
 
+test('a worker that is down, and a shard without a worker, do not affect other workers', async () => {
+  const lost = new ProblemError('database_unavailable', 'The database is unavailable.');
+  const readBuckets: unknown[] = [];
+  const hosts = new Map([
+    [1, 'a'],
+    [2, 'b'],
+  ]);
+  const pools = createShardPools({
+    queries: {
+      async query(_text: unknown, [bucket]: readonly unknown[] = []) {
+        readBuckets.push(bucket);
+        const host = hosts.get(Number(bucket));
+        return (
+          host === undefined ? [] : [{ shardId: `${bucket}`, host, port: 1, tables }]
+        ) as never;
+      },
+    },
+    preparedStatements: true,
+    openPool: (host) =>
+      ({
+        async run(statements: readonly HotStatement[]) {
+          if (host === 'b') throw lost;
+          return statements.map(() => [{ host }]);
+        },
+        usage: () => ({ max: 1, inUse: 0, waiting: 0 }),
+      }) as unknown as HotPool,
+  });
+  const groups = [[1], [2], [3]];
+  const search = async () =>
+    (await pools.runAtWorkers(statement, groups)).map((each) =>
+      each.status === 'fulfilled' ? each.value : String(each.reason),
+    );
+  const [rows, ofWorker, ofShard] = await search();
+  assert.deepEqual([rows, ofWorker], [[{ host: 'a' }], String(lost)]);
+  assert.match(String(ofShard), /no worker with metadata has the shard of bucket 3/);
+  await search();
+  assert.deepEqual(readBuckets, [1, 2, 3, 2, 3]);
+  assert.deepEqual(Object.keys(pools.usage()), ['worker a:1', 'worker b:1']);
+});
+
 test('a statement with another error is not repeated', async () => {
   const invalid = Object.assign(new Error('duplicate key'), { code: '23505' });
   const { run, sent } = openMovedShard(() => invalid);

@@ -1,7 +1,7 @@
 // Runs statements of the sale at the worker that has their shard, on the tables of the shard.
 import { hash } from 'node:crypto';
 import { sqlState } from '../database-errors.ts';
-import type { HotPool } from '../hot-path/connection-pool.ts';
+import type { HotPool, PoolUsage } from '../hot-path/connection-pool.ts';
 import type { HotRow, HotStatement, PreparedStatement } from '../hot-path/prepared-query.ts';
 import type { Queries, Shards } from '../queries.ts';
 
@@ -12,6 +12,8 @@ export type Placement = {
   /** The names of the shard's tables, by the names of the distributed tables. */
   readonly tables: Readonly<Record<string, string>>;
 };
+
+type PlacementOfBuckets = Placement & { readonly buckets: readonly number[] };
 
 /** The shard of a bucket, with the worker that has it. Only workers with metadata know where shards are. */
 const placementText = `SELECT t.shardid::text AS "shardId", n.nodename AS host, n.nodeport AS port,
@@ -54,6 +56,9 @@ const requireShards = {
 const divisionByZero = '22012';
 const maxTries = 3;
 
+const fulfilledValue = <T>(result: PromiseSettledResult<T>): T[] =>
+  result.status === 'fulfilled' ? [result.value] : [];
+
 const hasMoved = (error: unknown) => sqlState(error) === divisionByZero;
 
 const tableReference =
@@ -74,12 +79,14 @@ export type ShardPools = {
   /**
    * Runs a query at each worker on all its shards together.
    *
-   * @returns the rows of each worker, or the error of a worker that is down
+   * @returns the rows of each worker, or its error, and the errors of shards without a worker
    */
   runAtWorkers(
     query: HotStatement,
     groups: Shards['groups'],
   ): Promise<PromiseSettledResult<HotRow[]>[]>;
+  /** By worker. */
+  usage(): Record<string, PoolUsage>;
   end(): Promise<void>;
 };
 
@@ -97,13 +104,13 @@ type ShardPoolOptions = {
 export function createShardPools(options: ShardPoolOptions): ShardPools {
   const { queries, openPool, preparedStatements } = options;
   const pools = new Map<string, HotPool>();
-  const placements = new Map<readonly number[], Promise<Placement>>();
+  const placements = new Map<readonly number[], Promise<PlacementOfBuckets>>();
   const statementsByName = new Map<string, PreparedStatement>();
 
-  function findPlacement(buckets: readonly number[]): Promise<Placement> {
+  function findPlacement(buckets: readonly number[]): Promise<PlacementOfBuckets> {
     const cached = placements.get(buckets);
     if (cached !== undefined) return cached;
-    const read = readPlacement(queries, buckets);
+    const read = readPlacement(queries, buckets).then((each) => ({ ...each, buckets }));
     placements.set(buckets, read);
     read.catch(() => placements.delete(buckets));
     return read;
@@ -138,7 +145,7 @@ export function createShardPools(options: ShardPoolOptions): ShardPools {
     preparedStatements ? pool.run(statements) : pool.plain(statements);
 
   async function queryShards(
-    [pool, shards]: [HotPool, Placement[]],
+    [pool, shards]: [HotPool, readonly Placement[]],
     [statement, values]: HotStatement,
   ) {
     const guard: HotStatement = [requireShards, [shards.map(({ shardId }) => shardId)]];
@@ -149,12 +156,15 @@ export function createShardPools(options: ShardPoolOptions): ShardPools {
   return {
     async runAtWorkers(query, groups) {
       for (let tries = 1; ; tries += 1) {
-        const shards = await Promise.all(groups.map(findPlacement));
-        const workers = [...Map.groupBy(shards, findPool)];
+        const lookUps = await Promise.allSettled(groups.map(findPlacement));
+        const workers = [...Map.groupBy(lookUps.flatMap(fulfilledValue), findPool)];
         const results = await Promise.allSettled(workers.map((each) => queryShards(each, query)));
-        const errors = results.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-        if (errors.length > 0) placements.clear();
-        if (!errors.some(hasMoved) || tries === maxTries) return results;
+        for (const [index, [, shards]] of workers.entries())
+          if (results[index]?.status === 'rejected')
+            for (const { buckets } of shards) placements.delete(buckets);
+        const all = [...results, ...lookUps.filter((each) => each.status === 'rejected')];
+        const isMoved = all.some((each) => each.status === 'rejected' && hasMoved(each.reason));
+        if (!isMoved || tries === maxTries) return all;
       }
     },
     async run(statements, buckets) {
@@ -183,6 +193,8 @@ export function createShardPools(options: ShardPoolOptions): ShardPools {
         }
       }
     },
+    usage: () =>
+      Object.fromEntries([...pools].map(([address, pool]) => [`worker ${address}`, pool.usage()])),
     async end() {
       await Promise.all([...pools.values()].map((pool) => pool.end()));
     },

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testDatabase } from '../../../../test/support/database/test-database.ts';
-import type { Database } from '../database.ts';
+import { testDatabase, testDatabaseUrl } from '../../../../test/support/database/test-database.ts';
+import { createLog } from '../../observability/log.ts';
+import { type Database, openDatabase } from '../database.ts';
 import type { Shards } from '../queries.ts';
 import { usesCitus } from './engine.ts';
 import { routeToShard, runInTransaction } from './route-statement.ts';
 import { createShardedGroupCommit } from './sharded-group-commit.ts';
 import { findInAllShards, forEachShard, queryByShard } from './shards.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
 /** Buckets 0 and 1 are in one shard, bucket 2 is in another one. */
 const groups = [[0, 1], [2]];
@@ -151,6 +154,20 @@ test('Citus is found by its extension, and demanded or left out by the setting',
     usesCitus(database, 'citus'),
     /the database has no extension citus: run CREATE EXTENSION citus/,
   );
+});
+
+test('a transaction finds out first whether the tables are distributed, and else is not committed', async () => {
+  const database = openDatabase({ url: await testDatabaseUrl(), log, engine: 'citus' });
+  try {
+    let isRun = false;
+    const run = database.transaction(async () => {
+      isRun = true;
+    });
+    await assert.rejects(run, /the database has no extension citus/);
+    assert.equal(isRun, false);
+  } finally {
+    await database.close();
+  }
 });
 
 test('in a transaction for a shard the parts of a statement run, and the last one returns the rows', async () => {
