@@ -120,7 +120,7 @@ export async function runSetUpByApi(setting: FirstSaleSetting): Promise<void> {
     'Approving',
     '10',
     'Enabled',
-    `127.0.0.1:${ports[1]}`,
+    `localhost:${ports[1]}`,
     'Approved',
     'Enabled',
     'PendingApproval',

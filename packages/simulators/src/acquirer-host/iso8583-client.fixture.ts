@@ -1,6 +1,7 @@
 // A test client of the acquirer host; it keeps every answer.
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import {
   compileDialect,
   createDeframer,
@@ -43,8 +44,13 @@ export function networkMessage(code: string, trace = '999999'): Message {
   return { mti: '0800', fields: { 7: '0101120000', 11: trace, 70: code } };
 }
 
-export async function connectClient(port: number): Promise<Iso8583Client> {
-  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+/** @param tls for a host that requires TLS */
+export async function connectClient(port: number, tls?: ConnectionOptions): Promise<Iso8583Client> {
+  const address = { host: '127.0.0.1', port, noDelay: true };
+  const socket: Socket =
+    tls === undefined
+      ? connect(address)
+      : connectTls({ ...address, servername: 'localhost', ...tls });
   const deframer = createDeframer(framing, { maxBytes: 8192 });
   const client: Iso8583Client = {
     answers: [],
@@ -84,8 +90,11 @@ export async function connectClient(port: number): Promise<Iso8583Client> {
 }
 
 /** A client that is signed on. */
-export async function connectAndSignOn(port: number): Promise<Iso8583Client> {
-  const client = await connectClient(port);
+export async function connectAndSignOn(
+  port: number,
+  tls?: ConnectionOptions,
+): Promise<Iso8583Client> {
+  const client = await connectClient(port, tls);
   await client.sendAndWait(networkMessage('001'));
   return client;
 }

@@ -8,7 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connectAndSignOn, createTerminalRequests } from './iso8583-client.fixture.ts';
+import { ensureCertificate } from '../terminal/connections/listener-certificate.ts';
+import {
+  connectAndSignOn,
+  connectClient,
+  createTerminalRequests,
+  networkMessage,
+  waitUntil,
+} from './iso8583-client.fixture.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -16,8 +23,8 @@ function run(...args: string[]) {
   return spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
 }
 
-async function serve(directory: string) {
-  const args = [main, 'serve', '--data', directory, '--port', '0'];
+async function serve(directory: string, ...options: string[]) {
+  const args = [main, 'serve', '--data', directory, '--port', '0', ...options];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const port = /^listening on 127\.0\.0\.1:(\d+)\n$/.exec(line.toString())?.[1];
@@ -41,6 +48,12 @@ describe('acquirer-host on the command line', () => {
       [['dialect', 'nothing'], /neither built in nor a file/],
       [['serve', '--data', 'x', '--mac-key', '00'], /--mac-key must be tdes:HEX or aes:HEX/],
       [['serve', '--data', 'x', '--keys', main], /--keys: .* cannot be read as JSON/],
+      [['serve', '--data', 'x', '--tls-cert', main], /TLS needs both --tls-cert and --tls-key/],
+      [['serve', '--data', 'x', '--tls-cert', main, '--tls-key', main], /no PEM certificate/],
+      [
+        ['serve', '--data', 'x', '--tls-cert', 'x', '--tls-key', 'x'],
+        /--tls-cert: x cannot be read/,
+      ],
       [['serve'], /--data is missing/],
       [['serve', '--data', 'x', '--port', '70000'], /--port must be a whole number/],
       [['ledger', '--data', 'x', '--colour'], /--colour/],
@@ -133,6 +146,37 @@ describe('acquirer-host on the command line', () => {
         ['sale', 766],
       ],
     );
+    rmSync(directory, { recursive: true });
+  });
+
+  it('requires TLS, and the client certificate of an authority that it trusts', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-tls-'));
+    const makeCertificate = (name: string) =>
+      ensureCertificate(join(directory, name), [name], Date.now());
+    const host = makeCertificate('localhost');
+    const client = makeCertificate('platform');
+    const other = makeCertificate('other');
+    const { child, port } = await serve(
+      join(directory, 'ledger'),
+      ...['--tls-cert', host.certFile, '--tls-key', join(directory, 'localhost', 'local-key.pem')],
+      ...['--tls-client-ca', client.certFile],
+    );
+    for (const tls of [
+      undefined,
+      { ca: host.cert },
+      { ca: host.cert, cert: other.cert, key: other.key },
+    ]) {
+      const refused = await connectClient(port, tls);
+      refused.send(networkMessage('001'));
+      await waitUntil(() => refused.closed, 'the host to close the connection');
+      assert.deepEqual(refused.answers, []);
+    }
+    const { cert, key } = client;
+    const accepted = await connectAndSignOn(port, { ca: host.cert, cert, key });
+    const sale = await accepted.sendAndWait(createTerminalRequests().sale(1234));
+    assert.equal(sale.fields[39], '00');
+    await accepted.close();
+    assert.deepEqual(await end(child, 'SIGTERM'), [0, null]);
     rmSync(directory, { recursive: true });
   });
 });

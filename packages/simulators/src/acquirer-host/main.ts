@@ -4,14 +4,21 @@ import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
 import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
-import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
+import { readTlsFiles, tlsFileOptions, tlsFileUsage } from '../tls-files.ts';
+import {
+  EXIT_FAILED,
+  FileError,
+  parseWholeNumber,
+  reportError,
+  UsageError,
+} from '../usage-error.ts';
 import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
 import { recordedLines, sampleLines } from './connection/sample-messages.ts';
 import { formatLedger } from './ledger/format-ledger.ts';
 import { readLedger } from './ledger/read-ledger.ts';
 import { startAcquirerHost } from './server.ts';
 
-const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
+const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP or TLS
 
   acquirer-host serve --data DIR [--host ADDRESS] [--port N] [--late-ms N] [--slow-ms N]
       Runs until SIGINT or SIGTERM.
@@ -28,6 +35,7 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
                   keys that the platform also has, as tdes:HEX or aes:HEX. All users of
                   the machine can read these arguments: use --keys instead
       --keys      JSON file with these keys: {"zone-pin-key": "tdes:…"}
+${tlsFileUsage}
 
   acquirer-host dialect NAME|FILE
       Checks a host table, and prints sample messages: their bytes and their fields.
@@ -43,9 +51,6 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
 Exit codes: 0 done, 1 failed, or the totals of the ledger do not agree, 2 wrong usage.
 `;
 
-/** A file of the command line is wrong; the command prints no usage, which would hide the error. */
-class FileError extends UsageError {}
-
 const options = {
   data: { type: 'string' },
   host: { type: 'string', default: '127.0.0.1' },
@@ -60,6 +65,7 @@ const options = {
   keys: { type: 'string' },
   last: { type: 'string', default: '50' },
   json: { type: 'boolean', default: false },
+  ...tlsFileOptions,
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
@@ -142,6 +148,7 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     segmentEntries: Math.max(1, parseWholeNumber(values.segment, 'segment', 100_000_000)),
     dialect: readTable(values.dialect),
     keys: parseKeys(values),
+    ...defined({ tls: readTlsFiles(values) }),
     log: { info() {}, warn: (facts, message) => process.stderr.write(warningLine(facts, message)) },
   });
   const stopped = new Promise<void>((resolve) => {
@@ -187,9 +194,5 @@ exitWhenStdoutIsClosed();
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageError;
-  const message = error instanceof Error ? error.message : String(error);
-  const withUsage = wrongUsage && !(error instanceof FileError);
-  process.stderr.write(withUsage ? `${message}\n\n${usage}` : `acquirer-host: ${message}\n`);
-  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
+  reportError('acquirer-host', usage, error);
 }

@@ -1,6 +1,7 @@
 // The TCP server of the acquirer host.
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { defined } from '@switchyard/contract';
 import {
   builtInHosts,
@@ -10,6 +11,7 @@ import {
   type Message,
 } from '@switchyard/iso8583';
 import { type Clock, systemClock } from '../clock.ts';
+import { type HostTls, tlsServerOptions } from '../tls-files.ts';
 import { watchClearingFolders } from './clearing/clearing-folders.ts';
 import { createClearingProcessor } from './clearing/process-clearing-file.ts';
 import {
@@ -52,6 +54,8 @@ export type AcquirerHostOptions = {
   dialect?: HostTable;
   /** Keys for PIN blocks, message authentication and key exchange. */
   keys?: HostKeys;
+  /** Certificate and key; without it the host speaks TCP without TLS. */
+  tls?: HostTls;
   log?: HostLog;
   clock?: Clock;
 };
@@ -238,7 +242,7 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
     for (const use of uses) if (use === 'P' || table.mac !== undefined) offers.offer(peer, use);
   }
 
-  const server = createServer({ noDelay: true }, (socket) => {
+  function accept(socket: Socket): void {
     const name = `${socket.remoteAddress}:${socket.remotePort}`;
     const framing = createMessageFraming({ host: compiledHost, ring });
     const peer: Peer = { socket, framing, session: { isSignedOn: false }, name };
@@ -259,6 +263,15 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
       peers.delete(peer);
       log.info({ peer: name }, 'disconnected');
     });
+  }
+
+  const { tls } = options;
+  const server =
+    tls === undefined
+      ? createServer({ noDelay: true }, accept)
+      : createTlsServer({ ...tlsServerOptions(tls), noDelay: true }, accept);
+  server.on('tlsClientError', (error: Error) => {
+    log.warn({ err: error }, 'the host refuses a connection: the TLS handshake failed');
   });
   server.maxConnections = connectionsMax;
 

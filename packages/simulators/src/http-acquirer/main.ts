@@ -1,7 +1,9 @@
 // The command `http-acquirer` runs the reference acquirer. `acquirer-host ledger` reads its ledger.
 import { parseArgs } from 'node:util';
+import { defined } from '@switchyard/contract';
 import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
-import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
+import { readTlsFiles, tlsFileOptions, tlsFileUsage } from '../tls-files.ts';
+import { parseWholeNumber, reportError, UsageError } from '../usage-error.ts';
 import { loadSigningKey } from './message-signatures.ts';
 import { startHttpAcquirer } from './server.ts';
 
@@ -20,6 +22,7 @@ const usage = `http-acquirer: a reference acquirer that speaks the HTTP/JSON acq
       --path          prefix of the paths of the SPI
       --late-ms       delay of the answer to test amount 9092 (35000)
       --slow-ms       delay of the answer to test amount 9098 (8000)
+${tlsFileUsage}
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.
 `;
@@ -32,6 +35,7 @@ const options = {
   'platform-key': { type: 'string', multiple: true, default: [] as string[] },
   'late-ms': { type: 'string', default: '35000' },
   'slow-ms': { type: 'string', default: '8000' },
+  ...tlsFileOptions,
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
@@ -63,6 +67,7 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
   if (!platformKeys.every((x) => keyPattern.test(x))) {
     throw new UsageError('--platform-key is the x of an Ed25519 key, 43 characters');
   }
+  const tls = readTlsFiles(values);
   const acquirer = await startHttpAcquirer({
     host: values.host,
     port: parseWholeNumber(values.port, 'port', 65_535),
@@ -71,12 +76,14 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     platformKeys,
     lateMs: parseWholeNumber(values['late-ms'], 'late-ms', 86_400_000),
     slowMs: parseWholeNumber(values['slow-ms'], 'slow-ms', 86_400_000),
+    ...defined({ tls }),
   });
   // A test may send SIGTERM as soon as it reads the next line, so the handlers exist before it.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
-  process.stdout.write(`listening on http://${values.host}:${acquirer.port}${values.path}\n`);
+  const scheme = tls === undefined ? 'http' : 'https';
+  process.stdout.write(`listening on ${scheme}://${values.host}:${acquirer.port}${values.path}\n`);
   process.stdout.write(`public key ${acquirer.publicKey}\n`);
   await stopped;
   await acquirer.stop();
@@ -101,8 +108,5 @@ exitWhenStdoutIsClosed();
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageError;
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `http-acquirer: ${message}\n`);
-  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
+  reportError('http-acquirer', usage, error);
 }

@@ -1,10 +1,12 @@
 // The HTTP server of the reference acquirer: it verifies signatures, decides messages and signs answers.
 import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { parseJsonObject, type SpiAnswer, type SpiPath, spiRequests } from '@switchyard/contract';
 import { Compile } from 'typebox/compile';
 import { type LedgerSnapshot, openLedger } from '../acquirer-host/ledger/ledger.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { type HostTls, tlsServerOptions } from '../tls-files.ts';
 import { createTwoGenerationCache } from '../two-generation-cache.ts';
 import { createSpiDecider, type SpiDecision, type SpiRequest } from './decide-message.ts';
 import { createSignatureVerifier, loadSigningKey, signAnswer } from './message-signatures.ts';
@@ -25,6 +27,8 @@ export type HttpAcquirerOptions = {
   slowMs: number;
   /** Prefix of the paths of the SPI. */
   path?: string;
+  /** Certificate and key; without it the acquirer speaks HTTP. */
+  tls?: HostTls;
   clock?: Clock;
 };
 
@@ -248,10 +252,13 @@ export async function startHttpAcquirer(options: HttpAcquirerOptions): Promise<H
     else if (delivery !== 'never') sendReply();
   }
 
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // An interrupted request is not a message. Where the ledger cannot be written, the acquirer sends no answer.
     serve(request, response).catch(() => request.socket.destroy());
-  });
+  };
+  const { tls } = options;
+  const server =
+    tls === undefined ? createServer(answer) : createTlsServer(tlsServerOptions(tls), answer);
   server.maxConnections = connectionsMax;
 
   async function stop(): Promise<void> {

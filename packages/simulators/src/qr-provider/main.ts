@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
 import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
-import { EXIT_FAILED, EXIT_WRONG_USAGE, parseWholeNumber, UsageError } from '../usage-error.ts';
+import { EXIT_FAILED, parseWholeNumber, reportError, UsageError } from '../usage-error.ts';
 import { faultModes, isFaultMode } from './fault-modes.ts';
 import { formatQrLedger, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, setQrProviderDown, startQrProvider } from './server.ts';
@@ -162,8 +162,5 @@ exitWhenStdoutIsClosed();
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const wrongUsage = error instanceof UsageError;
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(wrongUsage ? `${message}\n\n${usage}` : `qr-provider: ${message}\n`);
-  process.exitCode = wrongUsage ? EXIT_WRONG_USAGE : EXIT_FAILED;
+  reportError('qr-provider', usage, error);
 }
