@@ -22,8 +22,27 @@ import {
 } from '../operator.ts';
 import type { SetupFile } from './setup-file.ts';
 
+/** What each step is for. */
+export const stepPurposes = {
+  operator: 'the organisation that runs the platform',
+  'operator application': 'API credentials that approve sign-ups and acquirer links',
+  acquirer: 'the organisation to which merchants, contracts and terminals belong',
+  administrator: 'the first person who can sign in; the running platform sends the invitation',
+  link: "the connection to the acquirer's host",
+  'approval of the link': 'the operator allows connections to this host and port',
+  merchant: 'the business that takes the payments',
+  contract: 'the number of the merchant and of its terminals at the acquirer, and what it may sell',
+  store: 'a place of business of the merchant',
+  terminal: 'the payment terminal, which the operator confirms as one of the acquirer',
+  device: 'the terminal in its store',
+  'terminal of the device': 'the terminal that the device uses',
+  application: 'API credentials for a server of the merchant',
+} as const;
+
+export type StepName = keyof typeof stepPurposes;
+
 export type StepResult = {
-  readonly step: string;
+  readonly step: StepName;
   readonly result: 'created' | 'exists';
   readonly name: string;
   readonly id: string;
@@ -34,6 +53,8 @@ export type StepResult = {
 type Account = { readonly organizationId: string; readonly userDomainId: string };
 type Setup = OpenApplication & {
   readonly secrets: SecretsFile;
+  /** Called before the step. */
+  readonly begin: (step: StepName) => void;
   readonly report: (step: StepResult) => void;
 };
 
@@ -41,7 +62,7 @@ const defaultOperatorDomain = 'operator';
 const maxMatches = 100;
 
 type EntityToCreate<View> = {
-  readonly step: string;
+  readonly step: StepName;
   readonly resource: Pick<ResourceOperations<View>, 'list' | 'create'>;
   readonly scope: CallerScope;
   readonly input: Readonly<Record<string, unknown>>;
@@ -52,9 +73,10 @@ type EntityToCreate<View> = {
 
 /** Creates an entity unless it exists. An existing one does not change. */
 async function createOnce<View extends object>(
-  { report }: Pick<Setup, 'report'>,
+  { begin, report }: Pick<Setup, 'begin' | 'report'>,
   { step, resource, scope, input, query, isSame, idOf }: EntityToCreate<View>,
 ): Promise<View> {
+  begin(step);
   const { items } = await resource.list(scope, query ?? { name: input['name'] }, {
     limit: maxMatches,
   });
@@ -76,7 +98,8 @@ async function createOnce<View extends object>(
 }
 
 async function setUpOperator(setup: Setup, { operator }: SetupFile): Promise<Account> {
-  const { platform, database, secrets, report } = setup;
+  const { platform, database, secrets, begin, report } = setup;
+  begin('operator');
   const { name, userDomain = defaultOperatorDomain, administrator } = operator;
   const existing = await findOperator(database);
   const account = existing ?? (await createOperatorAccount(setup, { name, domain: userDomain }));
@@ -107,6 +130,7 @@ async function setUpAcquirer(
   { acquirer }: SetupFile,
 ): Promise<Account> {
   if (acquirer === undefined) return operator;
+  setup.begin('acquirer');
   const { name, userDomain: userDomainId, administrator } = acquirer;
   const { organizationId, isNew } = await createOrganization(setup, { name, userDomainId });
   setup.report({
@@ -120,11 +144,12 @@ async function setUpAcquirer(
 }
 
 async function setUpAdministrator(
-  { platform, report }: Setup,
+  { platform, begin, report }: Setup,
   account: Account,
   email: string | undefined,
 ): Promise<void> {
   if (email === undefined) return;
+  begin('administrator');
   const { accounts } = platform.identity;
   const find = () => accounts.findByName(account.organizationId, email.toLowerCase());
   const existing = await find();
@@ -140,7 +165,7 @@ async function setUpLink(
   { operator, acquirer }: { readonly operator: Account; readonly acquirer: Account },
   { link: input }: SetupFile,
 ): Promise<AcquirerLink> {
-  const { platform, author, report } = setup;
+  const { platform, author, begin, report } = setup;
   const { acquirerLinks, approveAcquirerLink } = platform.provisioning;
   const link = await createOnce<AcquirerLink>(setup, {
     step: 'link',
@@ -152,6 +177,7 @@ async function setUpLink(
   });
   const { acquirerLinkId: id, approval, host, port } = link;
   const operatorId = operator.organizationId;
+  begin('approval of the link');
   if (approval === 'PendingApproval')
     await approveAcquirerLink({ operatorId, author }, id, { host: input.host, port: input.port });
   const result = approval === 'Approved' ? 'exists' : 'created';
@@ -241,11 +267,12 @@ async function setUpDevice(
 }
 
 async function setUpApplication(
-  { platform, database, secrets, report }: Setup,
+  { platform, database, secrets, begin, report }: Setup,
   { organizationId, userDomainId }: Account,
   merchantId: string,
   { application: { name } }: SetupFile,
 ): Promise<void> {
+  begin('application');
   const [existing] = await database.query<{ id: string }>(
     `SELECT client_id AS id FROM applications
      WHERE organization_id = $1 AND entity_id = $2 AND name = $3 AND removed_at IS NULL`,

@@ -92,6 +92,13 @@ test('the command asks for the values of a missing file, saves them, and sets up
   await writeFile(file, stringify({ ...document, ...otherTerminal }));
   const { stderr: notes } = await run(['--show-secrets']);
   assert.match(notes, /The terminal of the device exists with other values of physicalDeviceIds;/);
+  assert.match(notes, /contract: the number of the merchant and of its terminals at the acquirer/);
+  const otherLink = { link: { ...document.link, name: 'other', dialect: 'absent' } };
+  await writeFile(file, stringify({ ...document, ...otherLink }));
+  const failed = await run(['--show-secrets']);
+  assert.notEqual(failed.code, 0);
+  assert.match(failed.stderr, /absent/);
+  assert.match(failed.stderr, /The step "link" failed\. The steps before it are done\./);
 });
 
 test('without all answers the command writes no file and changes nothing', async (t) => {

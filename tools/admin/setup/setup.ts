@@ -7,7 +7,7 @@ import { fail } from '../../../packages/cli/src/runtime/command-error.ts';
 import { withApplication } from '../operator.ts';
 import { readSetupFile, type SetupFile } from './setup-file.ts';
 import { askQuestions } from './setup-questions.ts';
-import { runSetupSteps, type StepResult } from './setup-steps.ts';
+import { runSetupSteps, type StepName, type StepResult, stepPurposes } from './setup-steps.ts';
 
 type SetupOptions = {
   readonly file: string;
@@ -58,13 +58,21 @@ export async function runSetup(
   await withApplication(context, 'setup', async (application) => {
     const steps: StepResult[] = [];
     const secrets = openSecretsFile(secretsOut, showSecrets ? output.printNote : undefined);
+    let current: StepName | undefined;
+    const begin = (step: StepName) => {
+      current = step;
+      output.printNote(`${step}: ${stepPurposes[step]}`);
+    };
+    const report = (step: StepResult) => void steps.push(step);
     try {
-      await runSetupSteps(
-        { ...application, secrets, report: (step) => void steps.push(step) },
-        file,
-      );
+      await runSetupSteps({ ...application, secrets, begin, report }, file);
+      current = undefined;
     } finally {
       secrets.close();
+      if (current !== undefined)
+        output.printNote(
+          `The step "${current}" failed. The steps before it are done. Correct the cause, and run the command again.`,
+        );
       output.printResult({ steps }, () =>
         output.formatTable(
           ['step', 'result', 'name', { title: 'id', value: ({ id }) => id, neverTruncate: true }],

@@ -81,6 +81,23 @@ export async function findServiceId(context: CommandContext, service: string): P
   );
 }
 
+/** Finds an acquirer link by id or name. */
+export async function findAcquirerLinkId(context: CommandContext, link: string): Promise<string> {
+  if (isUuid(link)) return link;
+  const isMatch = ({ name }: Row) => name === link;
+  const [match] = await findAll(
+    context,
+    '/provisioning/v2/acquirer-links',
+    { name: link },
+    isMatch,
+  );
+  if (match !== undefined) return String(match['acquirerLinkId']);
+  return fail(
+    'notFound',
+    `There is no acquirer link “${link}”. List the links: switchyard acquirer links`,
+  );
+}
+
 /** Finds a device by id, serial number or terminal serial number (TSN). */
 export async function findDevice(context: CommandContext, device: string): Promise<Row> {
   if (isUuid(device))

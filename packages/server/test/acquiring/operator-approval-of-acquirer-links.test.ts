@@ -98,7 +98,9 @@ describe('acquirer links in production', () => {
   const made = async (members: object, token?: string): Promise<string> => {
     const answer = await create(members, token);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    return answer.body.acquirerLinkId;
+    const { acquirerLinkId, approval, state } = answer.body;
+    assert.equal(state, approval === 'Approved' ? 'Connecting' : 'PendingApproval');
+    return acquirerLinkId;
   };
 
   test('a host that is or resolves to a private address is refused at creation and at changes', async () => {

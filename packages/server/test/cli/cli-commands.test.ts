@@ -209,3 +209,28 @@ test('a service is declared, published, subscribed to, activated, configured and
   await done('services', 'deactivate', 'Loyalty points', '--merchant', setup.merchant.merchantId);
   assert.equal((await done('services', 'status', device)).items[0].active, false);
 });
+
+test('acquirer wait ends when the link is available, and names why it is not', async () => {
+  const { items } = await done('acquirer', 'links');
+  const link = items.find(
+    (each: { acquirerLinkId: string }) => each.acquirerLinkId === setup.linkId,
+  );
+  assert.equal(link.available, true);
+  assert.equal((await done('acquirer', 'wait', link.name)).state, 'Available');
+  const make = (name: string, members: object) =>
+    setup.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: setup.acquirerToken,
+      body: { name, host: '127.0.0.1', tls: false, institutionId: '1', ...members },
+    });
+  const { body: silent } = await make('silent', { port: 1 });
+  const stateUrl = `/payment/v1/acquirer-links/${silent.acquirerLinkId}`;
+  assert.deepEqual([silent.state, silent.stateUrl], ['Connecting', stateUrl]);
+  const tooLate = await line.run(['acquirer', 'wait', 'silent', '--seconds', '1']);
+  assert.equal(tooLate.code, 7);
+  assert.match(tooLate.stderr, /not available after 1 seconds/);
+  assert.equal((await make('off', { port: 1, status: 'Disabled' })).body.state, 'Disabled');
+  const disabled = await line.run(['acquirer', 'wait', 'off']);
+  assert.equal(disabled.code, 6);
+  assert.match(disabled.stderr, /It is disabled/);
+  assert.equal((await line.run(['acquirer', 'wait', 'nothing'])).code, 5);
+});

@@ -1,4 +1,4 @@
-/** `switchyard acquirer`: checks servers of the HTTP/JSON acquirer SPI. */
+/** `switchyard acquirer`: acquirer links, and checks of servers of the HTTP/JSON acquirer SPI. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { CommandGroup } from '../../command-line/command-definition.ts';
 import { option } from '../../command-line/command-option.ts';
@@ -22,6 +22,7 @@ import { runChecks } from '../../conformance/check-report.ts';
 import { createTransport } from '../../http/https-transport.ts';
 import { fail } from '../../runtime/command-error.ts';
 import { readInputFile } from '../../session/private-files.ts';
+import { acquirerLinkCommands } from '../provisioning/acquirer-link-commands.ts';
 
 type Options = {
   readonly key: string;
@@ -204,9 +205,11 @@ const testDataOptions = [
 
 export const acquirerCommands: CommandGroup = {
   group: 'acquirer',
-  summary: 'check servers of the acquirer SPI',
-  description: 'Commands for the development of a server of the HTTP/JSON acquirer SPI.',
+  summary: 'acquirer links, and checks of servers of the acquirer SPI',
+  description:
+    'Shows the acquirer links, and checks servers of the HTTP/JSON acquirer SPI during their development.',
   commands: [
+    ...acquirerLinkCommands,
     {
       command: 'key <file>',
       description:

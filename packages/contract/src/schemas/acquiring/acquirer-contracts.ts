@@ -115,6 +115,23 @@ const approval = Type.Enum(['PendingApproval', 'Approved'], {
     'PendingApproval: the platform does not connect until its operator approves the host and port. Another adapter, host or port needs another approval. GET /payment/v1/acquirer-links/{acquirerLinkId} shows whether an approved link is connected.',
 });
 
+/** Only a creation answers with these members. */
+const stateAfterCreation = {
+  state: Type.Optional(
+    Type.Enum(['PendingApproval', 'Disabled', 'Connecting'], {
+      description:
+        'Only in the answer to the creation. PendingApproval: the operator of the platform must approve the host and port first. Connecting: the platform connects within ten seconds.',
+    }),
+  ),
+  stateUrl: Type.Optional(
+    Type.String({
+      description:
+        'Only in the answer to the creation: where to read the state from now on. With `?waitSeconds=30` the answer waits until the link is Available.',
+      examples: ['/payment/v1/acquirer-links/0b5cf1c8-3a0e-4d5a-8f3a-1d2b6a7c9e10'],
+    }),
+  ),
+};
+
 /**
  * The body that creates an acquirer link.
  *
@@ -132,7 +149,7 @@ export type AcquirerLinkInput = Static<typeof AcquirerLinkInput>;
  */
 export const AcquirerLinkReplacement = replacement(
   acquirerLinkInput,
-  { acquirerLinkId, signingKeys, approval },
+  { acquirerLinkId, signingKeys, approval, ...stateAfterCreation },
   'An acquirer link as it is replaced.',
 );
 
@@ -152,6 +169,7 @@ export const AcquirerLink = closed(
     tls: Type.Boolean(),
     approval,
     signingKeys: Type.Optional(signingKeys),
+    ...stateAfterCreation,
   },
   'An acquirer link: where and how an acquirer is reached.',
 );

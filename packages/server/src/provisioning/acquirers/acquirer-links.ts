@@ -189,6 +189,12 @@ const createLinkDefinition = (
   }),
 });
 
+function stateAfterCreation({ acquirerLinkId, approval, status }: AcquirerLink) {
+  const stateUrl = `/payment/v1/acquirer-links/${acquirerLinkId}`;
+  if (approval === 'PendingApproval') return { state: approval, stateUrl };
+  return { state: status === 'Disabled' ? status : ('Connecting' as const), stateUrl };
+}
+
 export type AcquirerLinkOptions = {
   /** The host dialects of this platform. */
   readonly dialects: () => readonly HostDialect[];
@@ -225,7 +231,8 @@ export function createAcquirerLinks(
     ...approved,
     async create(scope, input, id) {
       await requireAllowedHost(input);
-      return (await chooseResource(scope)).create(scope, input, id);
+      const { view, ...version } = await (await chooseResource(scope)).create(scope, input, id);
+      return { ...version, view: { ...view, ...stateAfterCreation(view) } };
     },
     async replace(scope, id, input, ifMatch) {
       const { view } = await approved.get(scope, id);
