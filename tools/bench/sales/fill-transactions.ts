@@ -9,7 +9,7 @@ type Table = (typeof tables)[number];
 const chunkRows = 250_000;
 const modelsMax = 200;
 const latestMax = 1000;
-const keptTable = (table: Table): string => `bench_kept_${table}`;
+const latestTable = (table: Table): string => `bench_latest_${table}`;
 const memoryForIndexes = '512MB';
 
 /**
@@ -72,7 +72,7 @@ async function keepLatest(query: Database['query']): Promise<void> {
   );
   for (const table of tables)
     await query(
-      `CREATE TEMPORARY TABLE ${keptTable(table)} AS
+      `CREATE TEMPORARY TABLE ${latestTable(table)} AS
         SELECT t.* FROM ${table} t JOIN bench_latest USING (transaction_id)`,
     );
 }
@@ -106,7 +106,7 @@ export async function fillTransactions(
       const from = `generate_series($1::bigint, $2::bigint) AS i
         JOIN ${modelTable(table)} m ON m.bench_number = i % ${models}`;
       inserts.push(await copyStatement(query, table, replaced[table], from));
-      await query(await copyStatement(query, table, {}, `${keptTable(table)} m`));
+      await query(await copyStatement(query, table, {}, `${latestTable(table)} m`));
     }
     for (let from = 1; from <= rows; from += chunkRows) {
       const to = Math.min(rows, from + chunkRows - 1);
