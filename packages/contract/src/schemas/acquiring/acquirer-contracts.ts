@@ -315,8 +315,9 @@ export const AcquirerLinkStateList = closed(
 export type AcquirerLinkStateList = Static<typeof AcquirerLinkStateList>;
 
 const terminalId = Type.String({
-  pattern: '^[A-Z0-9]{8}$',
-  description: 'A terminal identification of eight characters (DE41).',
+  pattern: '^[A-Z0-9]{4,15}$',
+  description:
+    'A terminal identification (DE41): up to as many characters as the host table has, eight for an HTTP acquirer.',
   examples: ['TERM0001'],
 });
 

@@ -29,6 +29,9 @@ export type HostDialect = {
   readonly pinBytes: number;
   /** Messages carry a MAC. */
   readonly needsMac: boolean;
+  /** Why the field of the host cannot hold the identifier; undefined if it can. */
+  readonly findTerminalFault: (terminalId: string) => string | undefined;
+  readonly findMerchantFault: (merchantNumber: string) => string | undefined;
 };
 
 const defaultDialect = 'iso1987-binary';
@@ -37,6 +40,8 @@ export const builtInDialects: readonly HostDialect[] = builtInHostNames.map((nam
   name,
   pinBytes: 8,
   needsMac: false,
+  findTerminalFault: () => undefined,
+  findMerchantFault: () => undefined,
 }));
 
 const pinBlockBytes = { ISO0: 8, ISO3: 8, ISO4: 16 } as const;
