@@ -7,6 +7,7 @@ import {
   ownTable,
   sellRefundAndCapture,
 } from '../support/acquirers/organization-on-host.ts';
+import { createTestOrganization } from '../support/test-organization.ts';
 
 const fixed = (content: string, max: number) => ({ content, size: 'fixed', max });
 
@@ -32,6 +33,32 @@ test('a host with trace numbers of twelve digits agrees with the platform', asyn
     traceNumber: { digits: 12, uniqueBy: 'Link' },
   });
   await sellRefundAndCapture(await createOrganizationOnHost(t, table));
+});
+
+test('a link is refused if its TPDU has another length than that of the host', async () => {
+  await ownTable('long-tpdu', 'iso1987-ascii', {
+    framing: { length: 'binary2', tpduBytes: 9, tpdu: '600000000100000002' },
+  });
+  const setup = await createTestOrganization();
+  const create = (tpdu: string) =>
+    setup.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: setup.acquirerToken,
+      body: {
+        name: `link-${tpdu}`,
+        host: '127.0.0.1',
+        port: 1,
+        tls: false,
+        institutionId: '1',
+        dialect: 'long-tpdu',
+        tpdu,
+      },
+    });
+  const refused = await create('6000010002');
+  assert.equal(refused.status, 422, refused.text);
+  assert.equal(refused.body.errors[0].pointer, '/tpdu');
+  assert.match(refused.body.errors[0].detail, /must have 18 hexadecimal digits/);
+  const created = await create('600000000300000004');
+  assert.equal(created.status, 201, created.text);
 });
 
 test('a contract is refused if its terminals or its merchant number do not fit the host', async (t) => {

@@ -2,7 +2,15 @@
 // Hosts whose responses do not repeat the request as it is, and hosts that assign the retrieval reference number.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { defined } from '@switchyard/contract';
 import type { ResponseChanges } from '@switchyard/simulators';
+import {
+  acknowledge,
+  authorize,
+  createClearingFile,
+  fileCaptureTerms,
+  readFileContent,
+} from '../payments/clearing/clearing-merchant.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import {
   act,
@@ -91,9 +99,13 @@ const cases: readonly Case[] = [
   },
 ];
 
-async function createOn(t: TestContext, { name, base, members, responses }: Case) {
+async function createOn(
+  t: TestContext,
+  { name, base, members, responses }: Case,
+  terms: Record<string, unknown> = {},
+) {
   const table = await ownTable(name, base ?? 'iso1987-ascii', members);
-  return createOrganizationOnHost(t, table, responses === undefined ? {} : { responses });
+  return createOrganizationOnHost(t, table, { terms, ...defined({ responses }) });
 }
 
 const readTransaction = async (setup: TestOrganization, id: string) =>
@@ -160,6 +172,22 @@ describe('a host that assigns the retrieval reference number', { concurrency: 4 
       await assertAgreement(setup);
     });
   }
+
+  test('a line of a clearing file has the number that the host assigned to the authorisation', async (t) => {
+    assert.ok(numbering);
+    const setup = await createOn(t, numbering, fileCaptureTerms);
+    const id = await authorize(setup);
+    const held = await readTransaction(setup, id);
+    await call(setup, 'POST', `/${id}/capture`, {});
+    const { clearingFileId } = await createClearingFile(setup);
+    const file = await readFileContent(setup, clearingFileId);
+    const [, line = ''] = file.split('\n');
+    assert.equal(line.split('|')[16], held.retrievalReferenceNumber);
+    assert.match(held.retrievalReferenceNumber, /^H\d{11}$/);
+    await acknowledge(setup, clearingFileId, setup.host.clear(file));
+    await waitForState(setup, id, 'Captured');
+    await assertAgreement(setup);
+  });
 
   test('a late approval brings the number of the host, and is reversed by it', async (t) => {
     assert.ok(numbering);

@@ -67,7 +67,7 @@ const hostMembers = {
   ),
   tpdu: Type.Optional(
     Type.String({
-      pattern: '^[0-9A-F]{10}$',
+      pattern: '^(?:[0-9A-F]{2}){3,31}$',
       description: 'The TPDU in front of each message, in hex; the one of the table when left out.',
       examples: ['6000010000'],
     }),

@@ -122,7 +122,7 @@ const iso8583: readonly Section[] = [
     fields: [
       { name: 'dialect', kind: 'text', max: 40, hasHint: true },
       { name: 'connections', kind: 'number', max: 2 },
-      { name: 'tpdu', kind: 'text', max: 10, hasHint: true },
+      { name: 'tpdu', kind: 'text', max: 62, hasHint: true },
     ],
   },
   {

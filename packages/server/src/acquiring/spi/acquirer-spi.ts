@@ -152,7 +152,7 @@ export type Iso8583HostLink = LinkWithAdapter<
     dialect?: string;
     /** Number of connections; default 1. */
     connections?: number;
-    /** TPDU of each message, ten hexadecimal digits; default from the host table. */
+    /** TPDU of each message, hexadecimal; default from the host table. */
     tpdu?: string;
     macKey?: { keyRef: string };
     /** The host encrypts new zone keys under this key. */

@@ -53,7 +53,13 @@ export async function createOrganizationOnHost(
     keys = {},
     link = {},
     responses,
-  }: { keys?: HostKeys; link?: Record<string, unknown>; responses?: ResponseChanges } = {},
+    terms = {},
+  }: {
+    keys?: HostKeys;
+    link?: Record<string, unknown>;
+    responses?: ResponseChanges;
+    terms?: Record<string, unknown>;
+  } = {},
 ): Promise<TestOrganization> {
   const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-dialect-'));
   // The link reconnects for a while after the host stops, so no other server may get this port.
@@ -64,10 +70,10 @@ export async function createOrganizationOnHost(
     await rm(ledgerDir, { recursive: true, force: true });
   });
   const dialect = table.name;
-  const made = await createTestOrganization(
-    {},
-    { acquirerPort: host.port, link: { dialect, ...link } },
-  );
+  const made = await createTestOrganization(terms, {
+    acquirerPort: host.port,
+    link: { dialect, ...link },
+  });
   return { ...made, host };
 }
 
