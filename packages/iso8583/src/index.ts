@@ -30,7 +30,7 @@ export type {
   NetworkFunction,
 } from './hosts/host-table.ts';
 export { HostTableError } from './hosts/host-table-error.ts';
-export { findIdentifierFault, padIdentifier } from './hosts/identifiers.ts';
+export { findIdentifierFault, fitNumber, padIdentifier } from './hosts/identifiers.ts';
 export { readHostTable } from './hosts/read-host-table.ts';
 export { compileReferencePattern } from './hosts/reference-numbers.ts';
 export { createHostSamples, createPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
