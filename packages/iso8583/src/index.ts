@@ -30,6 +30,8 @@ export type {
   NetworkFunction,
 } from './hosts/host-table.ts';
 export { HostTableError } from './hosts/host-table-error.ts';
+export { findIdentifierFault, fitNumber, padIdentifier } from './hosts/identifiers.ts';
 export { readHostTable } from './hosts/read-host-table.ts';
-export { createPlatformSamples, hostSamples, sampleTime } from './hosts/sample-messages.ts';
+export { compileReferencePattern } from './hosts/reference-numbers.ts';
+export { createHostSamples, createPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
 export type { Fields, Message } from './message.ts';

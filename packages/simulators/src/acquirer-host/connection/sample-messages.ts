@@ -3,10 +3,10 @@ import {
   compileDialect,
   compileHost,
   createDeframer,
+  createHostSamples,
   createPlatformSamples,
   encodeFrame,
   type HostTable,
-  hostSamples,
   Iso8583Error,
   type Message,
   sampleTime,
@@ -25,7 +25,7 @@ export function sampleLines(table: HostTable): string {
   const lines = [
     ...formatSamples(table, createPlatformSamples(table.messages)),
     'Messages of the host:\n',
-    ...formatSamples(tableOfHost, hostSamples),
+    ...formatSamples(tableOfHost, createHostSamples(table.messages)),
   ];
   return `The host table ${table.name} is valid.\n${lines.join('')}`;
 }
@@ -41,7 +41,8 @@ export function recordedLines(table: HostTable, hex: string): string {
   const digits = hex.replaceAll(/\s/g, '');
   if (!hexPattern.test(digits))
     throw new Error('the bytes are not an even number of hexadecimal digits');
-  const deframer = createDeframer(table.framing, { maxBytes: digits.length });
+  const { framing } = compileHost(table, { now: () => sampleTime });
+  const deframer = createDeframer(framing, { maxBytes: digits.length });
   const frames = deframer.push(Buffer.from(digits, 'hex'));
   if (deframer.heldBytes() > 0)
     throw new Error('the last message has fewer bytes than its length states');
@@ -60,9 +61,7 @@ function fieldLines(table: HostTable, { mti, fields }: Message): string {
 function formatSamples(table: HostTable, samples: Readonly<Record<string, Message>>): string[] {
   const host = compileHost(table, { now: () => sampleTime });
   const hostForm = compileDialect(table.messages);
-  const { framing } = host;
-  const tpdu = Buffer.from(table.framing.tpdu ?? '', 'hex');
-  const extra = (framing.tpduBytes ?? 0) === 0 ? {} : { tpdu };
+  const { framing, headers } = host;
   const bytesOf = (message: Message): Buffer => {
     if (table.mac === undefined || !host.requiresMac(message.mti)) return host.encode(message);
     const { over, seal } = host.encodeWithoutMac(message);
@@ -71,7 +70,8 @@ function formatSamples(table: HostTable, samples: Readonly<Record<string, Messag
   const linesOf = ([name, message]: [string, Message]): string => {
     try {
       const payload = bytesOf(message);
-      const frame = encodeFrame(framing, payload, extra).toString('hex').toUpperCase();
+      const header = headers.request(payload.length);
+      const frame = encodeFrame(framing, payload, { header }).toString('hex').toUpperCase();
       return `${name.padEnd(9)} ${frame}\n${fieldLines(table, hostForm.decode(payload))}`;
     } catch (error) {
       if (!(error instanceof Iso8583Error)) throw error;
