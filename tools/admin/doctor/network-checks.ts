@@ -220,7 +220,7 @@ async function checkLink(
     result === true
       ? `${name}: ${host}:${port} accepts connections, but the link is not available`
       : `${name}: ${host}:${port} is not reachable (${result})`,
-    'Check host, port and certificate of the link, and ask the acquirer.',
+    'Check host, port and certificate of the link, SWITCHYARD_ALLOWED_ADDRESSES for a private address, and ask the acquirer.',
   );
 }
 
