@@ -68,10 +68,10 @@ export const plainConnectionRules = connectionKinds.map(
   (kind) =>
     (values: Values): string | false => {
       if (values.plainConnections?.has(kind) === true) return false;
-      const found = findPlainConnection[kind](values);
+      const plain = findPlainConnection[kind](values);
       return (
-        found &&
-        `${found.description}; ${found.advice}, or allow it with SWITCHYARD_PLAIN_CONNECTIONS=${kind}`
+        plain &&
+        `${plain.description}; ${plain.advice}, or allow it with SWITCHYARD_PLAIN_CONNECTIONS=${kind}`
       );
     },
 );
@@ -79,8 +79,8 @@ export const plainConnectionRules = connectionKinds.map(
 /** Plain connections that production allows and an operator should know about. */
 export function plainConnectionWarnings(values: Values): string[] {
   const allowed = connectionKinds.map((kind) => {
-    const found = findPlainConnection[kind](values);
-    return found === false ? false : found.description;
+    const plain = findPlainConnection[kind](values);
+    return plain === false ? false : plain.description;
   });
   const { host } = values;
   const proxied =
