@@ -306,6 +306,7 @@ describe('kubectl kustomize', { skip }, () => {
       'large switchyard-identity': '443 8443',
       'large switchyard-connector': '',
       'large switchyard-portal': '',
+      'large switchyard-payments': '',
       'large switchyard-jobs': '465 587 443 8443',
       'large switchyard-database': '',
     });
