@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Ajv } from 'ajv';
@@ -147,15 +157,15 @@ const version = spawnSync('kubectl', ['version', '--client'], { encoding: 'utf8'
 const hasKustomize5 = /Kustomize Version: v5\./.test(version.stdout ?? '');
 const skip = hasKustomize5 ? false : 'needs kubectl with Kustomize 5';
 
-function render(overlay: string): readonly KubernetesDocument[] {
-  const { stdout, stderr, status } = spawnSync(
-    'kubectl',
-    ['kustomize', join(folder, 'overlays', overlay)],
-    { encoding: 'utf8' },
-  );
+function renderFolder(path: string): readonly KubernetesDocument[] {
+  const { stdout, stderr, status } = spawnSync('kubectl', ['kustomize', path], {
+    encoding: 'utf8',
+  });
   assert.equal(status, 0, stderr);
   return parseDocuments(stdout);
 }
+
+const render = (overlay: string) => renderFolder(join(folder, 'overlays', overlay));
 
 const ofKind = <Kind extends keyof KubernetesDocuments>(
   documents: readonly KubernetesDocument[],
@@ -202,6 +212,25 @@ function assertHardened(pod: Pod) {
   assert.equal(pod.securityContext?.seccompProfile?.type, 'RuntimeDefault');
 }
 
+const secretsOf = ({ volumes = [] }: Pod) =>
+  volumes.flatMap(({ secret }) => secret?.secretName ?? []).sort();
+
+const commonSecrets = ['switchyard-database-ca', 'switchyard-secrets', 'switchyard-tls'];
+const secretsOfRoles: Readonly<Record<string, readonly string[]>> = {
+  cards: ['switchyard-acquirer-certificates', 'switchyard-card-keys'],
+  identity: ['switchyard-mail'],
+  connector: ['switchyard-mail', 'switchyard-nats'],
+  jobs: ['switchyard-mail'],
+};
+
+/** The ports of the outgoing connections of each policy that are not limited to pods. */
+function portsToAddresses(policy: KubernetesDocuments['NetworkPolicy']) {
+  return (policy.spec?.egress ?? []).flatMap(({ to, ports = [] }) => {
+    assert.ok(to && to.length > 0, `${policy.metadata?.name}: every outgoing rule has its peers`);
+    return to.some(({ ipBlock }) => ipBlock) ? ports.map(({ port }) => port) : [];
+  });
+}
+
 describe('kubectl kustomize', { skip }, () => {
   for (const overlay of ['small', 'large']) {
     test(`renders the overlay ${overlay} into valid objects, whose settings the server accepts`, () => {
@@ -241,19 +270,60 @@ describe('kubectl kustomize', { skip }, () => {
     assert.equal(readContainerSettings(variablesOf(pod, documents)).roles.size, 5);
   });
 
+  test('PostgreSQL of the overlay large accepts the connections of all pods', () => {
+    const documents = render('large');
+    const scalers = ofKind(documents, 'HorizontalPodAutoscaler');
+    const pods = ofKind(documents, 'Deployment').map(({ metadata, spec }) => {
+      const scaler = scalers.find((one) => one.spec?.scaleTargetRef.name === metadata?.name);
+      return (scaler?.spec?.maxReplicas ?? spec?.replicas ?? 1) + 1;
+    });
+    const [deployment] = ofKind(documents, 'Deployment');
+    const pod = deployment?.spec?.template.spec;
+    assert.ok(pod);
+    const settings = readContainerSettings(variablesOf(pod, documents));
+    const whileStarting = 1;
+    const connections =
+      settings.databaseConnections + settings.databaseSaleConnections + whileStarting;
+    const reserved = 20;
+    const needed = pods.reduce((sum, one) => sum + one) * connections + reserved;
+    const { postgresql } = parse(read('overlays/large/database.yaml')).spec;
+    assert.ok(needed <= Number(postgresql.parameters.max_connections), `${needed} connections`);
+  });
+
+  test('each pod connects only to the ports of addresses that its role needs', () => {
+    const ports = Object.fromEntries(
+      ['small', 'large'].flatMap((overlay) =>
+        ofKind(render(overlay), 'NetworkPolicy').map((policy) => [
+          `${overlay} ${policy.metadata?.name}`,
+          portsToAddresses(policy).join(' '),
+        ]),
+      ),
+    );
+    assert.deepEqual(ports, {
+      'small switchyard': '5432 8583 465 587 443 8443',
+      'large switchyard': '',
+      'large switchyard-cards': '8583 443 8443',
+      'large switchyard-identity': '443 8443',
+      'large switchyard-connector': '',
+      'large switchyard-portal': '',
+      'large switchyard-payments': '',
+      'large switchyard-jobs': '465 587 443 8443',
+      'large switchyard-database': '',
+    });
+  });
+
   test('the overlay large has a Deployment for each role, and only `cards` has the keys of cards', () => {
     const documents = render('large');
     const deployments = ofKind(documents, 'Deployment');
     const roles = deployments.map(({ metadata, spec }) => {
       const pod = spec?.template.spec;
       assert.ok(pod);
-      const [role] = readContainerSettings(variablesOf(pod, documents)).roles;
-      assert.equal(metadata?.name, `switchyard-${role}`);
-      assert.equal(
-        JSON.stringify(pod).includes('switchyard-card-keys'),
-        role === 'cards',
-        metadata?.name,
+      const role = metadata?.name?.replace('switchyard-', '') ?? '';
+      assert.deepEqual(
+        [...readContainerSettings(variablesOf(pod, documents)).roles].join(' '),
+        role === 'connector' ? 'identity connector' : role,
       );
+      assert.deepEqual(secretsOf(pod), [...commonSecrets, ...(secretsOfRoles[role] ?? [])].sort());
       assert.equal(pod.topologySpreadConstraints?.length, 2);
       for (const { labelSelector } of pod.topologySpreadConstraints ?? [])
         assert.equal(labelSelector?.matchLabels?.['app.kubernetes.io/component'], role);
@@ -274,11 +344,61 @@ describe('kubectl kustomize', { skip }, () => {
   });
 });
 
+function readPageExamples(): readonly string[] {
+  const page = join(repositoryRoot, 'docs/how-to/operators/run-in-containers.md');
+  const blocks = readFileSync(page, 'utf8').matchAll(/^```yaml\n(.*?)^```$/gms);
+  return [...blocks].map(([, text = '']) => text);
+}
+
+test('the example of the page renders over the overlay large', { skip }, (t) => {
+  const [kustomization = '', policies = '', ...others] = readPageExamples();
+  assert.equal(others.length, 0);
+  const parent = mkdtempSync(join(tmpdir(), 'switchyard-kustomization-'));
+  t.after(() => rmSync(parent, { recursive: true }));
+  symlinkSync(repositoryRoot, join(parent, 'switchyard-0.1.0'));
+  const example = join(parent, 'example');
+  mkdirSync(example);
+  writeFileSync(join(example, 'kustomization.yaml'), kustomization);
+  writeFileSync(join(example, 'network-policies.yaml'), policies);
+  writeFileSync(join(example, 'settings.env'), 'SWITCHYARD_ALLOWED_ADDRESSES=10.20.30.0/24:8583\n');
+  const documents = renderFolder(example);
+  assertValid(documents.map((document) => ({ file: 'the page', document, isPatch: false })));
+  for (const { metadata, spec } of ofKind(documents, 'Deployment')) {
+    const pod = spec?.template.spec;
+    assert.ok(pod);
+    assert.equal(pod.containers[0]?.image, 'registry.bank.example/switchyard:0.1.0');
+    const variables = variablesOf(pod, documents);
+    assert.equal(variables['SWITCHYARD_ALLOWED_ADDRESSES'], '10.20.30.0/24:8583');
+    assert.equal(variables['SWITCHYARD_REGION'], 'eur', metadata?.name);
+  }
+  const [ingress] = ofKind(documents, 'Ingress');
+  assert.equal(ingress?.spec?.rules?.[0]?.host, 'api.bank.example');
+});
+
+test('the PodMonitor selects the pods, their port, and the name of the job in the alerts', () => {
+  const { spec } = parse(
+    readFileSync(join(repositoryRoot, 'deploy/prometheus/pod-monitor.yaml'), 'utf8'),
+  );
+  const { template } = documentOf('base/deployment.yaml', 'Deployment').spec ?? {};
+  const { labels = {} } = template?.metadata ?? {};
+  assert.deepEqual(spec.selector.matchLabels, labels);
+  const alerts = readFileSync(join(repositoryRoot, 'deploy/alerts/platform.yaml'), 'utf8');
+  assert.ok(alerts.includes(`{job="${labels[spec.jobLabel]}"}`));
+  const ports = template?.spec?.containers[0]?.ports?.map(({ name }) => name);
+  assert.ok(ports?.includes(spec.podMetricsEndpoints[0].port));
+});
+
 test('every overlay and the base name only files that exist', () => {
   for (const file of globSync('**/kustomization.yaml', { cwd: folder })) {
-    const { resources, patches = [], configMapGenerator = [] } = parse(read(file));
+    const {
+      resources = [],
+      components = [],
+      patches = [],
+      configMapGenerator = [],
+    } = parse(read(file));
     const paths: string[] = [
       ...resources,
+      ...components,
       ...patches.flatMap(({ path }: { path?: string }) => path ?? []),
       ...configMapGenerator.flatMap(({ envs }: { envs: string[] }) => envs),
     ];

@@ -146,6 +146,20 @@ test('faults of the machine and of the network are found together', async (t) =>
   assert.equal(nats, 'NATS: NATS does not accept a connection');
 });
 
+test('only a process with the role jobs connects to the mail server', async (t) => {
+  const { variables } = await createInstallation(t);
+  const [port] = await freePorts(1);
+  const { findings, faults } = await diagnose({
+    ...variables,
+    SWITCHYARD_ROLES: 'identity',
+    SWITCHYARD_SMTP_URL: `smtp://127.0.0.1:${port}`,
+    SWITCHYARD_MAIL_FROM: 'no-reply@pay.example',
+  });
+  assert.deepEqual(faults, []);
+  const mail = findings.find(({ check }) => check === 'mail server');
+  assert.equal(mail?.finding, 'this process has no role jobs');
+});
+
 test('an HSM that does not answer is found', async (t) => {
   const { folder, variables } = await createInstallation(t);
   const [port] = await freePorts(1);
@@ -189,6 +203,16 @@ test('an invalid index, an interrupted migration, a process of another version a
   t.after(() => old.close());
   await old.query('SELECT 1');
   const { faults } = await diagnose(variables);
+  const inPortal = await diagnose({ ...variables, SWITCHYARD_ROLES: 'portal' });
+  assert.deepEqual(
+    inPortal.findings
+      .filter(({ check }) => check === 'acquirer links')
+      .map(({ status, finding }) => `${status}: ${finding}`),
+    [
+      'Skipped: North: this process has no role cards',
+      'Attention: South: the link waits for the approval of the operator',
+    ],
+  );
   assert.deepEqual(faults, [
     'database schema: the migrations 1 are not applied',
     'indexes: the index device_presence_came is invalid, so queries do not use it',

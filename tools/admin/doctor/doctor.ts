@@ -59,7 +59,7 @@ function requireBundleFiles({ bundle, logFile }: Options): void {
 
 async function inspectPlatform(usable: UsableSettings, clock: Clock): Promise<DatabaseReport> {
   const database = await inspectDatabase(usable, clock);
-  const network = await runChecks(networkChecks(usable.settings, database.links, clock));
+  const network = await runChecks(networkChecks(usable, database.links, clock));
   return { ...database, findings: [...database.findings, ...network] };
 }
 

@@ -25,6 +25,7 @@ import {
   orOk,
   skipped,
 } from './check.ts';
+import type { UsableSettings } from './settings-checks.ts';
 
 export type AcquirerLink = {
   readonly linkId: string;
@@ -95,7 +96,10 @@ async function checkNames(hosts: readonly [string, string][]): Promise<readonly 
   return orOk(results.flat(), `${names.size} names have an address`);
 }
 
-async function checkMail({ smtpUrl, mailTimeoutMs }: Settings): Promise<readonly CheckResult[]> {
+/** Only processes with `jobs` send mail; a firewall may keep the others from the mail server. */
+async function checkMail({ settings, hasRole }: UsableSettings): Promise<readonly CheckResult[]> {
+  const { smtpUrl, mailTimeoutMs } = settings;
+  if (!hasRole('jobs')) return [skipped('this process has no role jobs')];
   if (smtpUrl === undefined) return [skipped('SWITCHYARD_SMTP_URL is not set')];
   try {
     await checkMailServer({ smtpUrl, mailTimeoutMs: Math.min(mailTimeoutMs, connectLimitMs) });
@@ -195,13 +199,18 @@ async function canConnect({ host, port }: AcquirerLink): Promise<true | string> 
   }
 }
 
-async function checkLink(link: AcquirerLink, states: ReadonlyMap<string, boolean> | undefined) {
+async function checkLink(
+  link: AcquirerLink,
+  { hasRole }: UsableSettings,
+  states: ReadonlyMap<string, boolean> | undefined,
+) {
   const { linkId, name, host, port, approval } = link;
   if (approval !== 'Approved')
     return attention(
       `${name}: the link waits for the approval of the operator`,
       'Approve it in the portal or by the API.',
     );
+  if (!hasRole('cards')) return skipped(`${name}: this process has no role cards`);
   const isAvailable = states?.get(linkId);
   if (isAvailable === true) return ok(`${name}: available`);
   const result = await canConnect(link);
@@ -211,24 +220,27 @@ async function checkLink(link: AcquirerLink, states: ReadonlyMap<string, boolean
     result === true
       ? `${name}: ${host}:${port} accepts connections, but the link is not available`
       : `${name}: ${host}:${port} is not reachable (${result})`,
-    'Check host, port and certificate of the link, and ask the acquirer.',
+    'Check host, port and certificate of the link, SWITCHYARD_ALLOWED_ADDRESSES for a private address, and ask the acquirer.',
   );
 }
 
-async function checkLinks(settings: Settings, links: readonly AcquirerLink[]) {
+async function checkLinks(usable: UsableSettings, links: readonly AcquirerLink[]) {
   if (links.length === 0) return [skipped('no acquirer link is enabled')];
-  const states = await fetchLinkStates(settings);
-  return Promise.all(links.map((link) => checkLink(link, states)));
+  const states = await fetchLinkStates(usable.settings);
+  return Promise.all(links.map((link) => checkLink(link, usable, states)));
 }
 
-export const networkChecks = (
-  settings: Settings,
+export function networkChecks(
+  usable: UsableSettings,
   links: readonly AcquirerLink[],
   clock: Clock,
-): readonly Check[] => [
-  { name: 'DNS', run: () => checkNames(configuredHosts(settings, links)) },
-  { name: 'mail server', run: () => checkMail(settings) },
-  { name: 'NATS', run: () => checkNats(settings, clock) },
-  { name: 'HSM', run: () => checkHsm(settings, clock) },
-  { name: 'acquirer links', run: () => checkLinks(settings, links) },
-];
+): readonly Check[] {
+  const { settings } = usable;
+  return [
+    { name: 'DNS', run: () => checkNames(configuredHosts(settings, links)) },
+    { name: 'mail server', run: () => checkMail(usable) },
+    { name: 'NATS', run: () => checkNats(settings, clock) },
+    { name: 'HSM', run: () => checkHsm(settings, clock) },
+    { name: 'acquirer links', run: () => checkLinks(usable, links) },
+  ];
+}

@@ -28,7 +28,12 @@ function tryReadSettings(env: EnvironmentVariables): Settings | SettingsError {
   }
 }
 
-export type UsableSettings = { readonly env: EnvironmentVariables; readonly settings: Settings };
+export type UsableSettings = {
+  readonly env: EnvironmentVariables;
+  readonly settings: Settings;
+  /** Whether the process has the role, also if `settings` omits the settings of cards. */
+  readonly hasRole: (role: string) => boolean;
+};
 
 /** Without the named variables, and with TLS off if its certificate or key is one of them. */
 function omitFaultyVariables(
@@ -56,11 +61,13 @@ export function checkSettings(env: EnvironmentVariables): {
   readonly usable: UsableSettings | undefined;
   readonly results: readonly CheckResult[];
 } {
+  const { SWITCHYARD_ROLES: roles = '' } = env;
+  const hasRole = (role: string) => roles === '' || roles.split(/[\s,]+/).includes(role);
   const strict = tryReadSettings({ ...env, SWITCHYARD_STRICT_SETTINGS: 'on' });
   if (!(strict instanceof SettingsError)) {
     const results = strict.warnings.map((warning) => ok(`permitted: ${warning}`));
     return {
-      usable: { env, settings: strict },
+      usable: { env, settings: strict, hasRole },
       results: [ok('all settings are valid'), ...results],
     };
   }
@@ -68,7 +75,7 @@ export function checkSettings(env: EnvironmentVariables): {
   const withoutFaults = omitFaultyVariables(withoutCards, strict.faults);
   const [usable] = [env, withoutCards, withoutFaults].flatMap((variables) => {
     const settings = tryReadSettings(variables);
-    return settings instanceof SettingsError ? [] : [{ env: variables, settings }];
+    return settings instanceof SettingsError ? [] : [{ env: variables, settings, hasRole }];
   });
   return {
     usable,

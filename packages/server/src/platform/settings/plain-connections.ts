@@ -30,40 +30,58 @@ type Values = {
 /** A URL writes `::1` as `[::1]`. */
 const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '');
 
-/** A sentence that describes the plain connection; false if it is not plain. */
-const describePlainConnection: Readonly<
-  Record<ConnectionKind, (values: Values) => string | false>
+type PlainConnection = { readonly description: string; readonly advice: string };
+
+/** The plain connection of each kind; false if it is not plain. */
+const findPlainConnection: Readonly<
+  Record<ConnectionKind, (values: Values) => PlainConnection | false>
 > = {
   database: ({ databaseUrl: url }) =>
     url !== undefined &&
-    isPlainDatabase(url) &&
-    'SWITCHYARD_DATABASE_URL connects to another machine without TLS, or without a certificate check; add sslmode=verify-full',
+    isPlainDatabase(url) && {
+      description:
+        'SWITCHYARD_DATABASE_URL connects to another machine without TLS, or without a certificate check',
+      advice: 'add sslmode=verify-full',
+    },
   mail: ({ smtpUrl: url }) =>
     url?.startsWith('smtp://') === true &&
-    !isLoopbackHost(hostOf(url)) &&
-    'SWITCHYARD_SMTP_URL connects to another machine without TLS at first (smtp://); use smtps://',
+    !isLoopbackHost(hostOf(url)) && {
+      description: 'SWITCHYARD_SMTP_URL connects to another machine without TLS at first (smtp://)',
+      advice: 'use smtps://',
+    },
   metrics: ({ metricsHost: host }) =>
     host !== undefined &&
-    !isLoopbackHost(host) &&
-    `SWITCHYARD_METRICS_HOST is ${host}, so metrics and health would be unencrypted HTTP; use 127.0.0.1`,
+    !isLoopbackHost(host) && {
+      description: `SWITCHYARD_METRICS_HOST is ${host}, so metrics and health use unencrypted HTTP`,
+      advice: 'use 127.0.0.1',
+    },
   traces: ({ otlpEndpoint: url }) =>
     url?.startsWith('http:') === true &&
-    !isLoopbackHost(hostOf(url)) &&
-    'OTEL_EXPORTER_OTLP_ENDPOINT sends traces to another machine over unencrypted HTTP; use https',
+    !isLoopbackHost(hostOf(url)) && {
+      description:
+        'OTEL_EXPORTER_OTLP_ENDPOINT sends traces to another machine over unencrypted HTTP',
+      advice: 'use https',
+    },
 };
 
 export const plainConnectionRules = connectionKinds.map(
   (kind) =>
     (values: Values): string | false => {
       if (values.plainConnections?.has(kind) === true) return false;
-      const sentence = describePlainConnection[kind](values);
-      return sentence && `${sentence}, or allow it with SWITCHYARD_PLAIN_CONNECTIONS=${kind}`;
+      const plain = findPlainConnection[kind](values);
+      return (
+        plain &&
+        `${plain.description}; ${plain.advice}, or allow it with SWITCHYARD_PLAIN_CONNECTIONS=${kind}`
+      );
     },
 );
 
 /** Plain connections that production allows and an operator should know about. */
 export function plainConnectionWarnings(values: Values): string[] {
-  const allowed = connectionKinds.map((kind) => describePlainConnection[kind](values));
+  const allowed = connectionKinds.map((kind) => {
+    const plain = findPlainConnection[kind](values);
+    return plain === false ? false : plain.description;
+  });
   const { host } = values;
   const proxied =
     values.tls === 'off' &&
