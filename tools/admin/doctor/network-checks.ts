@@ -130,7 +130,7 @@ async function checkNats(settings: Settings, clock: Clock): Promise<readonly Che
 }
 
 async function checkHsm(settings: Settings, clock: Clock): Promise<readonly CheckResult[]> {
-  if (!settings.roles.has('cards')) return [skipped('this process has no role cards')];
+  if (!settings.roles.has('cards')) return [skipped('no role cards, or a fault in its settings')];
   if (settings.hsm === 'none') return [skipped('SWITCHYARD_HSM is none')];
   const log = createLog({ logLevel: 'silent', instanceName: 'doctor' });
   const hsm = createHsm({
@@ -215,18 +215,20 @@ async function checkLink(link: AcquirerLink, states: ReadonlyMap<string, boolean
   );
 }
 
-async function checkLinks(settings: Settings, links: readonly AcquirerLink[]) {
+async function checkLinks(settings: Settings, links: readonly AcquirerLink[] | undefined) {
+  if (links === undefined) return [skipped('the database is not available')];
   if (links.length === 0) return [skipped('no acquirer link is enabled')];
   const states = await fetchLinkStates(settings);
   return Promise.all(links.map((link) => checkLink(link, states)));
 }
 
+/** @param links undefined if the database is not available */
 export const networkChecks = (
   settings: Settings,
-  links: readonly AcquirerLink[],
+  links: readonly AcquirerLink[] | undefined,
   clock: Clock,
 ): readonly Check[] => [
-  { name: 'DNS', run: () => checkNames(configuredHosts(settings, links)) },
+  { name: 'DNS', run: () => checkNames(configuredHosts(settings, links ?? [])) },
   { name: 'mail server', run: () => checkMail(settings) },
   { name: 'NATS', run: () => checkNats(settings, clock) },
   { name: 'HSM', run: () => checkHsm(settings, clock) },
