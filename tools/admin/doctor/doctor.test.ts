@@ -103,12 +103,13 @@ test('a healthy installation needs no attention', async (t) => {
       'mail server: Ok',
       'NATS: Ok',
       'HSM: Ok',
+      'trace collector: Skipped',
       'acquirer links: Skipped',
     ],
   );
 });
 
-test('the certificate and the name of the collector of traces are checked', async (t) => {
+test('the certificate, the name and the connection of the trace collector are checked', async (t) => {
   const { folder, variables } = await createInstallation(t);
   const { SWITCHYARD_TLS_CERT_FILE: file = '' } = await writeCertificate(
     folder,
@@ -119,10 +120,11 @@ test('the certificate and the name of the collector of traces are checked', asyn
     OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.doctor.invalid:4318',
     OTEL_EXPORTER_OTLP_CERTIFICATE: file,
   });
-  const [certificate = '', dns = ''] = faults;
-  assert.equal(faults.length, 2, faults.join('\n'));
+  const [certificate = '', dns = '', collector = ''] = faults;
+  assert.equal(faults.length, 3, faults.join('\n'));
   assert.match(certificate, /^certificates: OTEL_EXPORTER_OTLP_CERTIFICATE: .* expired on 2021/);
   assert.match(dns, /^DNS: OTEL_EXPORTER_OTLP_ENDPOINT: .* collector\.doctor\.invalid has no/);
+  assert.match(collector, /^trace collector: the trace collector is not reachable \(/);
 });
 
 test('faults of the machine and of the network are found together', async (t) => {

@@ -1,4 +1,4 @@
-// Checks what the platform connects to: names in the DNS, mail server, NATS, HSM and acquirers.
+// Checks what the platform connects to: names in the DNS, mail server, NATS, HSM, trace collector and acquirers.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -183,7 +183,10 @@ async function fetchLinkStates(
   return links && new Map(links.map(({ linkId, available }) => [linkId, available]));
 }
 
-async function canConnect({ host, port }: AcquirerLink): Promise<true | string> {
+async function canConnect({
+  host,
+  port,
+}: Pick<AcquirerLink, 'host' | 'port'>): Promise<true | string> {
   const socket = connect({ host, port });
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(connectLimitMs) });
@@ -222,6 +225,24 @@ async function checkLinks(settings: Settings, links: readonly AcquirerLink[] | u
   return Promise.all(links.map((link) => checkLink(link, states)));
 }
 
+const defaultPorts: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 };
+
+async function checkTraceCollector({ otlpEndpoint }: Settings): Promise<readonly CheckResult[]> {
+  if (otlpEndpoint === undefined) return [skipped('OTEL_EXPORTER_OTLP_ENDPOINT is not set')];
+  const { protocol, port } = new URL(otlpEndpoint);
+  const result = await canConnect({
+    host: hostOf(otlpEndpoint),
+    port: Number(port) || (defaultPorts[protocol] ?? 0),
+  });
+  if (result === true) return [ok('the trace collector accepts connections')];
+  return [
+    attention(
+      `the trace collector is not reachable (${result})`,
+      'Check OTEL_EXPORTER_OTLP_ENDPOINT, the network, and that the collector runs.',
+    ),
+  ];
+}
+
 /** @param links undefined if the database is not available */
 export const networkChecks = (
   settings: Settings,
@@ -232,5 +253,6 @@ export const networkChecks = (
   { name: 'mail server', run: () => checkMail(settings) },
   { name: 'NATS', run: () => checkNats(settings, clock) },
   { name: 'HSM', run: () => checkHsm(settings, clock) },
+  { name: 'trace collector', run: () => checkTraceCollector(settings) },
   { name: 'acquirer links', run: () => checkLinks(settings, links) },
 ];
