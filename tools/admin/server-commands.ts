@@ -257,7 +257,7 @@ export const serverCommands: readonly CommandDefinition[] = [
     command: 'doctor',
     summary: 'check the installation, and write a support bundle',
     description:
-      'Checks settings, certificates, disk, database (version, schema, privileges, indexes, replication, clock), processes of the platform, DNS, mail server, NATS, HSM and acquirer links. Prints the findings with advice, and changes nothing. The exit code is 0 if all is well, 1 if something needs attention, and 2 if the command line is invalid.',
+      'Checks settings, certificates, disk, database (version, schema, privileges, indexes, replication, clock), processes of the platform, DNS, mail server, NATS, HSM, trace collector and acquirer links. Prints the findings with advice, and changes nothing. The exit code is 0 if all is well, 1 if something needs attention, and 2 if the command line is invalid.',
     options: [
       option(
         '--bundle <file>',

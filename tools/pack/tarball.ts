@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 
 export type PackedFile = {
-  /** Below the package, with slashes. A folder ends with one. */
+  /** Below the package, with slashes. A folder ends with one; the folder of the package itself is ''. */
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly isExecutable?: boolean;
@@ -48,8 +48,10 @@ function createHeader(
   { folder, modifiedAt }: TarballOptions,
 ): Buffer {
   const header = Buffer.alloc(blockBytes);
-  const [name, prefix] = splitPath(folder + path);
-  const type = linkTarget === '' ? (path.endsWith('/') ? types.folder : types.file) : types.link;
+  const fullPath = folder + path;
+  const [name, prefix] = splitPath(fullPath);
+  const type =
+    linkTarget === '' ? (fullPath.endsWith('/') ? types.folder : types.file) : types.link;
   header.write(name, 0);
   header.write(octal(isExecutable || type === types.folder ? 0o755 : 0o644, 8), 100);
   header.write(octal(0, 8), 108);

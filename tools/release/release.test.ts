@@ -173,6 +173,17 @@ describe('a release', () => {
     );
   });
 
+  test('the account of the platform can read each folder and file', () => {
+    const { stdout } = run('tar', ['--list', '--verbose', '--file', `${fullName}.tar.gz`], first);
+    const modes = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.slice(0, line.indexOf(' ')))
+      .filter((mode) => !mode.startsWith('l'));
+    assert.ok(modes.length > 1000, `${modes.length} files`);
+    assert.deepEqual([...new Set(modes)].toSorted(), ['-rw-r--r--', '-rwxr-xr-x', 'drwxr-xr-x']);
+  });
+
   describe('unpacked in another folder', () => {
     const installed = join(folder, 'switchyard-0.1.0');
     const node = join(installed, 'bin/node');

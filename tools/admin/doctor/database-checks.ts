@@ -71,7 +71,7 @@ async function checkSchema(database: Queries): Promise<readonly CheckResult[]> {
         ? [attention(`the migrations ${listNames(missing.map(String))} are not applied`, migrate)]
         : []),
     ],
-    `${finished.length} migrations are applied`,
+    `migrations applied: ${finished.length}`,
   );
 }
 

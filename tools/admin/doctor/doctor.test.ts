@@ -103,12 +103,13 @@ test('a healthy installation needs no attention', async (t) => {
       'mail server: Ok',
       'NATS: Ok',
       'HSM: Ok',
+      'trace collector: Skipped',
       'acquirer links: Skipped',
     ],
   );
 });
 
-test('the certificate and the name of the collector of traces are checked', async (t) => {
+test('the certificate, the name and the connection of the trace collector are checked', async (t) => {
   const { folder, variables } = await createInstallation(t);
   const { SWITCHYARD_TLS_CERT_FILE: file = '' } = await writeCertificate(
     folder,
@@ -119,16 +120,17 @@ test('the certificate and the name of the collector of traces are checked', asyn
     OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.doctor.invalid:4318',
     OTEL_EXPORTER_OTLP_CERTIFICATE: file,
   });
-  const [certificate = '', dns = ''] = faults;
-  assert.equal(faults.length, 2, faults.join('\n'));
+  const [certificate = '', dns = '', collector = ''] = faults;
+  assert.equal(faults.length, 3, faults.join('\n'));
   assert.match(certificate, /^certificates: OTEL_EXPORTER_OTLP_CERTIFICATE: .* expired on 2021/);
   assert.match(dns, /^DNS: OTEL_EXPORTER_OTLP_ENDPOINT: .* collector\.doctor\.invalid has no/);
+  assert.match(collector, /^trace collector: the trace collector is not reachable \(/);
 });
 
 test('faults of the machine and of the network are found together', async (t) => {
   const { folder, variables } = await createInstallation(t);
   const [port] = await freePorts(1);
-  const { faults } = await diagnose({
+  const { findings, faults } = await diagnose({
     ...variables,
     ...(await writeCertificate(folder, '2021-01-01T00:00:00Z')),
     SWITCHYARD_NATS_URL: `nats://127.0.0.1:${port}`,
@@ -141,6 +143,8 @@ test('faults of the machine and of the network are found together', async (t) =>
   assert.match(unknown, /^settings: SWITCHYARD_LOG_LEVLE is not a known setting/);
   assert.match(expired, /^settings: SWITCHYARD_TLS_CERT_FILE contains a certificate that expired/);
   assert.match(certificate, /^certificates: SWITCHYARD_TLS_CERT_FILE: .* expired on 2021-01-01$/);
+  // A fault of another setting does not hide the HSM.
+  assert.equal(findings.find(({ check }) => check === 'HSM')?.status, 'Ok');
   assert.match(dns, /^DNS: SMTP_URL: the name mail\.doctor\.invalid has no address/);
   assert.match(mail, /^mail server: the mail server did not accept the connection/);
   assert.equal(nats, 'NATS: NATS does not accept a connection');
@@ -252,6 +256,23 @@ test('an unreachable database is a finding, and the other checks still run', asy
   assert.match(faults[0] ?? '', /^database: .*127\.0\.0\.1:\d+ is not available/);
   assert.ok(!JSON.stringify(findings).includes('key-word-of-db'));
   assert.ok(findings.some(({ check }) => check === 'DNS'));
+  const links = findings.find(({ check }) => check === 'acquirer links');
+  assert.equal(links?.finding, 'the database is not available');
+});
+
+test('a data directory that the account cannot use is found', async (t) => {
+  const { folder, variables } = await createInstallation(t);
+  // Without an execute bit, also root is refused.
+  const file = join(folder, 'data');
+  await writeFile(file, '', { mode: 0o600 });
+  const { stdout } = await runAdminCommand(['doctor', '--json'], {
+    ...variables,
+    SWITCHYARD_DATA_DIR: file,
+    SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
+  });
+  const { findings }: Report = JSON.parse(stdout);
+  const disk = findings.find(({ check }) => check === 'disk');
+  assert.equal(disk?.finding, `this account cannot read and write ${file} (EACCES)`);
 });
 
 test('a clock that differs from the clock of the database is found', async (t) => {

@@ -15,16 +15,15 @@ type Options = { readonly bundle?: string; readonly logFile?: string };
 
 type DatabaseReport = {
   readonly findings: readonly Finding[];
-  readonly links: readonly AcquirerLink[];
+  readonly links?: readonly AcquirerLink[];
   readonly nodes: readonly PlatformNode[];
 };
 
 /** Longer than the limits of its checks together. */
 const databaseLimitMs = 60_000;
 
-/** Without a database there are no links and no processes. */
 async function inspectDatabase({ env }: UsableSettings, clock: Clock): Promise<DatabaseReport> {
-  let report: DatabaseReport = { findings: [], links: [], nodes: [] };
+  let report: DatabaseReport = { findings: [], nodes: [] };
   const connection = {
     name: 'database',
     async run() {

@@ -1,4 +1,4 @@
-// Checks what the platform connects to: names in the DNS, mail server, NATS, HSM and acquirers.
+// Checks what the platform connects to: names in the DNS, mail server, NATS, HSM, trace collector and acquirers.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -134,7 +134,7 @@ async function checkNats(settings: Settings, clock: Clock): Promise<readonly Che
 }
 
 async function checkHsm(settings: Settings, clock: Clock): Promise<readonly CheckResult[]> {
-  if (!settings.roles.has('cards')) return [skipped('this process has no role cards')];
+  if (!settings.roles.has('cards')) return [skipped('no role cards, or a fault in its settings')];
   if (settings.hsm === 'none') return [skipped('SWITCHYARD_HSM is none')];
   const log = createLog({ logLevel: 'silent', instanceName: 'doctor' });
   const hsm = createHsm({
@@ -187,7 +187,10 @@ async function fetchLinkStates(
   return links && new Map(links.map(({ linkId, available }) => [linkId, available]));
 }
 
-async function canConnect({ host, port }: AcquirerLink): Promise<true | string> {
+async function canConnect({
+  host,
+  port,
+}: Pick<AcquirerLink, 'host' | 'port'>): Promise<true | string> {
   const socket = connect({ host, port });
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(connectLimitMs) });
@@ -224,23 +227,44 @@ async function checkLink(
   );
 }
 
-async function checkLinks(usable: UsableSettings, links: readonly AcquirerLink[]) {
+async function checkLinks(usable: UsableSettings, links: readonly AcquirerLink[] | undefined) {
+  if (links === undefined) return [skipped('the database is not available')];
   if (links.length === 0) return [skipped('no acquirer link is enabled')];
   const states = await fetchLinkStates(usable.settings);
   return Promise.all(links.map((link) => checkLink(link, usable, states)));
 }
 
+const defaultPorts: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 };
+
+async function checkTraceCollector({ otlpEndpoint }: Settings): Promise<readonly CheckResult[]> {
+  if (otlpEndpoint === undefined) return [skipped('OTEL_EXPORTER_OTLP_ENDPOINT is not set')];
+  const { protocol, port } = new URL(otlpEndpoint);
+  const result = await canConnect({
+    host: hostOf(otlpEndpoint),
+    port: Number(port) || (defaultPorts[protocol] ?? 0),
+  });
+  if (result === true) return [ok('the trace collector accepts connections')];
+  return [
+    attention(
+      `the trace collector is not reachable (${result})`,
+      'Check OTEL_EXPORTER_OTLP_ENDPOINT, the network, and that the collector runs.',
+    ),
+  ];
+}
+
+/** @param links undefined if the database is not available */
 export function networkChecks(
   usable: UsableSettings,
-  links: readonly AcquirerLink[],
+  links: readonly AcquirerLink[] | undefined,
   clock: Clock,
 ): readonly Check[] {
   const { settings } = usable;
   return [
-    { name: 'DNS', run: () => checkNames(configuredHosts(settings, links)) },
+    { name: 'DNS', run: () => checkNames(configuredHosts(settings, links ?? [])) },
     { name: 'mail server', run: () => checkMail(usable) },
     { name: 'NATS', run: () => checkNats(settings, clock) },
     { name: 'HSM', run: () => checkHsm(settings, clock) },
+    { name: 'trace collector', run: () => checkTraceCollector(settings) },
     { name: 'acquirer links', run: () => checkLinks(usable, links) },
   ];
 }

@@ -1,7 +1,8 @@
 // Checks the settings, the end dates of certificates and the disk of this machine.
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, constants, statfs } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { readDataDirectory } from '@switchyard/contract';
 import {
   type Clock,
   dayMs,
@@ -72,18 +73,23 @@ export function checkSettings(env: EnvironmentVariables): {
     };
   }
   const withoutCards = omitCardSettings(env);
+  const candidates = [env, omitFaultyVariables(env, strict.faults), withoutCards];
   const withoutFaults = omitFaultyVariables(withoutCards, strict.faults);
-  const [usable] = [env, withoutCards, withoutFaults].flatMap((variables) => {
+  const [usable] = [...candidates, withoutFaults].flatMap((variables) => {
     const settings = tryReadSettings(variables);
     return settings instanceof SettingsError ? [] : [{ env: variables, settings, hasRole }];
   });
   return {
     usable,
-    results: strict.faults.map((fault) => attention(fault, 'Correct the setting.')),
+    results: strict.faults.map((fault) =>
+      attention(fault, 'Correct the setting, or the file that it names.'),
+    ),
   };
 }
 
-function checkCertificate(name: string, file: string, clock: Clock): CheckResult {
+type CertificateFile = { readonly name: string; readonly file: string; readonly advice: string };
+
+function checkCertificate({ name, file, advice }: CertificateFile, clock: Clock): CheckResult {
   try {
     const ends = parseCertificates(readFileSync(file, 'utf8')).map(({ validToDate }) =>
       validToDate.getTime(),
@@ -93,16 +99,17 @@ function checkCertificate(name: string, file: string, clock: Clock): CheckResult
     const end = Math.min(...ends);
     const days = Math.floor((end - clock.now()) / dayMs);
     if (days >= warnBeforeDays) return ok(`${name}: valid until ${isoDay(end)}`);
-    return attention(
-      `${name}: ${file} ${days < 0 ? 'expired' : 'expires'} on ${isoDay(end)}`,
-      'Replace the file, and restart the processes one after another.',
-    );
+    const verb = days < 0 ? 'expired' : 'expires';
+    return attention(`${name}: ${file} ${verb} on ${isoDay(end)}`, advice);
   } catch (error) {
     return attention(`${name}: ${file}: ${describeError(error)}`, 'Correct the file.');
   }
 }
 
-function certificateFiles(env: EnvironmentVariables, settings: Settings | undefined) {
+function certificateFiles(
+  env: EnvironmentVariables,
+  settings: Settings | undefined,
+): readonly CertificateFile[] {
   // From the variables, because an expired certificate makes the settings invalid.
   const settingFiles = [
     'SWITCHYARD_TLS_CERT_FILE',
@@ -118,7 +125,18 @@ function certificateFiles(env: EnvironmentVariables, settings: Settings | undefi
     settings?.acquirerCertificatesDir ??
     (settings && join(settings.dataDir, 'acquirer-certificates'));
   const acquirers = folder === undefined ? [] : globSync('**/*.crt', { cwd: folder });
-  return [...settingFiles, ...acquirers.map((file) => [file, join(folder ?? '', file)] as const)];
+  return [
+    ...settingFiles.map(([name, file]) => ({
+      name,
+      file,
+      advice: 'Replace the file, and restart the processes one after another.',
+    })),
+    ...acquirers.map((name) => ({
+      name,
+      file: join(folder ?? '', name),
+      advice: 'Replace the file. Its links load it within ten seconds.',
+    })),
+  ];
 }
 
 function checkCertificates(
@@ -128,12 +146,18 @@ function checkCertificates(
 ): readonly CheckResult[] {
   const files = certificateFiles(env, settings);
   if (files.length === 0) return [skipped('no setting names a certificate')];
-  return files.map(([name, file]) => checkCertificate(name, file, clock));
+  return files.map((file) => checkCertificate(file, clock));
 }
 
 async function checkDisk(folder: string): Promise<readonly CheckResult[]> {
   // Before the first start.
   if (!existsSync(folder)) return [skipped(`${folder} does not exist yet`)];
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const finding = `this account cannot read and write ${folder} (${(error as NodeJS.ErrnoException).code})`;
+    return [attention(finding, 'Give it access: the platform records its last payments there.')];
+  }
   const { bavail, blocks, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const text = `${folder} has ${(free / 1024 ** 3).toFixed(1)} GiB free (${Math.round((bavail / blocks) * 100)} %)`;
@@ -147,5 +171,6 @@ export const machineChecks = (
   clock: Clock,
 ): readonly Check[] => [
   { name: 'certificates', run: () => checkCertificates(env, settings, clock) },
-  ...(settings === undefined ? [] : [{ name: 'disk', run: () => checkDisk(settings.dataDir) }]),
+  // From the variable, because a folder without access makes the settings invalid.
+  { name: 'disk', run: () => checkDisk(resolve(readDataDirectory(env))) },
 ];

@@ -87,7 +87,8 @@ test('the command asks for the values of a missing file, saves them, and sets up
   assert.equal(approval?.name, '127.0.0.1:8583');
   assert.match(again.stderr, /The operator exists with other values of name; it was not changed\./);
   assert.match(again.stderr, /The link exists with other values of port; it was not changed\./);
-  assert.match(again.stderr, /The platform connects to 127\.0\.0\.1:8583 within ten seconds/);
+  assert.match(again.stderr, /connects to 127\.0\.0\.1:8583 .*: switchyard acquirer wait 'host'$/m);
+  assert.match(again.stderr, /switchyard devices enrol \w+-70000001$/m);
   const otherTerminal = { device: { ...document.device, serialNumber: '70000002' } };
   await writeFile(file, stringify({ ...document, ...otherTerminal }));
   const { stderr: notes } = await run(['--show-secrets']);

@@ -29,16 +29,17 @@ async function readOrAsk(context: CommandContext, file: string): Promise<SetupFi
 }
 
 function describeNextSteps({ operator, acquirer }: SetupFile, steps: readonly StepResult[]) {
-  const link = steps.find(({ step }) => step === 'approval of the link');
+  const nameOf = (name: StepName) => steps.find(({ step }) => step === name)?.name;
   const hasInvitation = [operator, acquirer].some((each) => each?.administrator !== undefined);
   return [
-    `The platform connects to ${link?.name} within ten seconds after its start: GET /payment/v1/acquirer-links/${link?.id}?waitSeconds=30`,
+    `The platform connects to ${nameOf('approval of the link')} within ten seconds after its start: switchyard acquirer wait '${nameOf('link')}'`,
     ...(hasInvitation
       ? [
           'The running platform sends the invitations. The link of the mail sets the password and the one-time password.',
         ]
       : []),
-    'The terminal needs a certificate: switchyard devices enrol DEVICE',
+    `The terminal needs a certificate: switchyard devices enrol ${nameOf('terminal')}`,
+    'Both commands need a sign-in at the acquirer: switchyard login --help',
   ];
 }
 

@@ -120,11 +120,11 @@ const problemSent = { 'cache-control': 'no-store' };
 
 /** Sends a file that is beside the page, or status 404. */
 async function sendPublicFile(
+  name: string,
   { built }: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { '*': name = '' } = request.params as { '*'?: string };
   reply.headers(assetHeaders);
   if (!name.includes('/') && (await built.send(name, cacheOneHour, request, reply))) return reply;
   return reply.code(404).headers(problemSent).type('text/plain').send('Not found.\n');
@@ -148,7 +148,10 @@ function registerPages(app: FastifyInstance, deps: Deps): void {
   const { built, ids } = deps;
   const pageOf = createPageRenderer();
   const serve = onPortalHost(deps, async (request, reply) => {
-    if (!isNavigation(request)) return sendPublicFile(deps, request, reply);
+    const { '*': name } = request.params as { '*'?: string };
+    // The address of the portal itself names no file, so a health check gets the page too.
+    if (name !== undefined && !isNavigation(request))
+      return sendPublicFile(name, deps, request, reply);
     const nonce = ids.secret(nonceBytes);
     const content = await built.index();
     if (content === undefined) {

@@ -71,6 +71,18 @@ describe('the pages of the portal', () => {
     assert.equal(nonces.size, pages.length);
   });
 
+  test('a client that is no browser gets the page at the address of the portal', async () => {
+    await built();
+    for (const [path, status] of [
+      ['/portal', 200],
+      ['/provider-portal', 200],
+      ['/portal/absent.svg', 404],
+    ] as const) {
+      const response = await visitor.browser.visit(path, { headers: { accept: '*/*' } });
+      assert.equal(response.status, status, path);
+    }
+  });
+
   test('the page headers forbid foreign content, framing and caching', async () => {
     await built();
     const response = await get('/portal');

@@ -7,10 +7,12 @@ import { ProblemError } from '@switchyard/contract';
 import { testDatabase, testDatabaseUrl } from '../../../test/support/database/test-database.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createLog } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
 import { applicationName, joinRoleNames } from './application-name.ts';
 import { parseSafeInteger, parseTimestamp } from './column-parsers.ts';
 import { type Database, openDatabase, type Queries } from './database.ts';
 import { isRetryable, toDatabaseProblem } from './database-errors.ts';
+import { registerDatabaseMetrics } from './database-metrics.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
@@ -74,6 +76,22 @@ describe('database', () => {
       ]);
       const name = 'x'.repeat(64);
       await assert.rejects(database.query({ name, text }, [1]), RangeError);
+    } finally {
+      await database.close();
+    }
+  });
+
+  test('only statements without a free connection count as waiting', async () => {
+    const database = openDatabase({ url: await testDatabaseUrl(), log, connections: 1 });
+    const metrics = createMetrics();
+    registerDatabaseMetrics(metrics, database);
+    try {
+      await database.query('SELECT 1');
+      // The metric database_up runs a statement itself.
+      assert.match(await metrics.registry.metrics(), /requests_waiting\{pool="general"\} 0\n/);
+      const statements = [1, 2, 3].map((n) => database.query(`SELECT ${n}`));
+      assert.equal(database.poolUsage()['general']?.waiting, 2);
+      await Promise.all(statements);
     } finally {
       await database.close();
     }

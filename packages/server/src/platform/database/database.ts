@@ -199,11 +199,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return isHealthy;
     },
     poolUsage: () => ({
-      general: {
-        max: general.options.max,
-        inUse: general.totalCount - general.idleCount,
-        waiting: general.waitingCount,
-      },
+      general: usageOf(general),
       sale: hotPool.opened()?.usage() ?? { max: hotConnectionsOf(options), inUse: 0, waiting: 0 },
       ...shardPools.usage(),
     }),
@@ -213,6 +209,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
   };
   return database;
+}
+
+/** pg.Pool queues each statement for a moment, also while a connection is free: only the others wait. */
+function usageOf({ options: { max }, totalCount, idleCount, waitingCount }: pg.Pool): PoolUsage {
+  const inUse = totalCount - idleCount;
+  return { max, inUse, waiting: Math.max(0, waitingCount - (max - inUse)) };
 }
 
 /** YugabyteDB: "PostgreSQL 15.2-YB-2.25…". CockroachDB: "CockroachDB CCL v25…". */

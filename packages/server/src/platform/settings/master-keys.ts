@@ -116,7 +116,7 @@ function readText(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new Error(`${path} cannot be read: ${String(error)}`, { cause: error });
+    throw new ValueError(`cannot be read from ${path} (${code})`);
   }
 }
 

@@ -293,6 +293,14 @@ describe('settings', () => {
     );
   });
 
+  test('a data directory that cannot be read is one error', () => {
+    const dataDir = join(home, 'unreadable');
+    mkdirSync(join(dataDir, 'platform.key'), { recursive: true });
+    assert.deepEqual(faultsOf(production({ SWITCHYARD_DATA_DIR: dataDir })), [
+      `SWITCHYARD_DATA_DIR cannot be read from ${dataDir}/platform.key (EISDIR)`,
+    ]);
+  });
+
   test('production needs a mail server for sign-ins, and a sender', () => {
     const {
       SWITCHYARD_SMTP_URL: _url,

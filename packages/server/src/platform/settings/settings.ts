@@ -323,8 +323,8 @@ const productionRules: readonly Rule[] = [
     vaultKeyProvider === 'local' &&
     (roles === undefined || roles.has('cards')) &&
     describeMissingKey('VAULT_KEY'),
-  (values) => isDemoKey(values, 'platformKey') && 'SWITCHYARD_PLATFORM_KEY is a demo key',
-  (values) => isDemoKey(values, 'vaultKey') && 'SWITCHYARD_VAULT_KEY is a demo key',
+  (values) => describeDemoKey(values, 'platformKey'),
+  (values) => describeDemoKey(values, 'vaultKey'),
   ...connectorProductionRules,
   ...hsmProductionRules,
 ];
@@ -334,6 +334,16 @@ function isDemoKey(values: Values, name: 'platformKey' | 'vaultKey'): boolean {
   if (configured === undefined) return false;
   const stored = () => readStoredDemoKeys(values.dataDir, values.roles?.has('cards') !== false);
   return configured.demo || stored().some(({ key }) => key.equals(configured.key));
+}
+
+function describeDemoKey(values: Values, name: 'platformKey' | 'vaultKey'): string | undefined {
+  try {
+    if (!isDemoKey(values, name)) return undefined;
+    return `${variableName(settingsTable[name])} is a demo key`;
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    return `SWITCHYARD_DATA_DIR ${error.message}`;
+  }
 }
 
 /** Rules between settings, and where each setting is allowed. */
@@ -350,7 +360,7 @@ function findBrokenRules(values: Values, env: EnvironmentVariables): string[] {
     );
   const applied = environment === 'production' ? [...rules, ...productionRules] : rules;
   const broken = applied.map((rule) => rule(values)).filter((fault) => typeof fault === 'string');
-  return [...misplaced, ...broken];
+  return [...new Set([...misplaced, ...broken])];
 }
 
 function firstWord(sentence: string): string {

@@ -376,7 +376,11 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       isFileFaultLogged = false;
     } catch (error) {
       isFileOutdated = true;
-      if (!isFileFaultLogged) log.warn({ err: error, file }, 'the timeline file cannot be written');
+      if (!isFileFaultLogged)
+        log.warn(
+          { err: error, file },
+          'the record of the last writes cannot be written, so the next start cannot detect a restored database; free the disk, or give this account access',
+        );
       isFileFaultLogged = true;
     }
   }
@@ -389,7 +393,7 @@ export function createDatabaseTimeline(options: Options): DatabaseTimeline {
       lastServer = identity;
       evidence = { jumps: recordedJumps, position, writes };
     } catch (error) {
-      log.warn({ err: error, file }, 'the timeline file cannot be read; it is ignored');
+      log.warn({ err: error, file }, 'the record of the last writes cannot be read and is ignored');
     }
   }
 
