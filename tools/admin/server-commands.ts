@@ -1,4 +1,4 @@
-// The commands of `switchyard admin` that open the database and the keys of a server installation.
+// The commands of `switchyard` that need a server installation: its database, its keys or its code.
 import type {
   CommandDefinition,
   FunctionCommand,
@@ -8,6 +8,7 @@ import {
   parseMatching,
   parseWholeNumber,
 } from '../../packages/cli/src/command-line/list-options.ts';
+import type { ServerCommands } from '../../packages/cli/src/program.ts';
 import { CommandError, fail } from '../../packages/cli/src/runtime/command-error.ts';
 import type { ExitName } from '../../packages/cli/src/runtime/exit-codes.ts';
 import { ProblemError } from '../../packages/contract/src/index.ts';
@@ -246,7 +247,7 @@ const reportCommands: CommandDefinition = {
 };
 
 /** They read the settings of the platform (SWITCHYARD_…), and can run beside it. */
-export const serverCommands: readonly CommandDefinition[] = [
+const adminCommands: readonly CommandDefinition[] = [
   setupCommand,
   operatorCommands,
   realmKeyCommands,
@@ -289,3 +290,5 @@ export const serverCommands: readonly CommandDefinition[] = [
     run: platformCommand(ledger, 'printLedger'),
   },
 ];
+
+export const serverCommands: ServerCommands = { admin: adminCommands, acquirer: [] };
