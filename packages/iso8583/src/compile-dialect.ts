@@ -15,6 +15,12 @@ export type TextErrorPolicy = {
   onIgnored(error: Iso8583Error): void;
 };
 
+/**
+ * Receives each part of a message that was read: the field, 0 for the message type, 1 for the bitmaps, its value, and
+ * the offsets of its first byte and of the byte after it.
+ */
+export type PartObserver = (field: number, value: string, start: number, end: number) => void;
+
 /** A compiled dialect. It holds no state between calls; share one per table. */
 export type Dialect = {
   /** The table's name. */
@@ -31,9 +37,10 @@ export type Dialect = {
    *
    * @param textErrors for text fields with characters that their content does not permit; without it, each such field
    *   refuses the message
+   * @param onPart is called for each part in the order of the bytes
    * @throws Iso8583Error with field and offset, and no other error, for any bytes
    */
-  decode(bytes: Buffer, textErrors?: TextErrorPolicy): Message;
+  decode(bytes: Buffer, textErrors?: TextErrorPolicy, onPart?: PartObserver): Message;
 };
 
 const MTI_FIELD = 0;
@@ -92,6 +99,7 @@ function readWord(
   word: number,
   fields: Fields,
   textErrors?: TextErrorPolicy,
+  onPart?: PartObserver,
 ): void {
   let bits = word;
   while (bits !== 0) {
@@ -100,8 +108,11 @@ function readWord(
     const field = wordIndex * BITS_PER_WORD + bit + 1;
     const codec = codecs[field];
     if (codec === undefined) throw new Iso8583Error('field_unknown', field, cursor.offset);
+    const start = cursor.offset;
     try {
-      fields[field] = codec.read(cursor);
+      const value = codec.read(cursor);
+      fields[field] = value;
+      onPart?.(field, value, start, cursor.offset);
     } catch (error) {
       // Only the reader of a text has passed all of its bytes before it checks them.
       if (!codec.isText || !isInvalidContent(error) || !textErrors?.canIgnore(field)) throw error;
@@ -109,6 +120,14 @@ function readWord(
     }
   }
 }
+
+/** The numbers of the fields that the words of the bitmaps announce. */
+const listBitmapFields = (words: readonly number[]): number[] =>
+  words.flatMap((word, index) =>
+    Array.from({ length: BITS_PER_WORD }, (_, bit) => bit)
+      .filter((bit) => (word & (HIGHEST_BIT >>> bit)) !== 0)
+      .map((bit) => index * BITS_PER_WORD + bit + 1),
+  );
 
 /** Sets the bits of the fields that are there; refuses a field that the dialect does not have. */
 function bitmapOf(fields: Fields, codecs: readonly (FieldCodec | undefined)[]): number[] {
@@ -181,19 +200,28 @@ export function compileDialect(table: DialectTable): Dialect {
     return bytes;
   }
 
-  function decode(bytes: Buffer, textErrors?: TextErrorPolicy): Message {
+  function decode(bytes: Buffer, textErrors?: TextErrorPolicy, onPart?: PartObserver): Message {
     const cursor: Cursor = { bytes, offset: 0, end: bytes.length };
     const message: Message = { mti: readMti(cursor, mti), fields: {} };
+    const bitmapStart = cursor.offset;
+    onPart?.(0, message.mti, 0, bitmapStart);
     const { fields } = message;
     const first = bitmap.read(cursor);
     const second = bitmap.read(cursor);
     const more = alwaysTwo || (first & HIGHEST_BIT) !== 0;
     const third = more ? bitmap.read(cursor) : 0;
     const fourth = more ? bitmap.read(cursor) : 0;
-    readWord(cursor, codecs, 0, first & ~HIGHEST_BIT, fields, textErrors);
-    readWord(cursor, codecs, 1, second, fields, textErrors);
-    readWord(cursor, codecs, 2, third, fields, textErrors);
-    readWord(cursor, codecs, 3, fourth, fields, textErrors);
+    const firstFields = first & ~HIGHEST_BIT;
+    onPart?.(
+      1,
+      listBitmapFields([firstFields, second, third, fourth]).join(' '),
+      bitmapStart,
+      cursor.offset,
+    );
+    readWord(cursor, codecs, 0, firstFields, fields, textErrors, onPart);
+    readWord(cursor, codecs, 1, second, fields, textErrors, onPart);
+    readWord(cursor, codecs, 2, third, fields, textErrors, onPart);
+    readWord(cursor, codecs, 3, fourth, fields, textErrors, onPart);
     if (cursor.offset !== cursor.end) {
       throw new Iso8583Error('trailing_bytes', undefined, cursor.offset);
     }

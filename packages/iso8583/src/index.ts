@@ -1,4 +1,5 @@
 // The public interface of the package.
+export { annotateMessage, type MessagePart } from './annotate-message.ts';
 export { fieldsOfBitmap } from './bitmap.ts';
 export { compileDialect, type Dialect, type TextErrorPolicy } from './compile-dialect.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
