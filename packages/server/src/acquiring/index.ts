@@ -33,8 +33,12 @@ export {
 } from './clearing/reference-clearing-format.ts';
 export { createRequestSigners } from './http-json/signed-exchange.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
+export { createZoneKeys } from './keys/import-zone-keys.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
+export { connectAcquirer } from './links/connect-acquirer.ts';
+export { buildReference } from './numbering/message-reference.ts';
 export type {
+  AcquirerConnection,
   AcquirerLink,
   AcquirerOutcome,
   AcquirerReference,
@@ -42,6 +46,7 @@ export type {
   AcquirerRequestKind,
   AcquirerReversalReason,
   LateResponse,
+  TracedFrame,
 } from './spi/acquirer-spi.ts';
 export {
   isAmbiguousDecline,

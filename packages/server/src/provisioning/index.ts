@@ -63,7 +63,11 @@ import { createEntitySearch, type SearchEntities } from './search/search-entitie
 import { registerSearchRoute } from './search/search-routes.ts';
 
 export type { LinkKeyNames } from './acquirers/check-link-keys.ts';
-export type { LinkToOpen } from './acquirers/links-to-open.ts';
+export {
+  findAcquirerLinks,
+  isTerminalOfContract,
+  type LinkToOpen,
+} from './acquirers/links-to-open.ts';
 export type { FoundDevice } from './devices/find-device.ts';
 export type { Terminal, TerminalFinder } from './devices/find-terminals.ts';
 export type { PointsOfSale } from './devices/points-of-sale.ts';

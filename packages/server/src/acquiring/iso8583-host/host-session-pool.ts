@@ -3,7 +3,12 @@ import type { CompiledHost, Iso8583Error, Message } from '@switchyard/iso8583';
 import { type Clock, isoTime, type Log } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/message-reference.ts';
-import { drain, type ExchangeResult, unencodableReason } from '../spi/acquirer-spi.ts';
+import {
+  type ConnectionPorts,
+  drain,
+  type ExchangeResult,
+  unencodableReason,
+} from '../spi/acquirer-spi.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
 import {
@@ -27,11 +32,13 @@ import {
   notSignedOn,
   type SendOptions,
 } from './pending-requests.ts';
+import { traceFrames } from './trace-frames.ts';
 
 export type HostLink = ReturnType<typeof openHostLink>;
 
 type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
-  Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
+  Pick<MessageFramingOptions, 'tpdu' | 'hsm'> &
+  Pick<ConnectionPorts, 'onFrame' | 'echoIntervalMs'> & {
     compiledHost: CompiledHost;
     /** Default 1. */
     connectionCount?: number | undefined;
@@ -40,7 +47,6 @@ type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
     log: Log;
     onUnmatchedResponse: (answer: Message) => void;
     onAvailabilityChange?: ((available: boolean) => void) | undefined;
-    echoIntervalMs?: number;
     reconnectDelaysMs?: readonly number[];
   };
 
@@ -55,13 +61,16 @@ const unsupportedFunctionCode = '40';
 export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
-  const framing = createMessageFraming({
-    host: compiledHost,
-    tpdu,
-    hsm,
-    listMacKeyRefs,
-    onIgnoredField: logIgnoredField,
-  });
+  const framing = traceFrames(
+    createMessageFraming({
+      host: compiledHost,
+      tpdu,
+      hsm,
+      listMacKeyRefs,
+      onIgnoredField: logIgnoredField,
+    }),
+    options.onFrame,
+  );
   const loggedFields = new Set<number | undefined>();
   const pendingRequests = createPendingRequests(nextSignedOnSession);
   const sessions: HostSession[] = [];

@@ -178,6 +178,18 @@ export type ConnectionPorts = {
   addressGuard: AddressGuard;
   onLateResponse(late: LateResponse): void;
   onAvailabilityChange?(available: boolean): void;
+  /** Receives each message of a host in clear, for a certification run. */
+  onFrame?(frame: TracedFrame): void;
+  /** Interval of echo tests of a host; default 60 seconds. */
+  echoIntervalMs?: number;
+};
+
+/** The bytes of one message on the connection. They contain card data. */
+export type TracedFrame = {
+  direction: 'Sent' | 'Received';
+  /** Length, header and TPDU before the message. */
+  header: Buffer;
+  message: Buffer;
 };
 
 export type ConnectionStatus = {

@@ -5,20 +5,32 @@ import type { Row } from '../resources/resource-sql.ts';
 /** One process cannot keep more links open. */
 const linksMax = 1000;
 
+const isInUseSql = "status = 'Enabled' AND removed_at IS NULL";
+const selectLinksSql = `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
+    client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
+    zone_master_key, http_json, NOT (${isInUseSql}) AS is_finishing
+  FROM acquirer_links`;
+
 /** Reads links of every organisation, which no API caller can do. */
 export function selectLinksToOpen(
   queries: Queries,
   alsoLinkIds: readonly string[],
 ): Promise<Row[]> {
-  const isInUseSql = "status = 'Enabled' AND removed_at IS NULL";
   return queries.query(
-    `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
-       client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
-       zone_master_key, http_json, NOT (${isInUseSql}) AS is_finishing
-     FROM acquirer_links
+    `${selectLinksSql}
      WHERE ((${isInUseSql}) OR acquirer_link_id = ANY($1::uuid[])) AND approval = 'Approved'
      ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,
     [alsoLinkIds],
+  );
+}
+
+/** Finds approved links of every organisation, enabled or not. */
+export function selectLinksByNameOrId(queries: Queries, nameOrId: string): Promise<Row[]> {
+  return queries.query(
+    `${selectLinksSql}
+     WHERE (acquirer_link_id::text = $1 OR name = $1) AND approval = 'Approved' AND removed_at IS NULL
+     ORDER BY organization_id LIMIT ${linksMax}`,
+    [nameOrId],
   );
 }
 

@@ -1,7 +1,12 @@
 // Reads the settings with which the acquiring module opens links, and the institutions of links.
 import type { Database } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
-import { selectInstitutionId, selectLinksToOpen } from './acquirer-sql.ts';
+import {
+  selectInstitutionId,
+  selectLinksByNameOrId,
+  selectLinksToOpen,
+  sharesTerminals,
+} from './acquirer-sql.ts';
 import { isHttpLink, readHttpSettings } from './http-link-settings.ts';
 
 type AdapterLink<Adapter extends string, Settings> = {
@@ -98,6 +103,26 @@ export function createListLinksToOpen(
 ): (also?: readonly string[]) => Promise<LinkToOpen[]> {
   return async (also = []) => (await selectLinksToOpen(database, also)).map(toLinkToOpen);
 }
+
+/** Finds approved links by id or name, enabled or not; the names of two organisations can be equal. */
+export const findAcquirerLinks = async (
+  database: Database,
+  nameOrId: string,
+): Promise<LinkToOpen[]> => (await selectLinksByNameOrId(database, nameOrId)).map(toLinkToOpen);
+
+/** Whether a contract of the link assigns this terminal to payments, or did so before it was removed. */
+export const isTerminalOfContract = (
+  database: Database,
+  { organizationId, linkId }: Pick<LinkToOpen, 'organizationId' | 'linkId'>,
+  terminalId: string,
+): Promise<boolean> =>
+  sharesTerminals(database, {
+    organizationId,
+    linkId,
+    contractId: undefined,
+    from: terminalId,
+    to: terminalId,
+  });
 
 /** Reads the institution identifier of a link, even of a removed one. */
 export function createFindInstitutionId(
