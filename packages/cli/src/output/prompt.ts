@@ -58,6 +58,19 @@ export async function promptSecrets(
   }
 }
 
+/** Waits until the user presses Enter; Ctrl+C ends the command. */
+export async function waitForEnter(
+  { stdin, stderr, stopping }: RuntimeEnvironment,
+  text: string,
+): Promise<void> {
+  const lines = createInterface({ input: stdin, output: stderr as NodeJS.WritableStream });
+  try {
+    await lines.question(`${text} Press Enter to continue. `, { signal: stopping });
+  } finally {
+    lines.close();
+  }
+}
+
 /** Without a terminal the option is required in place of an answer. */
 export async function confirm(
   { stdin, stderr, stopping }: RuntimeEnvironment,
