@@ -1,0 +1,91 @@
+// The messages of one case: decoded for expectations, and masked and annotated for the report.
+
+import {
+  annotateMessage,
+  type CompiledHost,
+  Iso8583Error,
+  type Message,
+} from '../../../packages/iso8583/src/index.ts';
+import type { TracedFrame } from '../../../packages/server/src/acquiring/index.ts';
+import { isoTime } from '../../../packages/server/src/platform/index.ts';
+import { maskParts, type ReportedPart, type Secrets } from './mask-parts.ts';
+
+export type ReportedMessage = {
+  readonly at: string;
+  readonly direction: TracedFrame['direction'];
+  /** As the host has it. */
+  readonly mti: string;
+  readonly parts: readonly ReportedPart[];
+};
+
+/** A message of the case, in clear; it never leaves this process. */
+export type LoggedMessage = {
+  readonly at: number;
+  readonly frame: TracedFrame;
+  /** In canonical form; undefined if it cannot be read. */
+  readonly canonical: Message | undefined;
+  /** The fields as the host has them, by number. */
+  readonly hostFields: Readonly<Record<number, string>>;
+  /** A step was compared with it. */
+  isUsed: boolean;
+};
+
+export type MessageLog = ReturnType<typeof createMessageLog>;
+
+function decodeCanonical(host: CompiledHost, bytes: Buffer): Message | undefined {
+  try {
+    // The connection verifies the code. The certification only reads the fields.
+    return host.table.mac === undefined ? host.decode(bytes) : host.decodeWithMac(bytes).message;
+  } catch (error) {
+    if (error instanceof Iso8583Error) return undefined;
+    throw error;
+  }
+}
+
+export function createMessageLog(host: CompiledHost, now: () => number) {
+  const { messages: dialect } = host.table;
+  let messages: LoggedMessage[] = [];
+  const listeners = new Set<() => void>();
+
+  function report({ at, frame }: LoggedMessage, secrets: Secrets): ReportedMessage {
+    const { header, message } = frame;
+    const parts = maskParts(annotateMessage(dialect, message), secrets).map((part) => ({
+      ...part,
+      offset: part.offset + header.length,
+    }));
+    const headerPart: ReportedPart = {
+      offset: 0,
+      bytes: header.toString('hex').toUpperCase(),
+      field: '',
+      name: 'Length and header',
+      value: '',
+    };
+    const { direction } = frame;
+    const mti = parts[0]?.value ?? '';
+    const all = header.length === 0 ? parts : [headerPart, ...parts];
+    return { at: isoTime(at), direction, mti, parts: all };
+  }
+
+  return {
+    add(frame: TracedFrame): void {
+      const parts = annotateMessage(dialect, frame.message);
+      const hostFields = Object.fromEntries(
+        parts.flatMap(({ field, value }) => (field === undefined ? [] : [[field, value]])),
+      );
+      const canonical = decodeCanonical(host, frame.message);
+      messages.push({ at: now(), frame, canonical, hostFields, isUsed: false });
+      for (const listener of listeners) listener();
+    },
+    /** Forgets the messages of the case before. */
+    clear(): void {
+      messages = [];
+    },
+    list: (): readonly LoggedMessage[] => messages,
+    report,
+    /** Calls the listener after each message, until the returned function is called. */
+    onMessage(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
