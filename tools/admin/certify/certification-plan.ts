@@ -192,7 +192,7 @@ export const CertificationPlan = closed(
     ),
     terminals: Type.Record(
       Type.String({ pattern: name }),
-      text('Field 41. No contract of the link may have it.', '^[A-Z0-9]{4,15}$'),
+      text('Field 41. No contract of a link to the host may have it.', '^[A-Z0-9]{4,15}$'),
       { minProperties: 1, description: 'Terminals by name.' },
     ),
     cards: Type.Record(Type.String({ pattern: name }), Card, {

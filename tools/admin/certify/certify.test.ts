@@ -153,6 +153,9 @@ async function assertNoCardData({ report, readReport }: TestPlatform): Promise<v
   const pinBlock = partOf(findCase(document, 'PIN-01'), 'Sent', '52');
   assert.match(pinBlock?.value ?? '', /^\*{16}$/);
   assert.match(pinBlock?.bytes ?? '', /^\*+$/);
+  const newKey = findCase(document, 'NET-06').steps.at(1)?.messages;
+  const keyValues = newKey?.flatMap(({ parts }) => parts).filter(({ field }) => field === '48');
+  assert.ok(keyValues?.every(({ value }) => /^\*+$/.test(value)));
   const privateData = partOf(findCase(document, 'MOTO-02'), 'Sent', '48');
   assert.equal(privateData?.value, '9203***');
   assert.match(privateData?.bytes ?? '', /^\*+$/);
@@ -269,7 +272,10 @@ describe('a certification run', () => {
     await writeFile(plan, quickPlan.replace('second: CERT0002', 'second: CAFE0007'));
     const { code, stderr } = await certify();
     assert.equal(code, 2);
-    assert.match(stderr, /second of the plan, CAFE0007, is in the terminalIdRange of a contract/);
+    assert.match(
+      stderr,
+      /second of the plan, CAFE0007, is in the terminalIdRange of a contract of a link/,
+    );
     await writeFile(plan, quickPlan);
   });
 
@@ -329,7 +335,11 @@ cases:
         cards: { visa: { number: cardNumber, expiry: '3012' } },
         cases: [
           { id: 'A', title: 'asks', steps: [{ do: 'Ask', text: 'Cut the connection now.' }] },
-          { id: 'B', title: 'sale', steps: [{ do: 'Sale', expect: { outcome: 'Approved' } }] },
+          {
+            id: 'B',
+            title: 'sale',
+            steps: [{ do: 'Sale', expect: { hostFields: { 39: '000' } } }],
+          },
         ],
       }),
     );

@@ -17,7 +17,7 @@ import {
 } from '../../../packages/server/src/platform/index.ts';
 import {
   findAcquirerLinks,
-  isTerminalOfContract,
+  isTerminalOfHost,
 } from '../../../packages/server/src/provisioning/index.ts';
 import { withExistingPlatform } from '../platform-database.ts';
 import {
@@ -64,10 +64,10 @@ async function requireOwnTerminals(
   { terminals }: CertificationPlan,
 ): Promise<void> {
   for (const [name, terminalId] of Object.entries(terminals))
-    if (await isTerminalOfContract(database, link, terminalId))
+    if (await isTerminalOfHost(database, link.settings, terminalId))
       fail(
         'usage',
-        `The terminal ${name} of the plan, ${terminalId}, is in the terminalIdRange of a contract of this link. Use a terminal that no contract of the link has, so that trace numbers of live payments are not repeated.`,
+        `The terminal ${name} of the plan, ${terminalId}, is in the terminalIdRange of a contract of a link to this host. Use a terminal that no contract has, so that trace numbers of live payments are not repeated.`,
       );
 }
 

@@ -45,8 +45,16 @@ export function maskFieldValue(field: number, value: string, secrets: Secrets, b
   return secrets.securityCodes.reduce((text, code) => text.replaceAll(code, stars(code)), value);
 }
 
-/** Masks all bytes of a field whose value is masked in part, because its encoding varies with the host. */
-export function maskParts(parts: readonly MessagePart[], secrets: Secrets): ReportedPart[] {
+/**
+ * Masks all bytes of a field whose value is masked in part, because its encoding varies with the host.
+ *
+ * @param keyField the field of a new key, if the message has one
+ */
+export function maskParts(
+  parts: readonly MessagePart[],
+  secrets: Secrets,
+  keyField: number | undefined,
+): ReportedPart[] {
   return parts.map(({ offset, bytes, field, name, value }, index) => {
     // The message type and the bitmaps come first. A later part without a field could not be read.
     if (field === undefined) {
@@ -54,7 +62,7 @@ export function maskParts(parts: readonly MessagePart[], secrets: Secrets): Repo
       const label = ['MTI', 'Bitmap'][index] ?? '';
       return { offset, bytes: isUnreadable ? stars(bytes) : bytes, field: label, name, value };
     }
-    const masked = maskFieldValue(field, value, secrets, bytes);
+    const masked = field === keyField ? stars(value) : maskFieldValue(field, value, secrets, bytes);
     const reportedBytes = masked === value ? bytes : stars(bytes);
     return { offset, bytes: reportedBytes, field: String(field), name, value: masked };
   });

@@ -30,6 +30,9 @@ export type LoggedMessage = {
   isUsed: boolean;
 };
 
+const networkFunctionField = 70;
+const keyChange = '101';
+
 export type MessageLog = ReturnType<typeof createMessageLog>;
 
 function decodeCanonical(host: CompiledHost, bytes: Buffer): Message | undefined {
@@ -47,9 +50,13 @@ export function createMessageLog(host: CompiledHost, now: () => number) {
   let messages: LoggedMessage[] = [];
   const listeners = new Set<() => void>();
 
-  function report({ at, frame }: LoggedMessage, secrets: Secrets): ReportedMessage {
+  function report(logged: LoggedMessage, secrets: Secrets): ReportedMessage {
+    const { at, frame, canonical } = logged;
     const { header, message } = frame;
-    const parts = maskParts(annotateMessage(dialect, message), secrets).map((part) => ({
+    const isKeyChange = canonical?.fields[networkFunctionField] === keyChange;
+    const keyField = isKeyChange ? host.table.keyChange.field : undefined;
+    const masked = maskParts(annotateMessage(dialect, message), secrets, keyField);
+    const parts = masked.map((part) => ({
       ...part,
       offset: part.offset + header.length,
     }));

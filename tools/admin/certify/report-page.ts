@@ -156,7 +156,7 @@ export function reportPage(report: Report): string {
 <h1>${title}</h1>
 ${totals(report)}
 ${head(report)}
-<p class="note">Card numbers, tracks, security codes and PIN blocks are masked in values and bytes. The file report.json.jws signs
+<p class="note">Card numbers, tracks, security codes, PIN blocks and new keys are masked in values and bytes. The file report.json.jws signs
 report.json, and report.json contains the SHA-256 of this page. “switchyard audit verify --document report.json” checks both.</p>
 <h2>Cases</h2>
 ${summaryTable(report.cases)}

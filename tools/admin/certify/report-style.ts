@@ -1,7 +1,7 @@
 // The style of the report page, for screen and print, with a light and a dark theme.
 
 export const reportStyle = `
-:root { color-scheme: light dark; --text: #1c2430; --soft: #596273; --line: #d5dae2; --back: #fff; --area: #f4f6f9;
+:root { font-size: 15px; color-scheme: light dark; --text: #1c2430; --soft: #596273; --line: #d5dae2; --back: #fff; --area: #f4f6f9;
   --good: #1b6b3a; --bad: #a61b29; --other: #6b5200; }
 @media (prefers-color-scheme: dark) {
   :root { --text: #e4e8ee; --soft: #a3adbb; --line: #3a4350; --back: #14181e; --area: #1d232b;
@@ -9,7 +9,7 @@ export const reportStyle = `
 }
 * { box-sizing: border-box; }
 body { margin: 2rem auto; max-width: 72rem; padding: 0 1.25rem; background: var(--back); color: var(--text);
-  font: 15px/1.5 system-ui, sans-serif; }
+  font: 1rem/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.7rem; margin: 0 0 1rem; }
 h2 { font-size: 1.25rem; margin: 2.25rem 0 .75rem; }
 h3 { font-size: 1.05rem; margin: 0 0 .25rem; }
@@ -42,9 +42,9 @@ caption { text-align: left; padding: .25rem 0; }
 .result { font-weight: 600; font-size: .85rem; white-space: nowrap; }
 summary { cursor: pointer; }
 @media print {
-  :root { color-scheme: light; --text: #000; --soft: #444; --line: #bbb; --back: #fff; --area: #fff;
+  :root { font-size: 9px; color-scheme: light; --text: #000; --soft: #444; --line: #bbb; --back: #fff; --area: #fff;
     --good: #1b6b3a; --bad: #a61b29; --other: #6b5200; }
-  body { max-width: none; margin: 0; padding: 0; font-size: 10px; }
+  body { max-width: none; margin: 0; padding: 0; }
   h3, h4, caption, thead { break-after: avoid; }
   tr { break-inside: avoid; }
   details::details-content { content-visibility: visible; block-size: auto; }

@@ -94,6 +94,10 @@ async function runOneCase(run: Run, each: Case): Promise<CaseResult> {
   return finish(await runCase(runner, each));
 }
 
+/** Ctrl+C in a prompt. */
+const isInterruption = (error: unknown): boolean =>
+  error instanceof CommandError && error.exit === 'interrupted';
+
 const resultLabels = { Passed: 'ok     ', Failed: 'FAILS  ', Skipped: 'skipped' } as const;
 
 /** Runs the cases in order, and stores each result. Returns the error of a run that ended early. */
@@ -113,7 +117,7 @@ export async function runCases(
         `${resultLabels[result.result]} ${each.id}  ${each.title}  ${seconds} s`,
       );
     } catch (error) {
-      if (stopping.aborted)
+      if (stopping.aborted || isInterruption(error))
         return new CommandError(
           'interrupted',
           `Interrupted in the case ${each.id}. The finished cases are stored: run the command again to continue.`,

@@ -77,3 +77,23 @@ export async function sharesTerminals(
   ]);
   return rows.length > 0;
 }
+
+/**
+ * Whether a contract of any link to this host assigns the terminal to payments, or did so before it
+ * was removed. Two links to one host can belong to different organisations.
+ */
+export async function isTerminalOfHost(
+  queries: Queries,
+  { host, port }: { readonly host: string; readonly port: number },
+  terminalId: string,
+): Promise<boolean> {
+  const rows = await queries.query(
+    `SELECT contract_id FROM acquirer_contracts
+       JOIN acquirer_links USING (organization_id, acquirer_link_id)
+     WHERE host = $1 AND port = $2 AND length(terminal_id_from) = length($3::text)
+       AND terminal_id_from COLLATE "C" <= $3 AND terminal_id_to COLLATE "C" >= $3
+     LIMIT 1`,
+    [host, port, terminalId],
+  );
+  return rows.length > 0;
+}

@@ -1,12 +1,7 @@
 // Reads the settings with which the acquiring module opens links, and the institutions of links.
 import type { Database } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
-import {
-  selectInstitutionId,
-  selectLinksByNameOrId,
-  selectLinksToOpen,
-  sharesTerminals,
-} from './acquirer-sql.ts';
+import { selectInstitutionId, selectLinksByNameOrId, selectLinksToOpen } from './acquirer-sql.ts';
 import { isHttpLink, readHttpSettings } from './http-link-settings.ts';
 
 type AdapterLink<Adapter extends string, Settings> = {
@@ -109,20 +104,6 @@ export const findAcquirerLinks = async (
   database: Database,
   nameOrId: string,
 ): Promise<LinkToOpen[]> => (await selectLinksByNameOrId(database, nameOrId)).map(toLinkToOpen);
-
-/** Whether a contract of the link assigns this terminal to payments, or did so before it was removed. */
-export const isTerminalOfContract = (
-  database: Database,
-  { organizationId, linkId }: Pick<LinkToOpen, 'organizationId' | 'linkId'>,
-  terminalId: string,
-): Promise<boolean> =>
-  sharesTerminals(database, {
-    organizationId,
-    linkId,
-    contractId: undefined,
-    from: terminalId,
-    to: terminalId,
-  });
 
 /** Reads the institution identifier of a link, even of a removed one. */
 export function createFindInstitutionId(
