@@ -30,6 +30,13 @@ export type {
   NetworkFunction,
 } from './hosts/host-table.ts';
 export { HostTableError } from './hosts/host-table-error.ts';
+export type { RequestLookup } from './hosts/operations.ts';
 export { readHostTable } from './hosts/read-host-table.ts';
 export { createPlatformSamples, hostSamples, sampleTime } from './hosts/sample-messages.ts';
-export type { Fields, Message } from './message.ts';
+export type {
+  Fields,
+  Message,
+  MessageOperation,
+  OriginalMessage,
+} from './message.ts';
+export { type OperationName, operationNames } from './operation-names.ts';

@@ -3,6 +3,7 @@
 import { isObject } from '@switchyard/contract';
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
+import { operationNames } from '../operation-names.ts';
 import { builtInHosts } from './built-in.ts';
 import { checkHostTable } from './check-host-table.ts';
 import { type CompiledHost, compileHost } from './compile-host.ts';
@@ -57,6 +58,12 @@ const shaped =
     }
   };
 
+const orNothing =
+  (check: Check): Check =>
+  (value, at) => {
+    if (value !== null) check(value, at);
+  };
+
 const eachIn =
   (key: RegExp, keys: string, check: Check): Check =>
   (value, at) => {
@@ -104,6 +111,25 @@ const fieldFormat = shaped({
 });
 
 const hostCodes = 'response codes of the host';
+
+const listOf =
+  (problem: string, check: Check): Check =>
+  (value, at) => {
+    if (!Array.isArray(value)) return throwTableError(at, `must be a list of ${problem}`);
+    for (const [index, each] of value.entries()) check(each, `${at}/${index}`);
+  };
+const constants = eachIn(fieldKey, fieldKeys, constant);
+
+const operation = shaped({
+  type: matching(
+    /^0[124][024]0$/,
+    'the type of a first copy, such as 0200, with the first digit of 1987',
+  ),
+  processingCode: matching(/^[0-9]{6}$/, 'six digits in quotation marks'),
+  fromOriginal: listOf('the fields 11, 12, 13 and 37', oneOf(11, 12, 13, 37)),
+  constants,
+  omit: listOf('fields', field),
+});
 
 const network = {
   signOn: code,
@@ -155,7 +181,18 @@ const shape: Shape = {
   }),
   originalData: shaped({
     field,
-    layout: layout('type', 'stan', 'sent', 'institution'),
+    layout: layout(
+      'type',
+      'stan',
+      'sent',
+      'institution',
+      'rrn',
+      'approval',
+      'date',
+      'time',
+      'terminal',
+      'amount',
+    ),
     time: oneOf('Transmission', 'Local'),
   }),
   replacement: shaped({
@@ -163,7 +200,12 @@ const shape: Shape = {
     layout: layout('remaining', 'before'),
     amountIs: oneOf('Reversed', 'Remaining'),
   }),
-  network: shaped({ field, codes: shaped(network) }),
+  network: shaped({
+    field,
+    codes: shaped(network),
+    signOnBy: oneOf('Connection', 'Terminal', 'None'),
+    echoSeconds: orNothing(whole(5, 3600)),
+  }),
   keyChange: shaped({ field, layout: layout('usage', 'algorithm', 'index', 'check', 'wrapped') }),
   securityControl: layout('format', 'index'),
   mac: shaped({
@@ -172,18 +214,11 @@ const shape: Shape = {
     over: oneOf('BeforeField', 'WholeMessage'),
     messages: oneOf('Financial', 'All'),
   }),
-  constants: eachIn(fieldKey, fieldKeys, constant),
-  omit: (value, at) => {
-    if (!Array.isArray(value)) return throwTableError(at, 'must be a list of fields');
-    for (const [index, each] of value.entries()) field(each, `${at}/${index}`);
-  },
+  constants,
+  omit: listOf('fields', field),
+  operations: shaped(Object.fromEntries(operationNames.map((name) => [name, operation]))),
+  repeatIndicator: shaped({ field, first: code, repeat: code }),
 };
-
-const orNothing =
-  (check: Check): Check =>
-  (value, at) => {
-    if (value !== null) check(value, at);
-  };
 
 /** What a host may do without: `null` takes it away from the base. */
 const withoutIt = [
@@ -196,6 +231,9 @@ const withoutIt = [
   'mac',
   'constants',
   'omit',
+  'operations',
+  'repeatIndicator',
+  'originalData',
 ] as const;
 
 const documentShape: Shape = Object.fromEntries(
