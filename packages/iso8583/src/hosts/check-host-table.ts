@@ -7,7 +7,7 @@ import { checkOperations } from './check-operations.ts';
 import type { CompiledHost } from './compile-host.ts';
 import { identifiesOriginal } from './convert-message.ts';
 import type { HostTable } from './host-table.ts';
-import { throwTableError } from './host-table-error.ts';
+import { runChecks, throwTableError } from './host-table-error.ts';
 import { createPlatformSamples, hostSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
 
@@ -297,17 +297,19 @@ function checkSampleMessages(host: CompiledHost): void {
     convertSample(host, name, sample);
 }
 
-/** @throws HostTableError with the JSON pointer of the first mistake */
+/** @throws HostTableError with the JSON pointers of the mistakes; samples are encoded only without other mistakes */
 export function checkHostTable(host: CompiledHost): void {
   const { table } = host;
-  checkMac(table);
-  checkTargetFields(table);
-  checkConstants(table);
-  checkOmittedFields(table);
-  checkFunctionCodes(table);
   const checkValue = createValueCheck(table);
-  checkResponseCodes(table, checkValue);
-  checkCodes(table, checkValue);
+  runChecks([
+    () => checkMac(table),
+    () => checkTargetFields(table),
+    () => checkConstants(table),
+    () => checkOmittedFields(table),
+    () => checkFunctionCodes(table),
+    () => checkResponseCodes(table, checkValue),
+    () => checkCodes(table, checkValue),
+  ]);
   checkOperations(host, {
     variableFields,
     requiredFields,

@@ -4,7 +4,7 @@ import { type OperationName, operationNames } from '../operation-names.ts';
 import type { CompiledHost } from './compile-host.ts';
 import { hasOwnOperations } from './convert-message.ts';
 import type { HostTable } from './host-table.ts';
-import { throwTableError } from './host-table-error.ts';
+import { runChecks, throwTableError } from './host-table-error.ts';
 import { canonicalOperations, compileOperations, hasOriginal } from './operations.ts';
 import { createOperationSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
@@ -68,9 +68,6 @@ function checkMembers({ operations = {} }: HostTable, rules: FieldRules): void {
 
 function checkRepeatIndicator({ repeatIndicator }: HostTable, rules: FieldRules): void {
   if (repeatIndicator === undefined) return;
-  for (const member of ['field', 'repeat'] as const)
-    if (repeatIndicator[member] === undefined)
-      throwTableError(`/repeatIndicator/${member}`, 'is missing');
   const { field, first, repeat } = repeatIndicator;
   checkConstant(rules, field, repeat, '/repeatIndicator/repeat');
   if (first !== undefined) checkConstant(rules, field, first, '/repeatIndicator/first');
@@ -153,8 +150,7 @@ const isOriginalPart = (part: string): part is (typeof comparedParts)[number] =>
 /** @throws HostTableError with the JSON pointer of the first mistake */
 export function checkOperations(host: CompiledHost, rules: FieldRules): void {
   const { table } = host;
-  checkMembers(table, rules);
-  checkRepeatIndicator(table, rules);
+  runChecks([() => checkMembers(table, rules), () => checkRepeatIndicator(table, rules)]);
   if (!hasOwnOperations(table)) return;
   const operations = compileOperations(table);
   checkOriginals(table, operations.settings);

@@ -72,7 +72,7 @@ function macField({ place }: MacSettings, { fields }: Message): 64 | 128 {
 function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
   const widthOf = (field: 64 | 128): number => {
     const format = table.messages.fields[field];
-    return (format?.encoding ?? table.messages.binaries) === 'hex' ? codeBytes * 2 : codeBytes;
+    return (format?.encoding ?? table.messages.binaries) === 'raw' ? codeBytes : codeBytes * 2;
   };
   const covered = (bytes: Buffer, field: 64 | 128): Buffer =>
     mac.over === 'WholeMessage' ? bytes : bytes.subarray(0, bytes.length - widthOf(field));
