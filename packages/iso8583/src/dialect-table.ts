@@ -86,7 +86,7 @@ export type FieldFormat = {
 /** A part of a value, by the identifier that programs use. */
 export type PartFormat = FieldFormat & { readonly id: string };
 
-/** The value behind a tag; its length stands in front of it. */
+/** The value behind a tag and a length. */
 export type TaggedPartFormat = Pick<
   FieldFormat,
   'name' | 'content' | 'max' | 'encoding' | 'justify' | 'pad' | 'signEncoding' | 'subFields'
