@@ -19,6 +19,7 @@ import { statesTable, transitionsDiagram } from './diagrams/states.ts';
 import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
+import { hostTableSchemaDocument } from './host-table-schema.ts';
 import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
 import { permissionsDocument } from './permissions.ts';
@@ -76,6 +77,7 @@ const documents: Generated[] = [
     path: 'docs/reference/certification-plan.schema.json',
     write: certificationPlanSchemaDocument,
   },
+  { path: 'docs/reference/host-table.schema.json', write: hostTableSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
   {
     path: 'docs/explanation/data-model.md',

@@ -23,7 +23,11 @@ export type MessagePart = {
   readonly value: string;
 };
 
-const partNames: Readonly<Record<number, string>> = { 0: 'Message type', 1: 'Bitmap' };
+const partNames: Readonly<Record<number, string>> = {
+  0: 'Message type',
+  1: 'Bitmap',
+  65: 'Bitmap, third',
+};
 
 /**
  * Lists the parts of an encoded message in the order of their bytes. If the rest of the message cannot be read, the

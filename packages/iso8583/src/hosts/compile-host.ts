@@ -5,6 +5,7 @@ import type { FrameFormat } from '../frame.ts';
 import type { Message } from '../message.ts';
 import { createConverter, type Now } from './convert-message.ts';
 import type { HostTable, MacSettings } from './host-table.ts';
+import type { RequestLookup } from './operations.ts';
 
 /** A message that waits for its authentication code. */
 export type MessageWithoutMac = {
@@ -35,12 +36,23 @@ export type CompiledHost = {
   encode(message: Message): Buffer;
   /** Whether the platform can decide about a payment without this field of the host's message. */
   canIgnoreField(field: number): boolean;
-  /** @throws Iso8583Error as `Dialect.decode` does */
-  decode(bytes: Buffer, textErrors?: TextErrorPolicy): Message;
+  /**
+   * With `operations` in the table, `findRequest` assigns a response to its operation, if the host has one message
+   * type for several operations.
+   *
+   * @throws Iso8583Error as `Dialect.decode` does
+   */
+  decode(bytes: Buffer, textErrors?: TextErrorPolicy, findRequest?: RequestLookup): Message;
+  /** The message with the numbers of its original, if the table requires this for its operation. */
+  takeOriginalNumbers(message: Message): Message;
   /** @throws Iso8583Error as `encode`, and `table_invalid` for a host without authentication */
   encodeWithoutMac(message: Message): MessageWithoutMac;
   /** @throws Iso8583Error as `decode`, and `table_invalid` for a host without authentication */
-  decodeWithMac(bytes: Buffer, textErrors?: TextErrorPolicy): MessageWithMac;
+  decodeWithMac(
+    bytes: Buffer,
+    textErrors?: TextErrorPolicy,
+    findRequest?: RequestLookup,
+  ): MessageWithMac;
 };
 
 const codeBytes = 8;
@@ -60,7 +72,7 @@ function macField({ place }: MacSettings, { fields }: Message): 64 | 128 {
 function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
   const widthOf = (field: 64 | 128): number => {
     const format = table.messages.fields[field];
-    return (format?.encoding ?? table.messages.binaries) === 'hex' ? codeBytes * 2 : codeBytes;
+    return (format?.encoding ?? table.messages.binaries) === 'raw' ? codeBytes : codeBytes * 2;
   };
   const covered = (bytes: Buffer, field: 64 | 128): Buffer =>
     mac.over === 'WholeMessage' ? bytes : bytes.subarray(0, bytes.length - widthOf(field));
@@ -102,7 +114,7 @@ const currencyField = 49;
 function createIgnorableFieldCheck({ network, originalData, replacement }: HostTable) {
   // The fields up to 42 and these decide about a payment. Invalid text in another field must not turn an approval into
   // an unknown outcome.
-  const decisionFields = [currencyField, network.field, originalData.field, replacement.field];
+  const decisionFields = [currencyField, network.field, originalData?.field, replacement.field];
   return (field: number): boolean => field > merchantField && !decisionFields.includes(field);
 }
 
@@ -137,11 +149,13 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
     canIgnoreField: createIgnorableFieldCheck(table),
-    decode: (bytes, textErrors) => converter.toCanonical(dialect.decode(bytes, textErrors)),
+    decode: (bytes, textErrors, findRequest) =>
+      converter.toCanonical(dialect.decode(bytes, textErrors), findRequest),
+    takeOriginalNumbers: converter.takeOriginalNumbers,
     encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
-    decodeWithMac(bytes, textErrors) {
+    decodeWithMac(bytes, textErrors, findRequest) {
       const { message, ...rest } = requireSeals().opened(bytes, textErrors);
-      return { message: converter.toCanonical(message), ...rest };
+      return { message: converter.toCanonical(message, findRequest), ...rest };
     },
   };
 }

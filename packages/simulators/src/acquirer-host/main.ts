@@ -13,7 +13,6 @@ import {
   UsageError,
 } from '../usage-error.ts';
 import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
-import { recordedLines, sampleLines } from './connection/sample-messages.ts';
 import { formatLedger } from './ledger/format-ledger.ts';
 import { readLedger } from './ledger/read-ledger.ts';
 import { startAcquirerHost } from './server.ts';
@@ -36,12 +35,6 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
                   the machine can read these arguments: use --keys instead
       --keys      JSON file with these keys: {"zone-pin-key": "tdes:…"}
 ${tlsFileUsage}
-
-  acquirer-host dialect NAME|FILE
-      Checks a host table, and prints sample messages: their bytes and their fields.
-  acquirer-host dialect NAME|FILE HEX
-      Prints the fields of recorded messages: their bytes with length and TPDU, in hexadecimal.
-      Record test cards only.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -172,19 +165,13 @@ function printLedger(values: Values, ledgerDir: string): void {
 async function run(args: string[]): Promise<void> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
-  if (command === 'dialect' && (rest.length === 1 || rest.length === 2)) {
-    const [name = '', bytes] = rest;
-    const table = readTable(name);
-    process.stdout.write(bytes === undefined ? sampleLines(table) : recordedLines(table, bytes));
-    return;
-  }
   if (values.help) {
     process.stdout.write(usage);
     return;
   }
   if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
   if (command !== 'serve' && command !== 'ledger')
-    throw new UsageError('use one of the commands serve, ledger, dialect');
+    throw new UsageError('use one of the commands serve, ledger');
   if (values.data === undefined) throw new UsageError('--data is missing');
   if (command === 'serve') await serve(values, values.data);
   else printLedger(values, values.data);

@@ -223,10 +223,17 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   const compiledHost = compileHost(table, { now: () => clock.now() });
   const { keys = {}, ledgerDir: directory } = options;
   const ring = openKeyRing({ directory, keys, mac: table.mac });
-  const originalBy = table.originalData.time;
+  const originalBy = table.originalData?.time ?? 'Transmission';
   const givesKeys = keys.zoneMaster !== undefined;
   const pinKeys = () => ring.keysFor('P');
-  const decider = createMessageDecider({ ledger, clock, originalBy, pinKeys, givesKeys });
+  const decider = createMessageDecider({
+    ledger,
+    clock,
+    originalBy,
+    pinKeys,
+    givesKeys,
+    ...defined({ signOnBy: table.network.signOnBy }),
+  });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
   const outbox = createAnswerQueue({ flush: ledger.flush, onFault });
   const { capture } = decider;
@@ -303,7 +310,8 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   try {
     const port = await listen(server, options.host, options.port);
     const changeKey = (use: KeyUse) => {
-      const signedOn = [...peers].find(({ session }) => session.isSignedOn);
+      const acceptsAll = table.network.signOnBy === 'None';
+      const signedOn = [...peers].find(({ session }) => acceptsAll || session.isSignedOn);
       if (signedOn !== undefined) offers.offer(signedOn, use);
     };
     return { port, ledger: ledger.snapshot, clear: clearing.process, changeKey, stop };

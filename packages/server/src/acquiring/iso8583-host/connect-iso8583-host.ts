@@ -31,7 +31,8 @@ const maxUnansweredRequests = 10_000;
 export function connectIso8583Host(options: Options): AcquirerConnection {
   const { link, hsm, keyRing, timeoutMs } = options;
   const { tls = false, connections: connectionCount = 1, institutionId } = link.settings;
-  const { originalData, replacement } = options.compiledHost.table;
+  const { takeOriginalNumbers, table } = options.compiledHost;
+  const { originalData, replacement } = table;
   requireTls(link);
   // Requests after a time-out or an ambiguous response. They identify a late response.
   const unansweredRequests = new LRUCache<string, Omit<LateResponse, 'responseCode'>>(
@@ -65,7 +66,9 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
     getZonePinKey: () => (hsm === undefined ? undefined : keyRing?.getPinKey()),
     async send(request, onPossiblySent, span) {
       if (span !== undefined) span.attributes['network.protocol.name'] = 'iso8583';
-      const message = toIso8583Message(request, institutionId, originalData.time);
+      const message = takeOriginalNumbers(
+        toIso8583Message(request, institutionId, originalData?.time),
+      );
       const exchangeResult = await hostLink.sendRequest(message, timeoutMs, onPossiblySent);
       const { result } = exchangeResult;
       if (result === 'NotSent') return { outcome: 'NotSent', reason: exchangeResult.reason };

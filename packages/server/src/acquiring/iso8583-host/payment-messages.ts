@@ -1,7 +1,7 @@
 // Maps requests to ISO 8583:1987 fields, and response fields to outcomes. It performs no I/O.
 import { defined, type EntryMode, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
-import type { Message } from '@switchyard/iso8583';
+import type { Message, OriginalMessage } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
 import {
   type AcquirerOutcome,
@@ -76,6 +76,30 @@ function formatOriginalData(
   const { transmittedAt, localDate, localTime } = original;
   const originalTime = timeSource === 'Local' ? localDate + localTime : transmittedAt;
   return original.mti + original.stan + originalTime + institution + '0'.repeat(11);
+}
+
+/** The numbers of the original that a host table can select. */
+function describeOriginal(
+  {
+    mti,
+    stan,
+    rrn,
+    localDate,
+    localTime,
+    terminalId,
+    amount,
+  }: NonNullable<AcquirerRequest['original']>,
+  approval: string | undefined,
+): OriginalMessage {
+  return {
+    type: mti,
+    stan,
+    rrn,
+    date: localDate,
+    time: localTime,
+    terminal: terminalId,
+    ...defined({ approval, amount: amount === undefined ? undefined : formatAmount(amount) }),
+  };
 }
 
 /** Reversal reason as four-digit code of ISO 8583:1993; the host table maps it to the host's code. */
@@ -153,7 +177,12 @@ export function toIso8583Message(
   };
   if (remainingAmount !== undefined)
     fields[replacementAmountsField] = formatAmount(remainingAmount).padEnd(42, '0');
-  return { mti: request.repeat ? toRepeatMti(reference.mti) : reference.mti, fields };
+  const mti = request.repeat ? toRepeatMti(reference.mti) : reference.mti;
+  return {
+    mti,
+    fields,
+    ...defined({ original: original && describeOriginal(original, request.authorizationCode) }),
+  };
 }
 
 /** Requests and responses have the same terminal id (DE41) and STAN (DE11). */

@@ -14,6 +14,7 @@ export type SendOptions = {
 };
 
 type PendingRequest = {
+  message: Message;
   resolve: (result: ExchangeResult<Message>) => void;
   cancelTimeout: () => void;
   session: HostSession;
@@ -74,6 +75,7 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
           entry.sendSequence = entry.session.recordSent(!isNetworkMessage);
         };
         const entry: PendingRequest = {
+          message,
           resolve,
           cancelTimeout: startResponseTimeout(timeoutMs, () => expireRequest(key, entry)),
           session,
@@ -85,6 +87,7 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
         enqueueOn(session, entry);
       });
     },
+    findRequest: (response: Message) => pending.get(correlationKey(response))?.message,
     /** Returns false if no request is pending for this response. */
     resolveResponse(response: Message): boolean {
       const key = correlationKey(response);

@@ -68,8 +68,8 @@ export type AcquirerRequest = {
   authorizationCode?: string;
   /** RFC 3339 time of the offline approval; only for `OfflineSale`. */
   authorizedAt?: string;
-  /** The original message of a capture, refund or reversal. */
-  original?: AcquirerReference;
+  /** The original message of a capture, refund or reversal, with its amount in minor units. */
+  original?: AcquirerReference & { amount?: number };
   reversalReason?: AcquirerReversalReason;
   /** Amount that remains authorised after a partial reversal, minor units (DE95). */
   remainingAmount?: number;

@@ -93,7 +93,7 @@ export async function sendOperation(
     repeat: isRepeat,
     reference: details.reference,
     amount,
-    original: context.reference,
+    original: { ...context.reference, amount: transaction.row.amount },
     ...defined({
       amounts: context.amounts?.cashback === undefined ? undefined : context.amounts,
       authorizationCode: saleOutcome(transaction)?.authorizationCode,
