@@ -137,7 +137,7 @@ export async function openCertificationLink(options: Options) {
   const log = createLog({ logLevel: 'silent', instanceName: 'certify' });
   const resources = await loadResources(options, { clock, log });
   const { host, hsm } = resources;
-  const messages = createMessageLog(host, clock.now);
+  const messages = createMessageLog(host.table, clock.now);
   const ports = {
     timeoutMs: toMs(plan.timeoutSeconds) ?? settings.acquirerTimeoutMs,
     clock,

@@ -75,7 +75,7 @@ export function findDifferences(
 ): Difference[] {
   const { fields, hostFields, responseCode, ...facts } = expect;
   const outcomeFacts = outcome === undefined ? {} : describeOutcome(outcome);
-  const canonical = response?.canonical?.fields ?? {};
+  const canonical = response?.frame.canonical?.fields ?? {};
   const differences = Object.entries(facts)
     .filter(([member, expected]) => outcomeFacts[member] !== expected)
     .map(([member, expected]) => ({

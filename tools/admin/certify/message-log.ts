@@ -1,11 +1,6 @@
 // The messages of one case: decoded for expectations, and masked and annotated for the report.
 
-import {
-  annotateMessage,
-  type CompiledHost,
-  Iso8583Error,
-  type Message,
-} from '../../../packages/iso8583/src/index.ts';
+import { annotateMessage, type HostTable } from '../../../packages/iso8583/src/index.ts';
 import type { TracedFrame } from '../../../packages/server/src/acquiring/index.ts';
 import { isoTime } from '../../../packages/server/src/platform/index.ts';
 import { maskParts, type ReportedPart, type Secrets } from './mask-parts.ts';
@@ -22,8 +17,6 @@ export type ReportedMessage = {
 export type LoggedMessage = {
   readonly at: number;
   readonly frame: TracedFrame;
-  /** In canonical form; undefined if it cannot be read. */
-  readonly canonical: Message | undefined;
   /** The fields as the host has them, by number. */
   readonly hostFields: Readonly<Record<number, string>>;
   /** A step was compared with it. */
@@ -35,26 +28,16 @@ const keyChange = '101';
 
 export type MessageLog = ReturnType<typeof createMessageLog>;
 
-function decodeCanonical(host: CompiledHost, bytes: Buffer): Message | undefined {
-  try {
-    // The connection verifies the code. The certification only reads the fields.
-    return host.table.mac === undefined ? host.decode(bytes) : host.decodeWithMac(bytes).message;
-  } catch (error) {
-    if (error instanceof Iso8583Error) return undefined;
-    throw error;
-  }
-}
-
-export function createMessageLog(host: CompiledHost, now: () => number) {
-  const { messages: dialect } = host.table;
+export function createMessageLog(table: HostTable, now: () => number) {
+  const { messages: dialect } = table;
   let messages: LoggedMessage[] = [];
   const listeners = new Set<() => void>();
 
   function report(logged: LoggedMessage, secrets: Secrets): ReportedMessage {
-    const { at, frame, canonical } = logged;
+    const { at, frame } = logged;
     const { header, message } = frame;
-    const isKeyChange = canonical?.fields[networkFunctionField] === keyChange;
-    const keyField = isKeyChange ? host.table.keyChange.field : undefined;
+    const isKeyChange = frame.canonical?.fields[networkFunctionField] === keyChange;
+    const keyField = isKeyChange ? table.keyChange.field : undefined;
     const masked = maskParts(annotateMessage(dialect, message), secrets, keyField);
     const parts = masked.map((part) => ({
       ...part,
@@ -79,8 +62,7 @@ export function createMessageLog(host: CompiledHost, now: () => number) {
       const hostFields = Object.fromEntries(
         parts.flatMap(({ field, value }) => (field === undefined ? [] : [[field, value]])),
       );
-      const canonical = decodeCanonical(host, frame.message);
-      messages.push({ at: now(), frame, canonical, hostFields, isUsed: false });
+      messages.push({ at: now(), frame, hostFields, isUsed: false });
       for (const listener of listeners) listener();
     },
     /** Forgets the messages of the case before. */

@@ -82,16 +82,20 @@ type StepOutcome = {
   readonly payment?: SentPayment;
 };
 
-const isResponseTo = (sent: LoggedMessage, { frame, canonical }: LoggedMessage): boolean => {
-  const request = sent.canonical;
-  if (request === undefined || canonical === undefined || frame.direction === sent.frame.direction)
-    return false;
+/** A host can leave out the trace number, if its table assigns responses by other fields. */
+function isResponseTo({ frame: sent }: LoggedMessage, { frame }: LoggedMessage): boolean {
+  const { canonical: request } = sent;
+  const { canonical: response, direction } = frame;
+  if (request === undefined || response === undefined || direction === sent.direction) return false;
+  const { 11: traceNumber = request.fields[11] } = response.fields;
   return (
-    canonical.mti.slice(0, 2) === request.mti.slice(0, 2) &&
-    Number(canonical.mti[2]) === Number(request.mti[2]) + 1 &&
-    canonical.fields[11] === request.fields[11]
+    response.mti.slice(0, 2) === request.mti.slice(0, 2) &&
+    Number(response.mti[2]) === Number(request.mti[2]) + 1 &&
+    traceNumber === request.fields[11]
   );
-};
+}
+
+const isNetworkManagement = ({ frame }: LoggedMessage): boolean => frame.canonical?.mti[1] === '8';
 
 function takeMessage(
   messages: readonly LoggedMessage[],
@@ -141,8 +145,7 @@ async function sendPayment(
   const messages = log.list().filter((message) => !earlier.has(message));
   const sent = takeMessage(
     messages,
-    ({ frame, canonical }) =>
-      frame.direction === 'Sent' && canonical?.fields[11] === request.reference.stan,
+    (each) => each.frame.direction === 'Sent' && !isNetworkManagement(each),
   );
   const response =
     sent === undefined ? undefined : takeMessage(messages, (each) => isResponseTo(sent, each));
@@ -160,7 +163,7 @@ async function signOn({ runner, compare }: RunningCase, step: Step): Promise<Ste
   const withinMs = awaitSecondsDefault * msPerSecond;
   const sent = await awaitMessage(
     runner,
-    ({ frame, canonical }) => frame.direction === 'Sent' && canonical?.fields[70] === '001',
+    ({ frame }) => frame.direction === 'Sent' && frame.canonical?.fields[70] === '001',
     withinMs,
   );
   if (sent === undefined) throw new LinkUnavailableError();
@@ -174,10 +177,10 @@ async function awaitStep({ runner, compare }: RunningCase, step: Step): Promise<
   const withinMs = withinSeconds * msPerSecond;
   const message = await awaitMessage(
     runner,
-    ({ frame, canonical }) =>
+    ({ frame }) =>
       frame.direction === direction &&
-      canonical?.mti === mti &&
-      hasFields(having, canonical.fields),
+      frame.canonical?.mti === mti &&
+      hasFields(having, frame.canonical.fields),
     withinMs,
   );
   if (message === undefined) {

@@ -1,5 +1,6 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
 import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
+import type { Message } from '@switchyard/iso8583';
 import {
   type AddressGuard,
   type Clock,
@@ -190,6 +191,8 @@ export type TracedFrame = {
   /** Length, header and TPDU before the message. */
   header: Buffer;
   message: Buffer;
+  /** In canonical form; undefined if the message cannot be read, or its code is not valid. */
+  canonical?: Message;
 };
 
 export type ConnectionStatus = {
