@@ -9,13 +9,17 @@ import { after, before, describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { runWith } from '../../../packages/cli/src/command-line/run-command.fixture.ts';
 import { defined } from '../../../packages/contract/src/index.ts';
-import { builtInHosts } from '../../../packages/iso8583/src/index.ts';
+import {
+  builtInHosts,
+  type HostTable,
+  readHostTable,
+} from '../../../packages/iso8583/src/index.ts';
 import {
   createSigningKey,
   publicSigningKey,
   readSettings,
 } from '../../../packages/server/src/platform/index.ts';
-import { demoKeys } from '../../../packages/server/src/vault/index.ts';
+import { type DemoKeyName, demoKeys } from '../../../packages/server/src/vault/index.ts';
 import { testDatabaseCopyUrl } from '../../../packages/server/test/support/database/test-database.ts';
 import { startAcquirerHost } from '../../../packages/simulators/src/index.ts';
 import { repositoryRoot } from '../../repository-root.ts';
@@ -29,7 +33,15 @@ const shippedPlan = join(repositoryRoot, 'deploy/certification/acquirer-plan.yam
 const shippedCases = 96;
 const cardNumber = '4111111111111111';
 
-const setupFile = (port: number, dialect: HostName) => ({
+/** A TPDU, and a message authentication code on every message. */
+const authenticatedTable = {
+  name: 'authenticated',
+  base: 'iso1987-ascii',
+  framing: { length: 'binary2', tpduBytes: 5, tpdu: '6000010002' },
+  mac: { algorithm: 'AesCmac', place: 'Last', over: 'BeforeField', messages: 'All' },
+};
+
+const setupFile = (port: number, dialect: HostTable['name']) => ({
   operator: { name: 'North Bank' },
   link: {
     name: 'north',
@@ -40,6 +52,7 @@ const setupFile = (port: number, dialect: HostName) => ({
     dialect,
     zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' },
     zoneMasterKey: { keyRef: 'demo-zmk' },
+    ...defined({ macKey: dialect === 'authenticated' ? { keyRef: 'demo-mac-aes' } : undefined }),
   },
   merchant: { name: 'Café du Port', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' },
   contract: {
@@ -60,18 +73,24 @@ const setupFile = (port: number, dialect: HostName) => ({
 });
 
 /** A platform with a link to a simulator of its own, and a copy of the shipped plan with short waits. */
-async function startPlatform(dialect: HostName) {
+async function startPlatform(table: HostTable) {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-certify-'));
-  const key = (name: 'demo-zpk' | 'demo-zmk') =>
-    ({ algorithm: 'Tdes', key: demoKeys(directory).key(name) }) as const;
+  const key = (name: DemoKeyName, algorithm: 'Tdes' | 'Aes' = 'Tdes') => ({
+    algorithm,
+    key: demoKeys(directory).key(name),
+  });
   const host = await startAcquirerHost({
     host: '127.0.0.1',
     port: 0,
     ledgerDir: join(directory, 'ledger'),
     lateMs: 1500,
     slowMs: 300,
-    dialect: builtInHosts[dialect],
-    keys: { zonePin: key('demo-zpk'), zoneMaster: key('demo-zmk') },
+    dialect: table,
+    keys: {
+      zonePin: key('demo-zpk'),
+      zoneMaster: key('demo-zmk'),
+      mac: key('demo-mac-aes', 'Aes'),
+    },
   });
   const env = {
     SWITCHYARD_DATA_DIR: directory,
@@ -80,8 +99,13 @@ async function startPlatform(dialect: HostName) {
   };
   const run = (args: readonly string[], stopping?: AbortSignal) =>
     runWith(args, { env, serverCommands, ...defined({ stopping }) });
+  await mkdir(join(directory, 'dialects'));
+  await writeFile(
+    join(directory, 'dialects', 'authenticated.json'),
+    JSON.stringify(authenticatedTable),
+  );
   const setup = join(directory, 'setup.yaml');
-  await writeFile(setup, stringify(setupFile(host.port, dialect)));
+  await writeFile(setup, stringify(setupFile(host.port, table.name)));
   const { code, stderr } = await run(['admin', 'setup', '--file', setup, '--show-secrets']);
   assert.equal(code, 0, stderr);
   const plan = join(directory, 'plan.yaml');
@@ -120,7 +144,7 @@ test('the shipped plan passes against the simulator with each built-in table', a
   const names = Object.keys(builtInHosts) as HostName[];
   await Promise.all(
     names.map(async (name) => {
-      const platform = await startPlatform(name);
+      const platform = await startPlatform(builtInHosts[name]);
       try {
         const { code, stdout, stderr } = await platform.certify(['--json']);
         assert.equal(code, 0, `${name}: ${stdout}${stderr}`);
@@ -134,6 +158,29 @@ test('the shipped plan passes against the simulator with each built-in table', a
       }
     }),
   );
+});
+
+test('messages with a TPDU and an authentication code pass, and the report has their bytes', async (t) => {
+  const platform = await startPlatform(readHostTable(authenticatedTable));
+  t.after(() => platform.stop());
+  const { code, stdout, stderr } = await platform.certify(['--only', 'SALE-0']);
+  assert.equal(code, 0, stdout + stderr);
+  const messages = findCase(await platform.readReport(), 'SALE-01').steps.flatMap(
+    (step) => step.messages,
+  );
+  const [signOn, sale, response] = ['0800', '0200', '0210'].map((type) =>
+    messages.find(({ mti }) => mti === type),
+  );
+  assert.equal(signOn?.parts.at(-1)?.field, '128');
+  for (const [message, tpdu] of [
+    [sale, '6000010002'],
+    [response, '6000020001'],
+  ] as const) {
+    const [header, type] = message?.parts ?? [];
+    assert.ok(header?.bytes.endsWith(tpdu), header?.bytes);
+    assert.equal(type?.offset, 7);
+    assert.equal(message?.parts.at(-1)?.field, '64');
+  }
 });
 
 /** No file of the report has a card number, a track, a security code or a PIN block, in any encoding. */
@@ -164,7 +211,7 @@ async function assertNoCardData({ report, readReport }: TestPlatform): Promise<v
 describe('a certification run', () => {
   let platform: TestPlatform;
   before(async () => {
-    platform = await startPlatform('iso1993-ascii');
+    platform = await startPlatform(builtInHosts['iso1993-ascii']);
   });
   after(() => platform.stop());
 
