@@ -46,6 +46,13 @@ export { HostTableError, type TableMistake } from './hosts/host-table-error.ts';
 export type { RequestLookup } from './hosts/operations.ts';
 export { hostTableSchema, readHostTable } from './hosts/read-host-table.ts';
 export { createPlatformSamples, hostSamples, sampleTime } from './hosts/sample-messages.ts';
-export type { Fields, Message, MessageOperation, OriginalMessage } from './message.ts';
+export type {
+  Fields,
+  Message,
+  MessageOperation,
+  OriginalMessage,
+  PaymentData,
+  PaymentDataName,
+} from './message.ts';
 export { type OperationName, operationNames } from './operation-names.ts';
 export { compileSubFields, type SubFields } from './sub-fields/compile-sub-fields.ts';

@@ -3,6 +3,7 @@ import { responseCodes } from '@switchyard/contract';
 import { compileDialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Message } from '../message.ts';
+import { checkContents } from './check-contents.ts';
 import { checkOperations } from './check-operations.ts';
 import type { CompiledHost } from './compile-host.ts';
 import { identifiesOriginal } from './convert-message.ts';
@@ -269,6 +270,7 @@ function checkSampleMessages(host: CompiledHost): void {
   const isOriginalComparable = identifiesOriginal(table);
   const isComparable = (name: string, field: number, { 35: track2 }: Message['fields']) => {
     if (field === originalField && !isOriginalComparable) return false;
+    if (table.contents?.[field] !== undefined) return false;
     // Functions can share a code. Without the previous amount, field 4 does not give the reversed amount.
     if (field === networkField || table.omit?.includes(field)) return false;
     // Track 2 contains the card number.
@@ -310,6 +312,7 @@ export function checkHostTable(host: CompiledHost): void {
     () => checkResponseCodes(table, checkValue),
     () => checkCodes(table, checkValue),
   ]);
+  checkContents(table, { requiredFields, filledFields: filledFields(table) });
   checkOperations(host, {
     variableFields,
     requiredFields,

@@ -150,12 +150,12 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
     encode: (message) => dialect.encode(converter.toHost(message)),
     canIgnoreField: createIgnorableFieldCheck(table),
     decode: (bytes, textErrors, findRequest) =>
-      converter.toCanonical(dialect.decode(bytes, textErrors), findRequest),
+      converter.toCanonical(dialect.decode(bytes, textErrors), findRequest, textErrors),
     takeOriginalNumbers: converter.takeOriginalNumbers,
     encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
     decodeWithMac(bytes, textErrors, findRequest) {
       const { message, ...rest } = requireSeals().opened(bytes, textErrors);
-      return { message: converter.toCanonical(message, findRequest), ...rest };
+      return { message: converter.toCanonical(message, findRequest, textErrors), ...rest };
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import type { DialectTable } from '../dialect-table.ts';
 import type { FrameFormat } from '../frame.ts';
+import type { Contents } from './field-content.ts';
 import type { Operations, RepeatIndicator } from './operation-settings.ts';
 
 /** A function of network management (DE70 in 1987). */
@@ -68,6 +69,10 @@ export type HostTable = {
   /** Message type and processing code of each operation; a missing one has the canonical message. */
   readonly operations?: Operations;
   readonly repeatIndicator?: RepeatIndicator;
+  /** Fields of payments that are built from payment data. */
+  readonly contents?: Contents;
+  /** Fields of responses with data for the platform. */
+  readonly responseContents?: Contents;
   /**
    * Parts `type stan sent institution rrn approval date time terminal amount zeros`; the member `time` states
    * whether `sent` is DE7 or DE12 and 13. Without it, other fields identify the original.

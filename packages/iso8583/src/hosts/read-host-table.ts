@@ -21,6 +21,7 @@ import {
   orNothing,
   type Shape,
   shaped,
+  textOrObject,
   whole,
 } from './table-shape.ts';
 
@@ -37,6 +38,17 @@ const hostCodes = 'response codes of the host';
 
 const constants = eachIn(fieldKey, fieldKeys, constant);
 
+const sourceName = matching(/^[A-Za-z0-9.]{1,40}$/, 'the name of a source');
+const constantSource = shaped({ constant }, ['constant']);
+const codedSource = shaped(
+  { source: sourceName, codes: eachIn(/^.{1,40}$/, 'values of the source', constant) },
+  ['source'],
+);
+const source = textOrObject(sourceName, { constant: constantSource, source: codedSource });
+const parts = shaped({ parts: eachIn(/^.{1,40}$/, 'the parts of the field', source) });
+const content = textOrObject(sourceName, { constant: constantSource, source: codedSource, parts });
+const contents = eachIn(fieldKey, fieldKeys, content);
+
 const operation = shaped({
   type: matching(
     /^0[124][024]0$/,
@@ -46,6 +58,7 @@ const operation = shaped({
   fromOriginal: listOf('the fields 11, 12, 13 and 37', oneOf(11, 12, 13, 37)),
   constants,
   omit: listOf('fields', field),
+  contents: eachIn(fieldKey, fieldKeys, orNothing(content)),
 });
 
 const network = {
@@ -124,6 +137,8 @@ const shape: Shape = {
   omit: listOf('fields', field),
   operations: shaped(Object.fromEntries(operationNames.map((name) => [name, operation]))),
   repeatIndicator: shaped({ field, first: code, repeat: code }, ['field', 'repeat']),
+  contents,
+  responseContents: contents,
   $schema: matching(/^.{1,500}$/, 'the address of the JSON Schema'),
 };
 
@@ -141,6 +156,8 @@ const withoutIt = [
   'operations',
   'repeatIndicator',
   'originalData',
+  'contents',
+  'responseContents',
 ] as const;
 
 const documentShape = shaped(

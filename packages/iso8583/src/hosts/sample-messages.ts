@@ -14,7 +14,7 @@ const sampleTrack2 = `${sampleCardNumber}=3012201`.padEnd(37, '0');
 const tipAndCashback = '0040978D0000000002000044978D000000000100';
 const addressCheckAndSecurityCode = '8219123456789123456789092041234';
 /** The tags of an authorisation and their lengths, with issuer application data (9F10) of its maximum length. */
-const sampleTags: readonly (readonly [tag: string, bytes: number])[] = [
+export const sampleTags: readonly (readonly [tag: string, bytes: number])[] = [
   ['82', 2],
   ['84', 7],
   ['95', 5],

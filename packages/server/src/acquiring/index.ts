@@ -35,6 +35,7 @@ export { createRequestSigners } from './http-json/signed-exchange.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
 export type {
+  AcquirerData,
   AcquirerLink,
   AcquirerOutcome,
   AcquirerReference,

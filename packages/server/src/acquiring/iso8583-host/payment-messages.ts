@@ -1,9 +1,10 @@
 // Maps requests to ISO 8583:1987 fields, and response fields to outcomes. It performs no I/O.
 import { defined, type EntryMode, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
-import type { Message, OriginalMessage } from '@switchyard/iso8583';
+import type { Message, OriginalMessage, PaymentData } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
 import {
+  type AcquirerData,
   type AcquirerOutcome,
   type AcquirerPin,
   type AcquirerReference,
@@ -178,9 +179,11 @@ export function toIso8583Message(
   if (remainingAmount !== undefined)
     fields[replacementAmountsField] = formatAmount(remainingAmount).padEnd(42, '0');
   const mti = request.repeat ? toRepeatMti(reference.mti) : reference.mti;
+  const { merchantName, merchantAddress, orderId } = request;
   return {
     mti,
     fields,
+    data: defined({ merchantName, merchantAddress, orderId }),
     ...defined({ original: original && describeOriginal(original, request.authorizationCode) }),
   };
 }
@@ -216,6 +219,28 @@ function parseIssuerData(de55: string | undefined, pan: string | undefined): str
 function parseAddressResult(de48: string | undefined): string | undefined {
   const letter = de48 === undefined ? undefined : readSubelement(de48, addressResultTag);
   return letter !== undefined && /^[A-Z]$/.test(letter) ? letter : undefined;
+}
+
+const balancePattern = /^[CD0]?[0-9]{1,15}$/;
+
+/** Leaves out a text with the card number, and a balance that is not an amount. */
+function parseAcquirerData(
+  { receiptText, networkReference, balance }: PaymentData,
+  pan: string | undefined,
+): AcquirerData {
+  const hasBalance = balance !== undefined && balancePattern.test(balance);
+  const amount = hasBalance ? Number(balance.replace(/^[CD]/, '')) : undefined;
+  return defined({
+    receiptText: withoutCardNumber(receiptText, pan),
+    networkReference: withoutCardNumber(networkReference, pan),
+    balance: balance?.startsWith('D') === true && amount !== undefined ? -amount : amount,
+  });
+}
+
+function withoutCardNumber(text: string | undefined, pan: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  const isUsable = trimmed !== '' && !(pan !== undefined && trimmed?.includes(pan));
+  return isUsable ? trimmed : undefined;
 }
 
 /** Meaning of DE4 in a partial reversal: the reversed or the remaining amount. */
@@ -259,6 +284,7 @@ export function toAcquirerOutcome(
   const additionalData = defined({
     issuerData: parseIssuerData(response.fields[55], request.fields[2]),
     addressResult: parseAddressResult(response.fields[48]),
+    acquirerData: response.data && parseAcquirerData(response.data, request.fields[2]),
   });
   const requestedAmount = Number(request.fields[4]);
   const { approved, category } = responseCodeFacts(code, { zeroAmount: requestedAmount === 0 });

@@ -48,6 +48,11 @@ export type AcquirerRequest = {
   /** The merchant's number at the acquirer (DE42). */
   merchantNumber: string;
   mcc: string;
+  merchantName?: string;
+  /** One line. */
+  merchantAddress?: string;
+  /** The order at the merchant. */
+  orderId?: string;
   /** Minor units. */
   amount: number;
   currency: string;
@@ -87,6 +92,9 @@ export type ExchangeResult<Response> =
 /** The host table cannot encode the message: a repetition cannot succeed. */
 export const unencodableReason = 'not encodable';
 
+/** Data of a response that decides nothing; `balance` in minor units. */
+export type AcquirerData = { receiptText?: string; networkReference?: string; balance?: number };
+
 /** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
 export type AcquirerOutcome =
   | {
@@ -98,6 +106,7 @@ export type AcquirerOutcome =
       issuerData?: string;
       /** AVS result letter. */
       addressResult?: string;
+      acquirerData?: AcquirerData;
     }
   | {
       outcome: 'Declined';
@@ -106,6 +115,7 @@ export type AcquirerOutcome =
       isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
+      acquirerData?: AcquirerData;
     }
   | { outcome: 'NotSent'; reason: string }
   | { outcome: 'Unknown'; reason: UnknownReason };

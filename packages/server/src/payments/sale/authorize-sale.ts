@@ -118,7 +118,10 @@ function decideSaleOutcome(
   }
 }
 
-type IssuerData = { issuerData?: string; addressResult?: string };
+type IssuerData = Pick<
+  AcquirerOutcome & { outcome: 'Approved' },
+  'issuerData' | 'addressResult' | 'acquirerData'
+>;
 
-const issuerData = ({ issuerData, addressResult: avsResultCode }: IssuerData) =>
-  defined({ issuerData, avsResultCode });
+const issuerData = ({ issuerData, addressResult: avsResultCode, acquirerData }: IssuerData) =>
+  defined({ issuerData, avsResultCode, acquirerData });

@@ -1,11 +1,14 @@
 // A transaction as it is stored: row, events and operations.
 import {
   type CaptureMode,
+  defined,
   type EntryMode,
   type OfflineData,
+  type Order,
   responseCodeFacts,
 } from '@switchyard/contract';
 import type {
+  AcquirerData,
   AcquirerReference,
   AcquirerRequestKind,
   ClearingLine,
@@ -140,6 +143,7 @@ export type EventData = {
   settlementDate?: string;
   issuerData?: string;
   avsResultCode?: string;
+  acquirerData?: AcquirerData;
   actor?: string;
   reason?: string;
   note?: string;
@@ -227,6 +231,12 @@ export function authorizationContext({ events }: TransactionRecord): Authorizati
   const context = events.findLast(({ data }) => data.context !== undefined)?.data.context;
   if (context === undefined) throw new Error('the transaction has no authorization context');
   return context;
+}
+
+/** Members of an acquirer message about the merchant and its order. */
+export function merchantData({ merchantName, merchantAddress, request }: AuthorizationContext) {
+  const { orderId } = (request['order'] ?? {}) as Partial<Order>;
+  return defined({ merchantName, merchantAddress, orderId });
 }
 
 const saleRequestKinds: ReadonlySet<string> = new Set(['Sale', 'Authorization', 'OfflineSale']);

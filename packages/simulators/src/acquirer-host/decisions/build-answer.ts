@@ -58,5 +58,11 @@ export function answerForDecision(request: Message, answered: RecordedAnswer): M
   }
   const address = reversal ? undefined : addressVerificationResult(request.fields[48]);
   if (address !== undefined) fields[48] = `8301${address}`;
+  // Only a host table with `responseContents` sends them.
+  answer.data = {
+    receiptText: answered.approval === '' ? 'DECLINED' : 'APPROVED',
+    networkReference: `N${answered.approval}`,
+    balance: String(answered.amount),
+  };
   return answer;
 }
