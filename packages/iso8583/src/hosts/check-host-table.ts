@@ -7,9 +7,11 @@ import { checkContents } from './check-contents.ts';
 import { checkOperations } from './check-operations.ts';
 import type { CompiledHost } from './compile-host.ts';
 import { identifiesOriginal } from './convert-message.ts';
+import { checkCorrelation } from './correlation.ts';
 import type { HostTable } from './host-table.ts';
 import { runChecks, throwTableError } from './host-table-error.ts';
-import { createPlatformSamples, hostSamples } from './sample-messages.ts';
+import { checkReferenceNumbers } from './reference-numbers.ts';
+import { createHostSamples, createPlatformSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
 
 /** Fields that identify a message or state its amount: a host that does not get them books the wrong payment. */
@@ -48,6 +50,7 @@ const amountField = 4;
 const entryModeField = 22;
 const functionCodeField = 24;
 const conditionField = 25;
+const rrnField = 37;
 const responseCodeField = 39;
 const keyField = 48;
 const networkField = 70;
@@ -122,14 +125,15 @@ function checkConstants(table: HostTable): void {
 }
 
 function checkOmittedFields(table: HostTable): void {
-  const { omit = [], reversalReasons } = table;
+  const { omit = [], reversalReasons, retrievalReference } = table;
   // The platform writes new keys in no message, so field 48 can be omitted.
   const filled = filledFields(table).filter(([field]) => field !== keyField);
   if (reversalReasons !== undefined) filled.push([reversalReasons.field, 'reversalReasons']);
   for (const [index, field] of omit.entries()) {
     const at = `/omit/${index}`;
     const content = requiredFields[field];
-    if (content !== undefined)
+    const isAssignedByHost = field === rrnField && retrievalReference.assignedBy === 'Host';
+    if (content !== undefined && !isAssignedByHost)
       throwTableError(at, `must not be ${field}: this field contains ${content}`);
     const [, member] = filled.find(([each]) => each === field) ?? [];
     if (member !== undefined)
@@ -295,7 +299,7 @@ function checkSampleMessages(host: CompiledHost): void {
       );
     }
   }
-  for (const [name, sample] of Object.entries<Message>(hostSamples))
+  for (const [name, sample] of Object.entries(createHostSamples(table.messages)))
     convertSample(host, name, sample);
 }
 
@@ -309,6 +313,8 @@ export function checkHostTable(host: CompiledHost): void {
     () => checkConstants(table),
     () => checkOmittedFields(table),
     () => checkFunctionCodes(table),
+    () => checkCorrelation(table),
+    () => checkReferenceNumbers(table, checkValue),
     () => checkResponseCodes(table, checkValue),
     () => checkCodes(table, checkValue),
   ]);

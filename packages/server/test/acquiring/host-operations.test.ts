@@ -6,12 +6,12 @@ import { describe, test } from 'node:test';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import {
   act,
-  call,
   createOrganizationOnHost,
   ownTable,
   sell,
   sellRefundAndCapture,
-} from '../support/organization-on-host.ts';
+} from '../support/acquirers/organization-on-host.ts';
+import { call } from '../support/payment-calls.ts';
 
 /** The host does not answer two reversals of this card. */
 const silentCard = { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } };

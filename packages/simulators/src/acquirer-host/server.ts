@@ -23,6 +23,11 @@ import {
 import { createMessageFraming, type MessageFraming } from './connection/message-framing.ts';
 import { type AnswersAfterLedgerWrite, createAnswerQueue } from './connection/send-answers.ts';
 import {
+  createResponseChanger,
+  type ResponseChanges,
+  responseChangesOf,
+} from './decisions/change-response.ts';
+import {
   type ConnectionSession,
   createMessageDecider,
   type HostDecision,
@@ -52,6 +57,8 @@ export type AcquirerHostOptions = {
   segmentEntries?: number;
   /** The host table; default: ISO 8583:1987, packed, DE55 in bytes. */
   dialect?: HostTable;
+  /** How responses differ from a repetition of the request; default: as the host table allows. */
+  responses?: ResponseChanges;
   /** Keys for PIN blocks, message authentication and key exchange. */
   keys?: HostKeys;
   /** Certificate and key; without it the host speaks TCP without TLS. */
@@ -90,8 +97,8 @@ function garble(frame: Buffer): Buffer {
 type Peer = { socket: Socket; framing: MessageFraming; session: ConnectionSession; name: string };
 
 type AnswerSender = {
-  /** Answers a request; `tpdu` is the TPDU of the request. */
-  send(peer: Peer, decision: HostDecision, tpdu: Buffer): void;
+  /** Answers a request; `header` is the header of the request. */
+  send(peer: Peer, decision: HostDecision, header: Buffer): void;
   stop(): void;
 };
 
@@ -114,9 +121,9 @@ function createAnswerSender(deps: {
   }
 
   return {
-    send({ socket, framing: wire }, { answer, delivery }, tpdu) {
+    send({ socket, framing: wire }, { answer, delivery }, header) {
       const bytes = wire.write(answer);
-      const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, tpdu);
+      const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, header);
       if (delivery === 'late' || delivery === 'slow') {
         later(socket, frame, delivery === 'late' ? deps.lateMs : deps.slowMs);
       }
@@ -145,6 +152,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
+const RETRIEVAL_REFERENCE = 37;
 const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
 const APPROVED = '00';
@@ -158,8 +166,9 @@ function createKeyOffers(deps: {
   ring: ReturnType<typeof openKeyRing>;
   outbox: AnswersAfterLedgerWrite;
   clock: Clock;
+  traceDigits: number;
 }) {
-  const { ring, outbox, clock } = deps;
+  const { ring, outbox, clock, traceDigits } = deps;
   const unanswered = new Map<string, KeyOffer>();
   let trace = 0;
 
@@ -168,13 +177,13 @@ function createKeyOffers(deps: {
       const offer = ring.offer(use);
       if (offer === undefined) return;
       trace += 1;
-      const number = `9${String(trace).padStart(5, '0')}`;
+      const number = `9${String(trace).padStart(traceDigits - 1, '0')}`;
       const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
       unanswered.set(number, offer);
       const [oldest] = unanswered.keys();
       if (unanswered.size > waitingOffersMax && oldest !== undefined) unanswered.delete(oldest);
       const fields = { 7: sent, 11: number, 48: offer.text, 70: KEY_CHANGE };
-      outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields }), Buffer.alloc(0)));
+      outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields })));
     },
     receiveAnswer({ fields }: Message): void {
       const offer = unanswered.get(fields[11] ?? '');
@@ -215,12 +224,18 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   const originalBy = table.originalData?.time ?? 'Transmission';
   const givesKeys = keys.zoneMaster !== undefined;
   const pinKeys = () => ring.keysFor('P');
+  const { responses = responseChangesOf(table) } = options;
+  const changeResponse = createResponseChanger(table, responses);
   const decider = createMessageDecider({
     ledger,
     clock,
     originalBy,
     pinKeys,
     givesKeys,
+    assignedReferenceLength:
+      responses.assignsRetrievalReference === true
+        ? table.messages.fields[RETRIEVAL_REFERENCE]?.max
+        : undefined,
     ...defined({ signOnBy: table.network.signOnBy }),
   });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
@@ -233,16 +248,20 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
     onFault: (error, file) => log.warn({ err: error, file }, 'not a clearing file'),
   });
   const sender = createAnswerSender({ outbox, lateMs: options.lateMs, slowMs: options.slowMs });
-  const offers = createKeyOffers({ ring, outbox, clock });
+  const { digits: traceDigits } = table.traceNumber;
+  const offers = createKeyOffers({ ring, outbox, clock, traceDigits });
   const peers = new Set<Peer>();
 
-  function receive(peer: Peer, { payload, tpdu }: Frame): void {
+  function receive(peer: Peer, { payload, header }: Frame): void {
     // An empty frame is a heartbeat.
     if (payload.length === 0) return;
     const message = peer.framing.read(payload);
     offers.receiveAnswer(message);
     const decision = decider.decide(message, peer.session);
-    if (decision !== undefined) sender.send(peer, decision, tpdu);
+    if (decision !== undefined) {
+      const answer = changeResponse(decision.answer);
+      sender.send(peer, { ...decision, answer }, header);
+    }
     const { mti, fields } = message;
     const isNewKeysPayment = paymentMti.test(mti) && sendsNewKeys(Number(fields[4]));
     if (fields[70] !== KEY_REQUEST && !isNewKeysPayment) return;

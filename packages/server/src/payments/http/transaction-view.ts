@@ -238,6 +238,7 @@ function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent 
     issuerData: _issuerData,
     avsResultCode: _avsResultCode,
     acquirerData: _acquirerData,
+    retrievalReference: _retrievalReference,
     traceparent: _traceparent,
     ...eventData
   } = data;
