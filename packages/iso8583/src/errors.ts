@@ -14,6 +14,7 @@ export const iso8583ErrorCodes = [
   'padding_invalid',
   'trailing_bytes',
   'frame_length_invalid',
+  'frame_check_invalid',
   'frame_too_large',
 ] as const;
 
@@ -31,7 +32,9 @@ export const iso8583ErrorCodes = [
  * - `content_invalid`: a character or nibble that the content class does not permit
  * - `padding_invalid`: the filler nibble of an odd BCD number is not the dialect's
  * - `trailing_bytes`: bytes are left after the last field of the bitmap
- * - `frame_length_invalid`: a frame header is not a length, or shorter than what it includes
+ * - `frame_length_invalid`: a frame begins with another value than a length, its length is shorter than
+ *   its header, or STX or ETX is missing
+ * - `frame_check_invalid`: the check byte (LRC) after a frame is wrong
  * - `frame_too_large`: a frame is above the limit of the reader or of the header
  */
 export type Iso8583ErrorCode = (typeof iso8583ErrorCodes)[number];

@@ -33,6 +33,33 @@ export type OriginalMessage = {
 };
 
 /**
+ * Data of a payment that has no field of its own. The names up to `orderId` are those of requests; a response has
+ * the others: the text for the receipt, the reference of the card scheme, and the balance.
+ *
+ * @example
+ * ```ts
+ * const data: PaymentData = { merchantName: 'Bakery', orderId: '4711' };
+ * ```
+ */
+export type PaymentData = { readonly [name in PaymentDataName]?: string };
+
+/**
+ * The names of {@link PaymentData}.
+ *
+ * @example
+ * ```ts
+ * const name: PaymentDataName = 'orderId';
+ * ```
+ */
+export type PaymentDataName =
+  | 'merchantName'
+  | 'merchantAddress'
+  | 'orderId'
+  | 'receiptText'
+  | 'networkReference'
+  | 'balance';
+
+/**
  * A message: its type and its data elements. Bit 1 and the bitmaps belong to the encoding and are
  * not part of it.
  *
@@ -46,6 +73,8 @@ export type Message = {
   fields: Fields;
   /** Of a capture, refund or reversal. */
   original?: OriginalMessage;
+  /** Values for the member `contents` of a host table. */
+  data?: PaymentData;
   /** Of a decoded request whose host table has its own operations: the answer has it too. */
   operation?: MessageOperation;
 };

@@ -1,10 +1,10 @@
 // Builds the request of a step, with the same members as the requests of payments.
 import { randomUUID } from 'node:crypto';
 import { defined } from '../../../packages/contract/src/index.ts';
-import {
-  type AcquirerOutcome,
-  type AcquirerRequest,
-  buildReference,
+import type {
+  AcquirerOutcome,
+  AcquirerReference,
+  AcquirerRequest,
 } from '../../../packages/server/src/acquiring/index.ts';
 import type { Case, CertificationPlan, Step } from './certification-plan.ts';
 
@@ -22,9 +22,9 @@ export type SentPayment = {
 export type RequestBuilder = {
   readonly plan: CertificationPlan;
   readonly link: { readonly organizationId: string; readonly linkId: string };
-  takeTraceNumber(terminalId: string): number;
+  /** Takes new trace numbers. */
+  createReference(kind: AcquirerRequest['kind'], terminalId: string): AcquirerReference;
   translatePin(card: PlanCard): Promise<ZonePin>;
-  now(): number;
 };
 
 const firstOf = <Value>(values: Readonly<Record<string, Value>>): string =>
@@ -66,24 +66,18 @@ export async function buildFirstRequest(
 ): Promise<AcquirerRequest> {
   const { plan, link } = builder;
   const { organizationId, linkId } = link;
-  const { number: merchantNumber, mcc, timeZone } = plan.merchant;
+  const { number: merchantNumber, mcc, name: merchantName, address } = plan.merchant;
   const { terminalId, card } = findTerminalAndCard(plan, each, step);
   const entryMode = step.entryMode ?? each.entryMode ?? 'Keyed';
   const isChip = entryMode === 'ContactChip' || entryMode === 'ContactlessChip';
   const { tip, cashback } = step;
-  const now = builder.now();
   return {
     organizationId,
     linkId,
     kind,
     repeat: false,
     transactionId: randomUUID(),
-    reference: buildReference(
-      { kind, timeZone },
-      terminalId,
-      builder.takeTraceNumber(terminalId),
-      now,
-    ),
+    reference: builder.createReference(kind, terminalId),
     merchantNumber,
     mcc,
     amount: step.amount ?? each.amount ?? plan.amount,
@@ -91,6 +85,9 @@ export async function buildFirstRequest(
     entryMode,
     card: { pan: card.number, expiry: card.expiry },
     ...defined({
+      merchantName,
+      merchantAddress: address,
+      orderId: step.orderId,
       amounts: tip === undefined && cashback === undefined ? undefined : defined({ tip, cashback }),
       sensitive:
         kind === 'OfflineSale'
@@ -105,6 +102,12 @@ export async function buildFirstRequest(
   };
 }
 
+/** With the retrieval reference number of the host, if it assigned one. */
+function originalReference({ request: { reference }, outcome }: SentPayment): AcquirerReference {
+  const rrn = 'retrievalReference' in outcome ? outcome.retrievalReference : undefined;
+  return rrn === undefined ? reference : { ...reference, rrn, rrnAssignedBy: 'Host' };
+}
+
 /** A capture, refund or reversal of an earlier payment. */
 export function buildFollowUpRequest(
   builder: RequestBuilder,
@@ -113,34 +116,26 @@ export function buildFollowUpRequest(
   step: Step,
 ): AcquirerRequest {
   const { request, outcome } = original;
-  const { reference, amounts, isRemoteOrder, organizationId, transactionId, linkId } = request;
-  const { merchantNumber, mcc, currency, entryMode, card } = request;
-  const { timeZone } = builder.plan.merchant;
+  const {
+    // The first message of a payment alone has these members.
+    sensitive: _sensitive,
+    addressCheck: _addressCheck,
+    panSequence: _panSequence,
+    chipData: _chipData,
+    amounts,
+    authorizationCode,
+    ...shared
+  } = request;
   const approvedAmount = outcome.outcome === 'Approved' ? outcome.amount : request.amount;
-  const { terminalId } = reference;
   return {
-    organizationId,
-    transactionId,
-    linkId,
-    merchantNumber,
-    mcc,
-    currency,
-    entryMode,
-    card,
+    ...shared,
     kind,
-    repeat: false,
-    reference: buildReference(
-      { kind, timeZone },
-      terminalId,
-      builder.takeTraceNumber(terminalId),
-      builder.now(),
-    ),
+    reference: builder.createReference(kind, request.reference.terminalId),
     amount: step.amount ?? approvedAmount - (step.remainingAmount ?? 0),
-    original: reference,
+    original: { ...originalReference(original), amount: request.amount },
     ...defined({
       amounts: amounts?.cashback === undefined ? undefined : amounts,
-      authorizationCode: approvedCode(original) ?? request.authorizationCode,
-      isRemoteOrder,
+      authorizationCode: approvedCode(original) ?? authorizationCode,
       chipData: step.chipData,
       final: kind === 'Capture' ? step.final : undefined,
       remainingAmount: step.remainingAmount,

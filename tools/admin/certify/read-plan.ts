@@ -9,7 +9,16 @@ import { type Case, CertificationPlan, paymentActions, type Step } from './certi
 type PlanError = { readonly path: DocumentPath; readonly detail: string };
 
 const common = ['do', 'name', 'expect'];
-const ofCard = ['terminal', 'card', 'entryMode', 'amount', 'currency', 'remoteOrder', 'chipData'];
+const ofCard = [
+  'terminal',
+  'card',
+  'entryMode',
+  'amount',
+  'currency',
+  'remoteOrder',
+  'chipData',
+  'orderId',
+];
 const ofFirstMessage = ['tip', 'cashback', 'withPin', 'withSecurityCode', 'address'];
 const membersByAction: Readonly<Record<Step['do'], readonly string[]>> = {
   Sale: [...ofCard, ...ofFirstMessage],

@@ -44,6 +44,7 @@ export type CaseResult = {
 };
 
 export type CaseRunner = RequestBuilder & {
+  now(): number;
   connection(): AcquirerConnection;
   /** Signs off, closes the connection and opens a new one. */
   reconnect(): Promise<void>;

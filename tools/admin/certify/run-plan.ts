@@ -2,6 +2,7 @@
 import type { CommandContext } from '../../../packages/cli/src/command-line/command-runner.ts';
 import { waitForEnter } from '../../../packages/cli/src/output/prompt.ts';
 import { CommandError, fail } from '../../../packages/cli/src/runtime/command-error.ts';
+import { buildReference } from '../../../packages/server/src/acquiring/index.ts';
 import { isoTime } from '../../../packages/server/src/platform/index.ts';
 import { findTerminalAndCard } from './build-request.ts';
 import type { CertificationLink, HostLink } from './certification-link.ts';
@@ -12,6 +13,8 @@ import type { RunState } from './run-state.ts';
 export type CaseSelection = { readonly from?: string; readonly only?: string };
 
 const msPerSecond = 1000;
+/** In place of a terminal: the number of a message among all messages of the link. */
+const messagesOfLink = 'link';
 
 export function selectCases(
   { cases }: CertificationPlan,
@@ -71,7 +74,17 @@ function createRunner({ context, plan, link, open, state }: Run): CaseRunner {
     translatePin: open.translatePin,
     reconnect: open.reconnect,
     waitUntilAvailable: () => open.waitUntilAvailable(environment.stopping),
-    takeTraceNumber: state.takeTraceNumber,
+    createReference: (kind, terminalId) =>
+      buildReference(
+        { kind, timeZone: plan.merchant.timeZone },
+        {
+          terminalId,
+          terminalNumber: state.takeTraceNumber(terminalId),
+          linkNumber: state.takeTraceNumber(messagesOfLink),
+        },
+        environment.clock.now(),
+        open.connection().numberFormats,
+      ),
     askOperator: (text) => waitForEnter(environment, text),
     stopping: environment.stopping,
   };

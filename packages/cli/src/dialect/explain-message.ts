@@ -5,11 +5,11 @@ import {
   compileHost,
   compileSubFields,
   createDeframer,
+  createHostSamples,
   createPlatformSamples,
   encodeFrame,
   type FieldFormat,
   type HostTable,
-  hostSamples,
   Iso8583Error,
   type Message,
   maskField,
@@ -43,13 +43,14 @@ export type ExplainedMessage = {
   readonly elements: readonly ExplainedElement[];
 };
 
+const deps = { now: () => sampleTime };
 const sampleMacKey = Buffer.alloc(16);
 const macBytes = 8;
 
 /** The names of all sample messages. */
 export const sampleNames = (table: HostTable): readonly string[] => [
   ...Object.keys(createPlatformSamples(table.messages)),
-  ...Object.keys(hostSamples),
+  ...Object.keys(createHostSamples(table.messages)),
 ];
 
 function partsOf(format: FieldFormat | undefined, field: number, value: string): ExplainedPart[] {
@@ -70,7 +71,7 @@ function partsOf(format: FieldFormat | undefined, field: number, value: string):
 /** The message as the platform sees it; undefined if the table does not allow it. */
 function canonicalMessage(table: HostTable, payload: Buffer): Message | undefined {
   try {
-    const host = compileHost(table, { now: () => sampleTime });
+    const host = compileHost(table, deps);
     return host.decode(payload);
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
@@ -129,7 +130,7 @@ function surroundingElement(bytes: Buffer, offset: number, name: string): Explai
 }
 
 function encodeSample(table: HostTable, message: Message): Buffer {
-  const host = compileHost(table, { now: () => sampleTime });
+  const host = compileHost(table, deps);
   if (table.mac === undefined || !host.requiresMac(message.mti)) return host.encode(message);
   const { over, seal } = host.encodeWithoutMac(message);
   const compute = table.mac.algorithm === 'AesCmac' ? aesCmac : retailMac;
@@ -143,15 +144,17 @@ function encodeSample(table: HostTable, message: Message): Buffer {
  */
 export function explainSample(table: HostTable, name: string): ExplainedMessage {
   const platformSamples: Readonly<Record<string, Message>> = createPlatformSamples(table.messages);
+  const hostSamples: Readonly<Record<string, Message>> = createHostSamples(table.messages);
   const isOfHost = Object.hasOwn(hostSamples, name);
-  const message = isOfHost ? hostSamples[name as keyof typeof hostSamples] : platformSamples[name];
+  const message = isOfHost ? hostSamples[name] : platformSamples[name];
   if (message === undefined) throw new Iso8583Error('mti_invalid');
   // Constants and omissions apply only to messages of the platform.
   const { constants: _constants, omit: _omit, ...tableOfHost } = table;
   const payload = encodeSample(isOfHost ? tableOfHost : table, message);
-  const tpdu = Buffer.from(table.framing.tpdu ?? '', 'hex');
-  const hasTpdu = (table.framing.tpduBytes ?? 0) > 0;
-  const frame = encodeFrame(table.framing, payload, hasTpdu ? { tpdu } : {});
+  const { framing, headers } = compileHost(table, deps);
+  const request = headers.request(payload.length);
+  const header = isOfHost ? headers.answer(payload.length, request) : request;
+  const frame = encodeFrame(framing, payload, { header });
   const start = frame.indexOf(payload);
   const end = start + payload.length;
   return {
@@ -177,17 +180,27 @@ export function explainRecorded(
 ): ExplainedMessage[] {
   const masking = { unmasked };
   if (!isFramed) return [{ message: '1', elements: elementsOf(table, bytes, 0, masking) }];
-  const deframer = createDeframer(table.framing, { maxBytes: bytes.length });
+  const { framing } = compileHost(table, deps);
+  const deframer = createDeframer(framing, { maxBytes: bytes.length });
   const frames = deframer.push(bytes);
   if (deframer.heldBytes() > 0)
     throw new Iso8583Error('message_truncated', undefined, bytes.length);
   let end = 0;
-  return frames.map(({ payload }, index) => {
-    // Whole frames are views of the bytes.
-    const start = payload.length === 0 ? end : payload.byteOffset - bytes.byteOffset;
-    const header = surroundingElement(bytes.subarray(end, start), end, 'Length and header');
-    end = start + payload.length;
-    const elements = payload.length === 0 ? [] : elementsOf(table, payload, start, masking);
-    return { message: String(index + 1), elements: [...header, ...elements] };
+  return frames.map(({ payload, header }, index) => {
+    const frameBytes = encodeFrame(framing, payload, { header }).length;
+    const frame = bytes.subarray(end, end + frameBytes);
+    const offset = end;
+    end += frameBytes;
+    // Whole frames are views of the bytes; an empty frame has no message.
+    const start = payload.length === 0 ? frameBytes : payload.byteOffset - frame.byteOffset;
+    const trailerAt = start + payload.length;
+    return {
+      message: String(index + 1),
+      elements: [
+        ...surroundingElement(frame.subarray(0, start), offset, 'Length and header'),
+        ...(payload.length === 0 ? [] : elementsOf(table, payload, offset + start, masking)),
+        ...surroundingElement(frame.subarray(trailerAt), offset + trailerAt, 'Trailer'),
+      ],
+    };
   });
 }

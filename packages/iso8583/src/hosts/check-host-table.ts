@@ -3,12 +3,15 @@ import { responseCodes } from '@switchyard/contract';
 import { compileDialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Message } from '../message.ts';
+import { checkContents } from './check-contents.ts';
 import { checkOperations } from './check-operations.ts';
 import type { CompiledHost } from './compile-host.ts';
 import { identifiesOriginal } from './convert-message.ts';
+import { checkCorrelation } from './correlation.ts';
 import type { HostTable } from './host-table.ts';
 import { runChecks, throwTableError } from './host-table-error.ts';
-import { createPlatformSamples, hostSamples } from './sample-messages.ts';
+import { checkReferenceNumbers } from './reference-numbers.ts';
+import { createHostSamples, createPlatformSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
 
 /** Fields that identify a message or state its amount: a host that does not get them books the wrong payment. */
@@ -47,6 +50,7 @@ const amountField = 4;
 const entryModeField = 22;
 const functionCodeField = 24;
 const conditionField = 25;
+const rrnField = 37;
 const responseCodeField = 39;
 const keyField = 48;
 const networkField = 70;
@@ -121,14 +125,15 @@ function checkConstants(table: HostTable): void {
 }
 
 function checkOmittedFields(table: HostTable): void {
-  const { omit = [], reversalReasons } = table;
+  const { omit = [], reversalReasons, retrievalReference } = table;
   // The platform writes new keys in no message, so field 48 can be omitted.
   const filled = filledFields(table).filter(([field]) => field !== keyField);
   if (reversalReasons !== undefined) filled.push([reversalReasons.field, 'reversalReasons']);
   for (const [index, field] of omit.entries()) {
     const at = `/omit/${index}`;
     const content = requiredFields[field];
-    if (content !== undefined)
+    const isAssignedByHost = field === rrnField && retrievalReference.assignedBy === 'Host';
+    if (content !== undefined && !isAssignedByHost)
       throwTableError(at, `must not be ${field}: this field contains ${content}`);
     const [, member] = filled.find(([each]) => each === field) ?? [];
     if (member !== undefined)
@@ -269,6 +274,7 @@ function checkSampleMessages(host: CompiledHost): void {
   const isOriginalComparable = identifiesOriginal(table);
   const isComparable = (name: string, field: number, { 35: track2 }: Message['fields']) => {
     if (field === originalField && !isOriginalComparable) return false;
+    if (table.contents?.[field] !== undefined) return false;
     // Functions can share a code. Without the previous amount, field 4 does not give the reversed amount.
     if (field === networkField || table.omit?.includes(field)) return false;
     // Track 2 contains the card number.
@@ -293,7 +299,7 @@ function checkSampleMessages(host: CompiledHost): void {
       );
     }
   }
-  for (const [name, sample] of Object.entries<Message>(hostSamples))
+  for (const [name, sample] of Object.entries(createHostSamples(table.messages)))
     convertSample(host, name, sample);
 }
 
@@ -307,9 +313,12 @@ export function checkHostTable(host: CompiledHost): void {
     () => checkConstants(table),
     () => checkOmittedFields(table),
     () => checkFunctionCodes(table),
+    () => checkCorrelation(table),
+    () => checkReferenceNumbers(table, checkValue),
     () => checkResponseCodes(table, checkValue),
     () => checkCodes(table, checkValue),
   ]);
+  checkContents(table, { requiredFields, filledFields: filledFields(table) });
   checkOperations(host, {
     variableFields,
     requiredFields,

@@ -4,8 +4,11 @@ import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
 import type { Message } from '../message.ts';
 import { createConverter, type Now } from './convert-message.ts';
+import { type Correlation, compileCorrelation } from './correlation.ts';
+import { compileHeaders, frameFormatOf, type HostHeaders } from './host-framing.ts';
 import type { HostTable, MacSettings } from './host-table.ts';
 import type { RequestLookup } from './operations.ts';
+import { compileReferencePattern, type PatternValues } from './reference-numbers.ts';
 
 /** A message that waits for its authentication code. */
 export type MessageWithoutMac = {
@@ -28,8 +31,14 @@ export type MessageWithMac = {
 /** A compiled host. It holds no state between calls. */
 export type CompiledHost = {
   readonly table: HostTable;
-  /** How frames are delimited, TPDU included. */
+  /** How frames are delimited, TPDU and header included. */
   readonly framing: FrameFormat;
+  /** The bytes between frame and message. */
+  readonly headers: HostHeaders;
+  /** Assigns responses to requests, both in canonical form. */
+  readonly correlation: Correlation;
+  /** The retrieval reference number (DE37) of a message of the platform. */
+  formatRetrievalReference(values: PatternValues): string;
   /** Whether a message of this type carries an authentication code. */
   requiresMac(mti: string): boolean;
   /** @throws Iso8583Error as `Dialect.encode` does */
@@ -134,28 +143,28 @@ function createIgnorableFieldCheck({ network, originalData, replacement }: HostT
 export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost {
   const dialect = compileDialect(table.messages);
   const converter = createConverter(table, deps.now);
-  const { mac, framing } = table;
+  const { mac } = table;
   const seals = mac === undefined ? undefined : sealing(table, mac, dialect);
   const requireSeals = () => {
     if (seals === undefined) throw new Iso8583Error('table_invalid', primaryPlace);
     return seals;
   };
-  if ((framing.tpdu?.length ?? 0) !== (framing.tpduBytes ?? 0) * 2) {
-    throw new Iso8583Error('table_invalid');
-  }
   return {
     table,
-    framing,
+    framing: frameFormatOf(table.framing),
+    headers: compileHeaders(table.framing),
+    correlation: compileCorrelation(table.correlation),
+    formatRetrievalReference: compileReferencePattern(table.retrievalReference.pattern),
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
     canIgnoreField: createIgnorableFieldCheck(table),
     decode: (bytes, textErrors, findRequest) =>
-      converter.toCanonical(dialect.decode(bytes, textErrors), findRequest),
+      converter.toCanonical(dialect.decode(bytes, textErrors), findRequest, textErrors),
     takeOriginalNumbers: converter.takeOriginalNumbers,
     encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
     decodeWithMac(bytes, textErrors, findRequest) {
       const { message, ...rest } = requireSeals().opened(bytes, textErrors);
-      return { message: converter.toCanonical(message, findRequest), ...rest };
+      return { message: converter.toCanonical(message, findRequest, textErrors), ...rest };
     },
   };
 }

@@ -1,6 +1,8 @@
 // Turns canonical messages into those of a host and back, as the host's table says.
+import type { TextErrorPolicy } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Fields, Message } from '../message.ts';
+import { compileContents } from './contents.ts';
 import type { HostTable, NetworkFunction } from './host-table.ts';
 import { compileOperations, type RequestLookup } from './operations.ts';
 import { compileValueLayout, type Layout } from './value-layout.ts';
@@ -11,7 +13,7 @@ export type Now = () => number;
 export type Converter = {
   toHost(message: Message): Message;
   /** With its own operations a table assigns a response to its request, if both have a message type in common. */
-  toCanonical(message: Message, findRequest?: RequestLookup): Message;
+  toCanonical(message: Message, findRequest?: RequestLookup, errors?: TextErrorPolicy): Message;
   /** The message with the numbers of its original, if its operation requires this. */
   takeOriginalNumbers(message: Message): Message;
 };
@@ -356,13 +358,15 @@ export const hasOwnOperations = (table: HostTable): boolean =>
 function isPlain(table: HostTable): boolean {
   const { version, localTime: time, pan, originalData, replacement: left, securityControl } = table;
   const { functionCodes, entryModes, conditions, responseCodes, constants, omit } = table;
-  const { operations, repeatIndicator } = table;
+  const { operations, repeatIndicator, contents, responseContents } = table;
   const tables = [functionCodes, entryModes, conditions, responseCodes, constants, omit];
   return (
     version === '0' &&
     time === 'TimeAndDate' &&
     pan === 'Always' &&
-    [...tables, operations, repeatIndicator].every((each) => each === undefined) &&
+    [...tables, operations, repeatIndicator, contents, responseContents].every(
+      (each) => each === undefined,
+    ) &&
     originalData?.field === originalField &&
     originalData.layout === originalLayout &&
     left.field === replacementField &&
@@ -386,12 +390,20 @@ export function createConverter(table: HostTable, now: Now): Converter {
   // Outward, reasons come first: they read the canonical DE22, and DE25 before it is left out.
   const outward = [why, fieldCodes, time, ...rest].map(({ toHost }) => toHost);
   const inward = [fieldCodes, time, why, ...rest].map(({ fromHost }) => fromHost).reverse();
+  const hasContents =
+    table.contents !== undefined ||
+    table.responseContents !== undefined ||
+    Object.values(table.operations ?? {}).some((each) => each.contents !== undefined);
+  const contents = hasContents ? compileContents(table) : undefined;
   const { version } = table;
   const plain = isPlain(table);
   const isCanonical = (mti: string) => plain && !isReversal(mti) && !isNetwork(mti);
 
-  function convertFields(message: Message): Message {
-    for (const step of inward) step(message.fields, message.mti, message);
+  function convertFields(message: Message, errors: TextErrorPolicy | undefined): Message {
+    const { mti } = message;
+    const addData = isNetwork(mti) ? undefined : contents?.take(message, isAnswer(mti), errors);
+    for (const step of inward) step(message.fields, mti, message);
+    addData?.(message);
     return message;
   }
 
@@ -403,21 +415,23 @@ export function createConverter(table: HostTable, now: Now): Converter {
       const made = { ...message, mti: version + mti.slice(1), fields: { ...fields } };
       for (const step of outward) step(made.fields, mti, made);
       if (operation !== undefined) operations?.write(made, mti, operation);
+      if (!isNetwork(mti))
+        Object.assign(made.fields, contents?.encode(message, isAnswer(mti), operation?.name));
       return made;
     },
-    toCanonical(message, findRequest) {
+    toCanonical(message, findRequest, errors) {
       const { mti, fields } = message;
       if (isCanonical(mti)) return message;
       const received = { mti: `0${mti.slice(1)}`, fields };
       const readings = isNetwork(mti) ? undefined : operations?.read(received);
       for (const reading of readings ?? []) {
-        const canonical = convertFields(reading);
+        const canonical = convertFields(reading, errors);
         if (!isAnswer(canonical.mti)) return canonical;
         const request = findRequest?.(canonical);
         if (operations !== undefined && request !== undefined)
           return operations.matchAnswer(canonical, request, fields[3]);
       }
-      return readings?.[0] ?? convertFields(received);
+      return readings?.[0] ?? convertFields(received, errors);
     },
     takeOriginalNumbers: operations?.takeOriginalNumbers ?? ((message) => message),
   };

@@ -1,7 +1,13 @@
 // The vocabulary in which a host is written down as data: framing, fields, codes, places.
 
 import type { DialectTable } from '../dialect-table.ts';
-import type { FrameFormat } from '../frame.ts';
+import type { Contents } from './field-content.ts';
+import type {
+  CorrelationSettings,
+  FramingSettings,
+  RetrievalReferenceSettings,
+  TraceNumberSettings,
+} from './host-settings.ts';
 import type { Operations, RepeatIndicator } from './operation-settings.ts';
 
 /** A function of network management (DE70 in 1987). */
@@ -37,8 +43,14 @@ export type HostTable = {
   readonly name: string;
   /** How messages and fields stand on the wire. */
   readonly messages: DialectTable;
-  /** How messages are delimited; `tpdu` in hex, five bytes, where `tpduBytes` is 5. */
-  readonly framing: FrameFormat & { readonly tpdu?: string };
+  /** How messages are delimited, and the header in front of them. */
+  readonly framing: FramingSettings;
+  /** Which fields assign a response to its request, and which a response has to repeat. */
+  readonly correlation: CorrelationSettings;
+  /** DE11. */
+  readonly traceNumber: TraceNumberSettings;
+  /** DE37. */
+  readonly retrievalReference: RetrievalReferenceSettings;
   /** The first digit of message types: 0 of 1987, 1 of 1993. */
   readonly version: '0' | '1';
   /** `DateTime`: DE12 holds YYMMDDhhmmss, and there is no DE13 (1993). */
@@ -68,6 +80,10 @@ export type HostTable = {
   /** Message type and processing code of each operation; a missing one has the canonical message. */
   readonly operations?: Operations;
   readonly repeatIndicator?: RepeatIndicator;
+  /** Fields of payments that are built from payment data. */
+  readonly contents?: Contents;
+  /** Fields of responses with data for the platform. */
+  readonly responseContents?: Contents;
   /**
    * Parts `type stan sent institution rrn approval date time terminal amount zeros`; the member `time` states
    * whether `sent` is DE7 or DE12 and 13. Without it, other fields identify the original.

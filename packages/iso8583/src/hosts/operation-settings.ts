@@ -1,5 +1,6 @@
 // The members of a host table for the messages of operations.
 import type { OperationName } from '../operation-names.ts';
+import type { FieldContent } from './field-content.ts';
 
 /** The message of one operation. */
 export type OperationSettings = {
@@ -13,6 +14,8 @@ export type OperationSettings = {
   readonly constants?: { readonly [field: number]: string };
   /** Fields that this message does not have. */
   readonly omit?: readonly number[];
+  /** Beside the member `contents` of the table; `null` for a field that this message does not have. */
+  readonly contents?: { readonly [field: number]: FieldContent | null };
 };
 
 export type Operations = { readonly [name in OperationName]?: OperationSettings };

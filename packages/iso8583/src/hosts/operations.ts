@@ -253,6 +253,10 @@ export function compileOperations(table: HostTable) {
     return { ...answer, mti, fields };
   }
 
+  /** The host repeats its code, and can fill in the account type of the canonical code. */
+  const answerCode = (name: OperationName, sent: string, code: string): string =>
+    code === canonicalCode(name, sent) ? sent : sent.slice(0, 2) + code.slice(2);
+
   return {
     /** Settles the operation before other members change the fields. */
     select(message: Message): MessageOperation | undefined {
@@ -268,7 +272,11 @@ export function compileOperations(table: HostTable) {
     ): void {
       const { fields } = message;
       message.mti = table.version + hostType(name, canonicalType).slice(1);
-      if (processingCode !== undefined) fields[3] = processingCode;
+      const { 3: code } = fields;
+      if (code !== undefined && processingCode !== undefined)
+        fields[3] = isAnswer(canonicalType)
+          ? answerCode(name, processingCode, code)
+          : processingCode;
       if (isAnswer(canonicalType)) return;
       const { constants = {}, omit = [] } = settings[name];
       for (const field of omit) delete fields[field];

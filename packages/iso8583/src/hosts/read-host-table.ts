@@ -3,13 +3,18 @@
 import { isObject } from '@switchyard/contract';
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
+import { lengthForms } from '../frame.ts';
 import { operationNames } from '../operation-names.ts';
 import { builtInHosts } from './built-in.ts';
 import { checkHostTable } from './check-host-table.ts';
 import { type CompiledHost, compileHost } from './compile-host.ts';
+import { repeatableFields } from './correlation.ts';
 import { messagesShape, subFieldDefinitions } from './field-format-shape.ts';
+import { checkFraming } from './host-framing.ts';
+import { echoComparisons } from './host-settings.ts';
 import type { HostTable } from './host-table.ts';
 import { runChecks, throwTableError } from './host-table-error.ts';
+import { patternParts } from './reference-numbers.ts';
 import { sampleTime } from './sample-messages.ts';
 import {
   eachIn,
@@ -21,11 +26,17 @@ import {
   orNothing,
   type Shape,
   shaped,
+  textOrObject,
   whole,
 } from './table-shape.ts';
 
 type Document = { readonly [member: string]: unknown };
 
+const hexadecimal = matching(
+  /^(?:[0-9A-F]{2}){1,31}$/,
+  'up to 31 bytes in hexadecimal digits and capital letters',
+);
+const headerText = matching(/^[\x20-\x7e]{1,200}$/, 'a text of up to 200 characters');
 const code = matching(/^[\x20-\x7e]{1,20}$/, 'a code of up to 20 characters in quotation marks');
 /** No field has a longer text; the check compares it with the field. */
 const constant = matching(/^[\x20-\x7e]{1,999}$/, 'a text in quotation marks');
@@ -37,6 +48,17 @@ const hostCodes = 'response codes of the host';
 
 const constants = eachIn(fieldKey, fieldKeys, constant);
 
+const sourceName = matching(/^[A-Za-z0-9.]{1,40}$/, 'the name of a source');
+const constantSource = shaped({ constant }, ['constant']);
+const codedSource = shaped(
+  { source: sourceName, codes: eachIn(/^.{1,40}$/, 'values of the source', constant) },
+  ['source'],
+);
+const source = textOrObject(sourceName, { constant: constantSource, source: codedSource });
+const parts = shaped({ parts: eachIn(/^.{1,40}$/, 'the parts of the field', source) });
+const content = textOrObject(sourceName, { constant: constantSource, source: codedSource, parts });
+const contents = eachIn(fieldKey, fieldKeys, content);
+
 const operation = shaped({
   type: matching(
     /^0[124][024]0$/,
@@ -46,6 +68,7 @@ const operation = shaped({
   fromOriginal: listOf('the fields 11, 12, 13 and 37', oneOf(11, 12, 13, 37)),
   constants,
   omit: listOf('fields', field),
+  contents: eachIn(fieldKey, fieldKeys, orNothing(content)),
 });
 
 const network = {
@@ -61,10 +84,33 @@ const shape: Shape = {
   base: oneOf(...Object.keys(builtInHosts)),
   messages: messagesShape,
   framing: shaped({
-    length: oneOf('binary2', 'bcd2', 'ascii4', 'vml4'),
+    length: oneOf(...lengthForms),
     inclusive: oneOf(true, false),
-    tpduBytes: oneOf(0, 5),
-    tpdu: matching(/^[0-9A-F]{10}$/, 'ten hexadecimal digits'),
+    beforeLength: hexadecimal,
+    afterLength: hexadecimal,
+    tpduBytes: whole(0, 31),
+    tpdu: hexadecimal,
+    header: headerText,
+    answerHeader: headerText,
+    headerCharacters: oneOf('ascii', 'ebcdic', 'hex'),
+    start: oneOf('STX'),
+    end: oneOf('ETX'),
+    lrc: oneOf(true, false),
+    emptyFrames: oneOf('Ignored', 'Answered'),
+  }),
+  correlation: shaped({
+    fields: listOf('fields', oneOf(...repeatableFields)),
+    echo: eachIn(
+      new RegExp(`^(?:${repeatableFields.join('|')})$`),
+      `the fields ${repeatableFields.join(', ')}`,
+      oneOf(...echoComparisons),
+    ),
+  }),
+  traceNumber: shaped({ digits: whole(4, 12), uniqueBy: oneOf('Terminal', 'Link') }),
+  retrievalReference: shaped({
+    assignedBy: oneOf('Platform', 'Host'),
+    inRequests: oneOf('Always', 'IfAssigned'),
+    pattern: layout(...patternParts),
   }),
   version: oneOf('0', '1'),
   localTime: oneOf('TimeAndDate', 'DateTime'),
@@ -124,6 +170,8 @@ const shape: Shape = {
   omit: listOf('fields', field),
   operations: shaped(Object.fromEntries(operationNames.map((name) => [name, operation]))),
   repeatIndicator: shaped({ field, first: code, repeat: code }, ['field', 'repeat']),
+  contents,
+  responseContents: contents,
   $schema: matching(/^.{1,500}$/, 'the address of the JSON Schema'),
 };
 
@@ -141,6 +189,8 @@ const withoutIt = [
   'operations',
   'repeatIndicator',
   'originalData',
+  'contents',
+  'responseContents',
 ] as const;
 
 const documentShape = shaped(
@@ -172,7 +222,16 @@ export function hostTableSchema(): JsonSchema {
 }
 
 /** Members that are merged with those of the base; every other one takes its place. */
-const merged = ['framing', 'originalData', 'replacement', 'keyChange', 'network'] as const;
+const merged = [
+  'framing',
+  'correlation',
+  'traceNumber',
+  'retrievalReference',
+  'originalData',
+  'replacement',
+  'keyChange',
+  'network',
+] as const;
 
 /** `null` removes a member of the line. */
 function lineOver(base: FieldFormat | undefined, overrides: Document): FieldFormat {
@@ -198,6 +257,11 @@ function over(
   for (const member of merged) {
     const overridingPart = overrides[member];
     if (isObject(overridingPart)) table[member] = { ...base[member], ...overridingPart };
+  }
+  const { correlation } = overrides;
+  if (isObject(correlation) && isObject(correlation['echo'])) {
+    const echo = { ...base.correlation.echo, ...correlation['echo'] };
+    table['correlation'] = { ...base.correlation, ...correlation, echo };
   }
   const { codes } = isObject(overrides['network']) ? overrides['network'] : { codes: undefined };
   if (isObject(codes)) {
@@ -228,11 +292,12 @@ function requireWholeFields({ messages }: HostTable): void {
 }
 
 function compileTable(table: HostTable): CompiledHost {
+  checkFraming(table);
   try {
     return compileHost(table, { now: () => sampleTime });
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    const at = error.field === undefined ? '/framing' : `/messages/fields/${error.field}`;
+    const at = error.field === undefined ? '/messages' : `/messages/fields/${error.field}`;
     return throwTableError(at, error.problem ?? 'contradicts the rest of the table');
   }
 }

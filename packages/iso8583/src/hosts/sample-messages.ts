@@ -2,6 +2,7 @@
 import type { Message, OriginalMessage } from '../message.ts';
 import type { OperationName } from '../operation-names.ts';
 import type { HostTable } from './host-table.ts';
+import { fitIdentifiers } from './identifiers.ts';
 
 // Amounts and trace numbers have no leading zeros, so that a layout which shortens them changes their value.
 const saleAmount = '300000001234';
@@ -14,7 +15,7 @@ const sampleTrack2 = `${sampleCardNumber}=3012201`.padEnd(37, '0');
 const tipAndCashback = '0040978D0000000002000044978D000000000100';
 const addressCheckAndSecurityCode = '8219123456789123456789092041234';
 /** The tags of an authorisation and their lengths, with issuer application data (9F10) of its maximum length. */
-const sampleTags: readonly (readonly [tag: string, bytes: number])[] = [
+export const sampleTags: readonly (readonly [tag: string, bytes: number])[] = [
   ['82', 2],
   ['84', 7],
   ['95', 5],
@@ -170,7 +171,7 @@ const pinBlockFormat4Bytes = 16;
 
 /**
  * Messages that the platform sends to a host. A host without field 52 gets no PIN, and one with 16 bytes gets a PIN
- * block of format 4.
+ * block of format 4. Trace number, retrieval reference number, terminal and merchant have the lengths of their fields.
  *
  * @example
  * ```ts
@@ -184,7 +185,11 @@ export function createPlatformSamples(messages: HostTable['messages']) {
     52: format.max < pinBlockFormat4Bytes ? pinBlock : pinBlock.repeat(2),
     53: security,
   };
-  return { ...platformSamples, chip: { ...platformSamples.chip, fields: { ...fields, ...pin } } };
+  const samples = {
+    ...platformSamples,
+    chip: { ...platformSamples.chip, fields: { ...fields, ...pin } },
+  };
+  return mapSamples(samples, (sample) => fitIdentifiers(sample, messages));
 }
 
 /** A canonical message of each operation. */
@@ -212,15 +217,15 @@ export function createOperationSamples(messages: HostTable['messages']): {
   };
 }
 
-/**
- * Messages that a host sends to the platform.
- *
- * @example
- * ```ts
- * const bytes = compileHost(table, { now: () => sampleTime }).encode(hostSamples.response);
- * ```
- */
-export const hostSamples = {
+function mapSamples<Samples extends { readonly [name: string]: Message }>(
+  samples: Samples,
+  convert: (sample: Message) => Message,
+): { [name in keyof Samples]: Message } {
+  const converted = Object.entries(samples).map(([name, sample]) => [name, convert(sample)]);
+  return Object.fromEntries(converted) as { [name in keyof Samples]: Message };
+}
+
+const hostSamples = {
   response: {
     mti: '0210',
     fields: {
@@ -237,6 +242,18 @@ export const hostSamples = {
     fields: { 7: '0131121100', 11: '900003', 48: `MT01A1B2C3${'0'.repeat(32)}`, 70: '101' },
   },
 } as const satisfies { readonly [name: string]: Message };
+
+/**
+ * Messages that a host sends to the platform.
+ *
+ * @example
+ * ```ts
+ * const { response } = createHostSamples(table.messages);
+ * const bytes = compileHost(table, { now: () => sampleTime }).encode(response);
+ * ```
+ */
+export const createHostSamples = (messages: HostTable['messages']) =>
+  mapSamples(hostSamples, (sample) => fitIdentifiers(sample, messages));
 
 /**
  * The time of the samples in milliseconds since 1970. It is fixed, so that their bytes never change.

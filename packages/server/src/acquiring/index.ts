@@ -39,6 +39,7 @@ export { connectAcquirer } from './links/connect-acquirer.ts';
 export { buildReference } from './numbering/message-reference.ts';
 export type {
   AcquirerConnection,
+  AcquirerData,
   AcquirerLink,
   AcquirerOutcome,
   AcquirerReference,
@@ -174,7 +175,10 @@ export function createAcquiring(ports: Ports) {
     /** Returns the response code of the host; undefined if it sends none. */
     requestKeys: async (linkId: string): Promise<string | undefined> =>
       links.getConnection(linkId)?.requestKeys?.(),
-    allocateReference: createReferenceAllocator(ports).allocate,
+    allocateReference: createReferenceAllocator({
+      ...ports,
+      findNumberFormats: (linkId) => links.getConnection(linkId)?.numberFormats,
+    }).allocate,
     /** @param parent the span of the sale, the operation or the job */
     async send(
       request: AcquirerRequest,

@@ -9,20 +9,20 @@ import { describe, test } from 'node:test';
 import { builtInHosts, type HostTable } from '@switchyard/iso8583';
 import { demoKeys } from '../../src/vault/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import { assertProblem } from '../support/assert-problem-response.ts';
-import { chipData } from '../support/card-data/chip-data.ts';
-import { createEncryptingDevice } from '../support/card-data/encrypting-device.ts';
-import { testDatabase } from '../support/database/test-database.ts';
-import { freePorts } from '../support/free-ports.ts';
 import {
   act,
-  call,
   createOrganizationOnHost,
   ownTable,
   sell,
   sellRefundAndCapture,
   startHost,
-} from '../support/organization-on-host.ts';
+} from '../support/acquirers/organization-on-host.ts';
+import { assertProblem } from '../support/assert-problem-response.ts';
+import { chipData } from '../support/card-data/chip-data.ts';
+import { createEncryptingDevice } from '../support/card-data/encrypting-device.ts';
+import { testDatabase } from '../support/database/test-database.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { call } from '../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { testPlatform } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';

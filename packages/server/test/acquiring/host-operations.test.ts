@@ -10,7 +10,8 @@ import {
   ownTable,
   sell,
   sellRefundAndCapture,
-} from '../support/organization-on-host.ts';
+} from '../support/acquirers/organization-on-host.ts';
+import { call } from '../support/payment-calls.ts';
 
 /** The host does not answer two reversals of this card. */
 const silentCard = { card: { number: '4000000000004202', expiryMonth: 12, expiryYear: 2030 } };
@@ -110,4 +111,78 @@ describe('the operations of a host', { concurrency: 4 }, () => {
       assert.deepEqual([reversed?.approved, reversed?.held], [9091, 0]);
     });
   }
+});
+
+/** Fields of a host that the table builds: tags in 63, a bitmap in 126, the order in 62. */
+const builtFields = {
+  omit: [48],
+  messages: {
+    fields: {
+      44: { content: 'ans', size: 'LL', max: 25 },
+      62: { content: 'ans', size: 'LLL', max: 64 },
+      63: {
+        ...text(200),
+        subFields: {
+          type: 'Tags',
+          tagSize: 2,
+          lengthSize: 3,
+          parts: {
+            NM: { name: 'Merchant', content: 'ans', max: 100 },
+            ST: { name: 'Original', content: 'n', max: 12 },
+          },
+        },
+      },
+      126: {
+        ...text(200),
+        subFields: {
+          type: 'Bitmap',
+          bitmap: 'hexAscii',
+          bitmapBytes: 1,
+          parts: {
+            1: { name: 'Security code', content: 'n', size: 'LL', max: 4 },
+            2: { name: 'Postal code', content: 'ans', size: 'LL', max: 9 },
+            3: { name: 'House number', content: 'ans', size: 'LL', max: 10 },
+          },
+        },
+      },
+      120: text(40),
+      121: text(40),
+      122: text(40),
+    },
+  },
+  contents: {
+    62: 'orderId',
+    63: { parts: { NM: 'merchantName', ST: 'originalStan' } },
+    126: { parts: { 1: 'securityCode', 2: 'postalCode', 3: 'houseNumber' } },
+  },
+  responseContents: {
+    44: 'addressResult',
+    120: 'receiptText',
+    121: 'networkReference',
+    122: 'balance',
+  },
+};
+
+test('built fields reach the host, and data of its responses the transaction', async (t) => {
+  const table = await ownTable('built-fields', 'iso1987-ascii', builtFields);
+  const setup = await createOrganizationOnHost(t, table);
+  await sellRefundAndCapture(setup);
+  const sold = await sell(setup, {
+    amount: 1500,
+    orderChannel: 'TelephoneOrder',
+    zipCode: '12345',
+    houseNumber: '9',
+    order: { orderId: 'A-4711' },
+  });
+  const { addressVerification, acquirerData } = sold.body;
+  assert.equal(addressVerification?.raw, 'Z', sold.text);
+  assert.deepEqual(acquirerData, {
+    receiptText: 'APPROVED',
+    networkReference: `N${sold.body.authorizationCode}`,
+    balance: 1500,
+  });
+  const read = await call(setup, 'GET', `/${sold.body.transactionId}`);
+  assert.deepEqual(read.body.acquirerData, acquirerData);
+  await act(setup, sold.body.transactionId, 'refund', { amount: 500 });
+  await assertAgreement(setup);
 });

@@ -13,6 +13,7 @@ import {
   UsageError,
 } from '../usage-error.ts';
 import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
+import { parseResponseChanges } from './decisions/change-response.ts';
 import { formatLedger } from './ledger/format-ledger.ts';
 import { readLedger } from './ledger/read-ledger.ts';
 import { startAcquirerHost } from './server.ts';
@@ -30,6 +31,9 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
                   files in memory              (10000)
       --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
                   or a file with a host table      (iso1987-binary)
+      --responses how responses differ from the request: omit=FIELDS, shorten=FIELDS,
+                  pad=FIELDS, assign=37 (own retrieval reference number), account-type;
+                  for example omit=3+42,assign=37  (as the host table allows)
       --zone-pin-key, --mac-key, --zone-master-key
                   keys that the platform also has, as tdes:HEX or aes:HEX. All users of
                   the machine can read these arguments: use --keys instead
@@ -52,6 +56,7 @@ const options = {
   'slow-ms': { type: 'string', default: '8000' },
   segment: { type: 'string', default: '10000' },
   dialect: { type: 'string', default: 'iso1987-binary' },
+  responses: { type: 'string' },
   'zone-pin-key': { type: 'string' },
   'mac-key': { type: 'string' },
   'zone-master-key': { type: 'string' },
@@ -141,6 +146,10 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     segmentEntries: Math.max(1, parseWholeNumber(values.segment, 'segment', 100_000_000)),
     dialect: readTable(values.dialect),
     keys: parseKeys(values),
+    ...defined({
+      responses:
+        values.responses === undefined ? undefined : parseResponseChanges(values.responses),
+    }),
     ...defined({ tls: readTlsFiles(values) }),
     log: { info() {}, warn: (facts, message) => process.stderr.write(warningLine(facts, message)) },
   });

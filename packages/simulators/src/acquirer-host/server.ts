@@ -23,6 +23,11 @@ import {
 import { createMessageFraming, type MessageFraming } from './connection/message-framing.ts';
 import { type AnswersAfterLedgerWrite, createAnswerQueue } from './connection/send-answers.ts';
 import {
+  createResponseChanger,
+  type ResponseChanges,
+  responseChangesOf,
+} from './decisions/change-response.ts';
+import {
   type ConnectionSession,
   createMessageDecider,
   type HostDecision,
@@ -52,6 +57,8 @@ export type AcquirerHostOptions = {
   segmentEntries?: number;
   /** The host table; default: ISO 8583:1987, packed, DE55 in bytes. */
   dialect?: HostTable;
+  /** How responses differ from a repetition of the request; default: as the host table allows. */
+  responses?: ResponseChanges;
   /** Keys for PIN blocks, message authentication and key exchange. */
   keys?: HostKeys;
   /** Certificate and key; without it the host speaks TCP without TLS. */
@@ -96,8 +103,8 @@ function withOtherAmount({ mti, fields }: Message): Message {
 type Peer = { socket: Socket; framing: MessageFraming; session: ConnectionSession; name: string };
 
 type AnswerSender = {
-  /** Answers a request; `tpdu` is the TPDU of the request. */
-  send(peer: Peer, decision: HostDecision, tpdu: Buffer): void;
+  /** Answers a request; `header` is the header of the request. */
+  send(peer: Peer, decision: HostDecision, header: Buffer): void;
   stop(): void;
 };
 
@@ -120,9 +127,9 @@ function createAnswerSender(deps: {
   }
 
   return {
-    send({ socket, framing: wire }, { answer, delivery }, tpdu) {
+    send({ socket, framing: wire }, { answer, delivery }, header) {
       const bytes = wire.write(delivery === 'other-amount' ? withOtherAmount(answer) : answer);
-      const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, tpdu);
+      const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, header);
       if (delivery === 'late' || delivery === 'slow') {
         later(socket, frame, delivery === 'late' ? deps.lateMs : deps.slowMs);
       }
@@ -152,6 +159,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 }
 
 const SIGN_OFF = '002';
+const RETRIEVAL_REFERENCE = 37;
 const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
 const APPROVED = '00';
@@ -163,14 +171,19 @@ const waitingOffersMax = 16;
 type HostRequestSender = (peer: Peer, fields: Message['fields']) => string;
 
 /** Sends network management requests of the host; each call returns the trace number of its request. */
-function createHostRequests(outbox: AnswersAfterLedgerWrite, clock: Clock): HostRequestSender {
+function createHostRequests(deps: {
+  outbox: AnswersAfterLedgerWrite;
+  clock: Clock;
+  traceDigits: number;
+}): HostRequestSender {
+  const { outbox, clock, traceDigits } = deps;
   let trace = 0;
   return ({ socket, framing: wire }, fields) => {
     trace += 1;
-    const number = `9${String(trace).padStart(5, '0')}`;
+    const number = `9${String(trace).padStart(traceDigits - 1, '0')}`;
     const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
     const message = { mti: '0800', fields: { 7: sent, 11: number, ...fields } };
-    outbox.send(socket, wire.frame(wire.write(message), Buffer.alloc(0)));
+    outbox.send(socket, wire.frame(wire.write(message)));
     return number;
   };
 }
@@ -226,12 +239,18 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   const originalBy = table.originalData?.time ?? 'Transmission';
   const givesKeys = keys.zoneMaster !== undefined;
   const pinKeys = () => ring.keysFor('P');
+  const { responses = responseChangesOf(table) } = options;
+  const changeResponse = createResponseChanger(table, responses);
   const decider = createMessageDecider({
     ledger,
     clock,
     originalBy,
     pinKeys,
     givesKeys,
+    assignedReferenceLength:
+      responses.assignsRetrievalReference === true
+        ? table.messages.fields[RETRIEVAL_REFERENCE]?.max
+        : undefined,
     ...defined({ signOnBy: table.network.signOnBy }),
   });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
@@ -244,17 +263,21 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
     onFault: (error, file) => log.warn({ err: error, file }, 'not a clearing file'),
   });
   const sender = createAnswerSender({ outbox, lateMs: options.lateMs, slowMs: options.slowMs });
-  const sendRequest = createHostRequests(outbox, clock);
+  const { digits: traceDigits } = table.traceNumber;
+  const sendRequest = createHostRequests({ outbox, clock, traceDigits });
   const offers = createKeyOffers(ring, sendRequest);
   const peers = new Set<Peer>();
 
-  function receive(peer: Peer, { payload, tpdu }: Frame): void {
+  function receive(peer: Peer, { payload, header }: Frame): void {
     // An empty frame is a heartbeat.
     if (payload.length === 0) return;
     const message = peer.framing.read(payload);
     offers.receiveAnswer(message);
     const decision = decider.decide(message, peer.session);
-    if (decision !== undefined) sender.send(peer, decision, tpdu);
+    if (decision !== undefined) {
+      const answer = changeResponse(decision.answer);
+      sender.send(peer, { ...decision, answer }, header);
+    }
     const { mti, fields } = message;
     const isPayment = paymentMti.test(mti);
     const networkFunction = isPayment ? functionAfterAnswer(Number(fields[4])) : undefined;

@@ -45,7 +45,7 @@ type HostSessionOptions = HostTarget & {
     message: Message,
     timeoutMs: number,
   ): Promise<ExchangeResult<Message>>;
-  onPayload(session: HostSession, payload: Buffer): void;
+  onPayload(session: HostSession, payload: Buffer, header: Buffer): void;
   onLost(session: HostSession): void;
   onSignedOnChange(): void;
   onSignedOn(session: HostSession): void;
@@ -175,7 +175,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       ...options,
       hasUnconfirmedPayment: () => lastPaymentSequence > lastConfirmedSequence,
       onOpen: () => void begin(),
-      onPayload: (payload) => options.onPayload(session, payload),
+      onPayload: (payload, header) => options.onPayload(session, payload, header),
       onLost(reason) {
         suspend();
         lastFault = reason;

@@ -47,8 +47,8 @@ export function traceFrames(
 
   return {
     ...framing,
-    encodeMessage(message) {
-      const frame = framing.encodeMessage(message);
+    encodeMessage(message, requestHeader) {
+      const frame = framing.encodeMessage(message, requestHeader);
       return frame instanceof Promise
         ? frame.then((bytes) => reportSent(message, bytes))
         : reportSent(message, frame);

@@ -1,6 +1,6 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
 import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
-import type { Message } from '@switchyard/iso8583';
+import type { CompiledHost, HostTable, Message } from '@switchyard/iso8583';
 import {
   type AddressGuard,
   type Clock,
@@ -14,10 +14,12 @@ import {
 export type AcquirerReference = {
   mti: string;
   terminalId: string;
-  /** Systems trace audit number, six digits (DE11). */
+  /** Systems trace audit number, as many digits as the host table says (DE11). */
   stan: string;
-  /** Retrieval reference number, twelve characters (DE37). */
+  /** Retrieval reference number (DE37). */
   rrn: string;
+  /** The host assigned the retrieval reference number in its response. */
+  rrnAssignedBy?: 'Host';
   /** MMDDhhmmss in UTC (DE7). */
   transmittedAt: string;
   /** hhmmss in the store's zone (DE12). */
@@ -49,6 +51,11 @@ export type AcquirerRequest = {
   /** The merchant's number at the acquirer (DE42). */
   merchantNumber: string;
   mcc: string;
+  merchantName?: string;
+  /** One line. */
+  merchantAddress?: string;
+  /** The order at the merchant. */
+  orderId?: string;
   /** Minor units. */
   amount: number;
   currency: string;
@@ -88,6 +95,9 @@ export type ExchangeResult<Response> =
 /** The host table cannot encode the message: a repetition cannot succeed. */
 export const unencodableReason = 'not encodable';
 
+/** Data of a response that decides nothing; `balance` in minor units. */
+export type AcquirerData = { receiptText?: string; networkReference?: string; balance?: number };
+
 /** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
 export type AcquirerOutcome =
   | {
@@ -99,6 +109,9 @@ export type AcquirerOutcome =
       issuerData?: string;
       /** AVS result letter. */
       addressResult?: string;
+      acquirerData?: AcquirerData;
+      /** The number that the host assigned (DE37). */
+      retrievalReference?: string;
     }
   | {
       outcome: 'Declined';
@@ -107,6 +120,8 @@ export type AcquirerOutcome =
       isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
+      acquirerData?: AcquirerData;
+      retrievalReference?: string;
     }
   | { outcome: 'NotSent'; reason: string }
   | { outcome: 'Unknown'; reason: UnknownReason };
@@ -116,6 +131,8 @@ export const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'I
 
 export type LateResponse = Pick<AcquirerRequest, 'organizationId' | 'transactionId' | 'kind'> & {
   responseCode: string;
+  /** The number that the host assigned (DE37). */
+  retrievalReference?: string;
 };
 
 type LinkWithAdapter<Adapter extends string, Settings> = {
@@ -145,7 +162,7 @@ export type Iso8583HostLink = LinkWithAdapter<
     dialect?: string;
     /** Number of connections; default 1. */
     connections?: number;
-    /** TPDU of each message, ten hexadecimal digits; default from the host table. */
+    /** TPDU of each message, hexadecimal; default from the host table. */
     tpdu?: string;
     macKey?: { keyRef: string };
     /** The host encrypts new zone keys under this key. */
@@ -202,8 +219,14 @@ export type ConnectionStatus = {
   lastFault?: string;
 };
 
+/** How the numbers of messages are written (DE11, DE37). */
+export type NumberFormats = Pick<HostTable, 'traceNumber'> &
+  Pick<CompiledHost, 'formatRetrievalReference'>;
+
 /** A connected acquirer. Adapters do not access the database. */
 export type AcquirerConnection = {
+  /** Undefined for the formats of the canonical messages. */
+  numberFormats?: NumberFormats;
   /** False while the link is not connected or not signed on. */
   isAvailable(): boolean;
   /** Configured and signed-on connections; undefined for adapters without persistent connections. */

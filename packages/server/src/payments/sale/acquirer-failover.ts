@@ -13,7 +13,11 @@ import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { settlementContext } from '../transaction/settlement-and-expiry.ts';
 import { calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
-import type { AuthorizationContext, StoredEvent } from '../transaction/transaction.ts';
+import {
+  type AuthorizationContext,
+  merchantData,
+  type StoredEvent,
+} from '../transaction/transaction.ts';
 import { avsData } from '../validation/validate-sale-request.ts';
 import type { SaleIntent } from './create-sale-intent.ts';
 
@@ -97,6 +101,7 @@ function sendToAcquirer(
       reference: context.reference,
       merchantNumber: context.acquirerMerchantId,
       mcc: context.mcc,
+      ...merchantData(context),
       amount: request.amount,
       currency: request.currency,
       entryMode: request.entryMode,
@@ -147,18 +152,25 @@ async function contextForContract(
   contract: AcquirerContract,
 ): Promise<AuthorizationContext> {
   const { organizationId, deviceId } = transaction.row;
-  const { contractId, terminalIdRange: range } = contract;
+  const { contractId, terminalIdRange: range, acquirerLink: linkId } = contract;
   const { kind, timeZone } = context;
   const terminalOwnerId = deviceId ?? contractId;
-  const message = { organizationId, contractId, terminalOwnerId, range, kind, timeZone };
-  const reference = await ports.acquiring.allocateReference(message);
+  const reference = await ports.acquiring.allocateReference({
+    organizationId,
+    linkId,
+    contractId,
+    terminalOwnerId,
+    range,
+    kind,
+    timeZone,
+  });
   const { captureTransport: _transport, cutOverTime: _cutOver, ...unchangedContext } = context;
   // The end of the authorization hold was stored with the intent and stays.
   const { holdDays: _days, ...settlement } = settlementContext(kind, contract);
   return {
     ...unchangedContext,
     ...settlement,
-    linkId: contract.acquirerLink,
+    linkId,
     acquirerMerchantId: contract.acquirerMerchantId,
     mcc: contract.mcc,
     reference,

@@ -72,7 +72,8 @@ function decideSaleOutcome(
       const response = { code: responseCode };
       if (amount < request.amount && !context.partialApproval) {
         const details = { approvedAtHost: true } as const;
-        return { at, reason: 'PartialApproval', response, authorizationCode, details };
+        const issuer = issuerData(outcome);
+        return { at, reason: 'PartialApproval', response, authorizationCode, issuer, details };
       }
       const { transactionId } = transaction.row;
       const confirmation = createConfirmDeadline(ports, context, { transactionId, at });
@@ -118,7 +119,12 @@ function decideSaleOutcome(
   }
 }
 
-type IssuerData = { issuerData?: string; addressResult?: string };
+type IssuerData = Pick<
+  AcquirerOutcome & { outcome: 'Approved' },
+  'issuerData' | 'addressResult' | 'acquirerData' | 'retrievalReference'
+>;
 
-const issuerData = ({ issuerData, addressResult: avsResultCode }: IssuerData) =>
-  defined({ issuerData, avsResultCode });
+const issuerData = ({ addressResult: avsResultCode, ...data }: IssuerData) => {
+  const { issuerData, acquirerData, retrievalReference } = data;
+  return defined({ issuerData, avsResultCode, acquirerData, retrievalReference });
+};

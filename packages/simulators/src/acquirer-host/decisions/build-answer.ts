@@ -52,11 +52,18 @@ export function answerForDecision(request: Message, answered: RecordedAnswer): M
     fields[4] = String(answered.amount).padStart(AMOUNT_DIGITS, '0');
   }
   if (answered.approval !== '') fields[38] = answered.approval;
+  if (answered.rrn !== undefined && answered.rrn !== '') fields[37] = answered.rrn;
   const reversal = request.mti.startsWith('04');
   if (request.fields[55] !== undefined && !reversal) {
     fields[55] = issuerAuthentication(request.fields[11] ?? '', answered.code);
   }
   const address = reversal ? undefined : addressVerificationResult(request.fields[48]);
   if (address !== undefined) fields[48] = `8301${address}`;
+  // Only a host table with `responseContents` sends them.
+  answer.data = {
+    receiptText: answered.approval === '' ? 'DECLINED' : 'APPROVED',
+    networkReference: `N${answered.approval}`,
+    balance: String(answered.amount),
+  };
   return answer;
 }

@@ -1,4 +1,4 @@
-// An organisation with a link to a simulated host of a host table, and payments that show its operations.
+// Organisations on a simulated host with a table of its own, and the payments that each host must book as the platform.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,19 +6,24 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { type HostTable, readHostTable } from '@switchyard/iso8583';
-import { type HostKeys, startAcquirerHost } from '@switchyard/simulators';
-import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
-import { freePorts } from './free-ports.ts';
-import type { HttpResponse } from './https-client.ts';
-import { keyedSale } from './keyed-sale.ts';
-import { createTestOrganization, type TestOrganization } from './test-organization.ts';
-import { testPlatform, testTimeoutMs } from './test-platform.ts';
+import { type HostKeys, type ResponseChanges, startAcquirerHost } from '@switchyard/simulators';
+import { assertAgreement } from '../../payments/ledger/ledger-invariants.ts';
+import { freePorts } from '../free-ports.ts';
+import type { HttpResponse } from '../https-client.ts';
+import { keyedSale } from '../keyed-sale.ts';
+import { call } from '../payment-calls.ts';
+import { createTestOrganization, type TestOrganization } from '../test-organization.ts';
+import { testPlatform, testTimeoutMs } from '../test-platform.ts';
 
-const base = '/payment/v1/transactions';
+type Options = {
+  table: HostTable;
+  keys?: HostKeys;
+  responses?: ResponseChanges | undefined;
+  ledgerDir: string;
+  port?: number;
+};
 
-type Options = { table: HostTable; keys?: HostKeys; ledgerDir: string; port?: number };
-
-export const startHost = ({ table, keys = {}, ledgerDir, port = 0 }: Options) =>
+export const startHost = ({ table, keys = {}, responses, ledgerDir, port = 0 }: Options) =>
   startAcquirerHost({
     host: '127.0.0.1',
     port,
@@ -27,6 +32,7 @@ export const startHost = ({ table, keys = {}, ledgerDir, port = 0 }: Options) =>
     slowMs: 100,
     dialect: table,
     keys,
+    ...defined({ responses }),
   });
 
 /** Writes a host table beside the built-in ones, as an operator does. */
@@ -43,34 +49,33 @@ export async function ownTable(name: string, from: string, members: object): Pro
 export async function createOrganizationOnHost(
   t: TestContext,
   table: HostTable,
-  { keys = {}, link = {} }: { keys?: HostKeys; link?: Record<string, unknown> } = {},
+  {
+    keys = {},
+    link = {},
+    responses,
+    terms = {},
+  }: {
+    keys?: HostKeys;
+    link?: Record<string, unknown>;
+    responses?: ResponseChanges;
+    terms?: Record<string, unknown>;
+  } = {},
 ): Promise<TestOrganization> {
   const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-dialect-'));
   // The link reconnects for a while after the host stops, so no other server may get this port.
   const [port = 0] = await freePorts(1);
-  const host = await startHost({ table, keys, ledgerDir, port });
+  const host = await startHost({ table, keys, responses, ledgerDir, port });
   t.after(async () => {
     await host.stop();
     await rm(ledgerDir, { recursive: true, force: true });
   });
   const dialect = table.name;
-  const made = await createTestOrganization(
-    {},
-    { acquirerPort: host.port, link: { dialect, ...link } },
-  );
+  const made = await createTestOrganization(terms, {
+    acquirerPort: host.port,
+    link: { dialect, ...link },
+  });
   return { ...made, host };
 }
-
-export const call = (
-  setup: TestOrganization,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<HttpResponse> =>
-  setup.client.call(method, base + path, {
-    token: setup.merchant.token,
-    ...defined({ body }),
-  });
 
 export const sell = (setup: TestOrganization, members: Record<string, unknown> = {}) =>
   call(setup, 'POST', '/process', keyedSale(members));
