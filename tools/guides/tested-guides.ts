@@ -85,7 +85,10 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
   'docs/reference/host-tables.md': {
     output: [/^The host table iso1987-binary is valid\.\nsale +[0-9A-F]+\n +MTI +0200$/m],
   },
-  'docs/reference/simulators.md': { output: [/"originalsLeftOut": 0/, /^in balance$/m] },
+  'docs/reference/simulators.md': {
+    output: [/"capturedAmount":11500/, /"originalsLeftOut": 0/, /^in balance$/m],
+    refusals: ['capture_amount_exceeded'],
+  },
   // The last page: it ends all tokens.
   'docs/how-to/security-officers/manage-keys.md': {
     output: [/^\S+ +ES256 +Published /m, /^index of all cards .* Active /m],
