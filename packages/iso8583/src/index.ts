@@ -2,7 +2,7 @@
 export { fieldsOfBitmap } from './bitmap.ts';
 export { compileDialect, type Dialect, type TextErrorPolicy } from './compile-dialect.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
-export { describeMessage, maskPan } from './describe-message.ts';
+export { describeField, describeMessage, maskPan } from './describe-message.ts';
 export type {
   Charset,
   Content,

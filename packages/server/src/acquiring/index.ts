@@ -33,10 +33,23 @@ export {
 } from './clearing/reference-clearing-format.ts';
 export { createRequestSigners } from './http-json/signed-exchange.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
+export {
+  isNetworkManagement,
+  isRequest,
+  isSupportedFunction,
+  networkMessage,
+} from './iso8583-host/network-management-messages.ts';
+export {
+  correlationKey,
+  readSubelement,
+  toAcquirerOutcome,
+  toIso8583Message,
+} from './iso8583-host/payment-messages.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
 export type {
   AcquirerLink,
   AcquirerOutcome,
+  AcquirerPin,
   AcquirerReference,
   AcquirerRequest,
   AcquirerRequestKind,

@@ -1,0 +1,35 @@
+// The functions of the running platform that build messages and check responses, for one host table.
+import type { CompiledHost, Message } from '@switchyard/iso8583';
+import {
+  type AcquirerOutcome,
+  type AcquirerRequest,
+  correlationKey,
+  networkMessage,
+  toAcquirerOutcome,
+  toIso8583Message,
+} from '../../../packages/server/src/acquiring/index.ts';
+
+export type ProductionMessages = ReturnType<typeof createProductionMessages>;
+
+const networkRequests = ['signOn', 'signOff', 'echo', 'keyRequest'] as const;
+const networkFunctionField = 70;
+
+export function createProductionMessages({ table }: CompiledHost) {
+  const { originalData, replacement } = table;
+  return {
+    /** The canonical message that the platform sends for a payment. */
+    build: (request: AcquirerRequest, institutionId: string): Message =>
+      toIso8583Message(request, institutionId, originalData.time),
+    /** The network message of the same function; undefined if the platform sends none. */
+    buildNetworkMessage({ fields }: Message): Message | undefined {
+      const trace = { stan: fields[11] ?? '', transmittedAt: fields[7] ?? '' };
+      return networkRequests
+        .map((kind) => networkMessage(kind, trace))
+        .find((each) => each.fields[networkFunctionField] === fields[networkFunctionField]);
+    },
+    /** The same text for a request and its response. */
+    correlationKey,
+    outcome: (request: Message, response: Message, currency: string): AcquirerOutcome =>
+      toAcquirerOutcome(request, response, currency, replacement.amountIs),
+  };
+}

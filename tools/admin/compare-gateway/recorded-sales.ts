@@ -1,0 +1,81 @@
+// Remembers the sales of a trace, because captures, refunds and reversals name them by their numbers.
+import { defined } from '@switchyard/contract';
+import type {
+  AcquirerReference,
+  AcquirerRequest,
+} from '../../../packages/server/src/acquiring/index.ts';
+import { createRecentEntries } from './recent-entries.ts';
+
+/** Without track, PIN, security code and chip data, which later messages do not have. */
+export type RecordedSale = Pick<
+  AcquirerRequest,
+  'reference' | 'card' | 'currency' | 'entryMode' | 'mcc' | 'amounts' | 'isRemoteOrder'
+> & {
+  /** Of the terminal for an offline sale, otherwise of the approval. */
+  authorizationCode?: string;
+  hasResponse: boolean;
+};
+
+export function toRecordedSale(request: AcquirerRequest): RecordedSale {
+  const { reference, card, currency, entryMode, mcc } = request;
+  const { amounts, isRemoteOrder, authorizationCode } = request;
+  return {
+    reference,
+    card,
+    currency,
+    entryMode,
+    mcc,
+    hasResponse: false,
+    ...defined({ amounts, isRemoteOrder, authorizationCode }),
+  };
+}
+
+/** The numbers with which a message names its original. */
+export type OriginalNumbers = {
+  readonly terminalId: string;
+  readonly stan?: string | undefined;
+  /** DE7, or DE13 with DE12. */
+  readonly sentAt?: string | undefined;
+  readonly rrn?: string | undefined;
+};
+
+/** At least so many of the last sales. */
+const salesMin = 20_000;
+const keysPerSale = 4;
+
+/** The most exact numbers first: trace number with time, reference number, trace number alone. */
+function listKeys({ terminalId, stan, sentAt, rrn }: OriginalNumbers): string[] {
+  const keys: string[] = [];
+  if (stan !== undefined && sentAt !== undefined) keys.push(`sent ${terminalId} ${stan} ${sentAt}`);
+  if (rrn !== undefined) keys.push(`rrn ${terminalId} ${rrn}`);
+  if (stan !== undefined) keys.push(`stan ${terminalId} ${stan}`);
+  return keys;
+}
+
+export type RecordedSales = ReturnType<typeof createRecordedSales>;
+
+export function createRecordedSales() {
+  const sales = createRecentEntries<RecordedSale>(salesMin * keysPerSale);
+
+  function numbersOf(reference: AcquirerReference): OriginalNumbers[] {
+    const { terminalId, stan, rrn, transmittedAt, localDate, localTime } = reference;
+    return [
+      { terminalId, stan, sentAt: transmittedAt, rrn },
+      { terminalId, stan, sentAt: localDate + localTime },
+    ];
+  }
+
+  return {
+    add(sale: RecordedSale): void {
+      const keys = numbersOf(sale.reference).flatMap(listKeys);
+      for (const key of new Set(keys)) sales.set(key, sale);
+    },
+    find(numbers: OriginalNumbers): RecordedSale | undefined {
+      for (const key of listKeys(numbers)) {
+        const sale = sales.get(key);
+        if (sale !== undefined) return sale;
+      }
+      return undefined;
+    },
+  };
+}
