@@ -1,9 +1,10 @@
-// `npm run bench -- sales` and eleven others: how fast the platform is on this machine, and what it costs.
+// `npm run bench -- sales` and twelve others: how fast the platform is on this machine, and what it costs.
 import { randomInt } from 'node:crypto';
 import { UsageError } from '../parse-options.ts';
 import { type BenchName, type BenchOptions, readBenchOptions, usage } from './bench-options.ts';
 import { benchCaptureAll } from './capture-all/bench-capture-all.ts';
 import { type CloseStack, createCloseStack } from './close-in-reverse-order.ts';
+import { benchCodec } from './codec/bench-codec.ts';
 import { calibrate } from './environment/calibrate.ts';
 import { describeMachine } from './environment/machine.ts';
 import { benchEstate } from './estate/bench-estate.ts';
@@ -40,6 +41,7 @@ const benchmarks: Record<BenchName, Benchmark> = {
   relay: benchRelay,
   reporting: benchReporting,
   portal: benchPortal,
+  codec: benchCodec,
 };
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };

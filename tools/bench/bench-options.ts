@@ -15,6 +15,7 @@ const benchNames = [
   'relay',
   'reporting',
   'portal',
+  'codec',
 ] as const;
 export type BenchName = (typeof benchNames)[number];
 
@@ -63,6 +64,7 @@ const ownStandards: Partial<Record<BenchName, Partial<Record<NumberName, number>
   relay: { terminals: 9000, seconds: 3 },
   reporting: { rows: 10_000_000, rate: 20, connections: 16, seconds: 30 },
   portal: { rows: 1_000_000 },
+  codec: { seconds: 2 },
 };
 
 export type BenchOptions = Record<Exclude<NumberName, 'organisations'>, number> & {
@@ -90,8 +92,9 @@ npm run bench -- qr [options]          QR payments with terminals that wait for 
 npm run bench -- relay [options]       the Cloud Connector, compared with a WebSocket server without the platform
 npm run bench -- reporting [options]   searches and summaries over ten million payments
 npm run bench -- portal [options]      the portal in Chromium: download size, time to display, time to respond
+npm run bench -- codec [options]       ISO 8583: encode, decode and frame a sale, compared with JSON of the same sale
 
-  --seconds N       length of each step                (8; relay: 3; reporting: 30)
+  --seconds N       length of each step                (8; codec: 2; relay: 3; reporting: 30)
   --rounds N        searches for the highest rate (the knee), with a
                     run of the baselines before each; or rounds of
                     tokens                                           (3)

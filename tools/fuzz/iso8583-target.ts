@@ -102,7 +102,11 @@ const frames: readonly FrameFormat[] = [
   { length: 'ascii4' },
   { length: 'vml4' },
   { length: 'ascii4', inclusive: true },
-  { length: 'binary2', tpduBytes: 5 },
+  { length: 'binary2', headerBytes: 5 },
+  { length: 'binary4le', beforeLength: '0000' },
+  { length: 'ebcdic5', inclusive: true, headerBytes: 5 },
+  { length: 'hex4', end: 'ETX' },
+  { length: 'none', start: 'STX', end: 'ETX', lrc: true },
 ];
 
 /** The frames of a stream up to where it is lost, and how it was lost. */
@@ -111,8 +115,8 @@ function cut(format: FrameFormat, chunks: readonly Buffer[]): string[] {
   const payloads: string[] = [];
   try {
     for (const chunk of chunks) {
-      for (const { payload, tpdu } of deframer.push(chunk)) {
-        payloads.push(`${tpdu.toString('hex')} ${payload.toString('hex')}`);
+      for (const { payload, header } of deframer.push(chunk)) {
+        payloads.push(`${header.toString('hex')} ${payload.toString('hex')}`);
       }
     }
     payloads.push(`held ${deframer.heldBytes()}`);
@@ -131,11 +135,11 @@ function assertSameFrames(whole: readonly string[], pieces: readonly string[]): 
 }
 
 function frameTarget(format: FrameFormat, name: string): FuzzTarget {
-  const tpdu = Buffer.from('6000010002', 'hex').subarray(0, format.tpduBytes ?? 0);
+  const header = Buffer.from('6000010002', 'hex').subarray(0, format.headerBytes ?? 0);
   const sound = Array.from({ length: soundMessages }, (_, index) => {
     const chance = randomForInput(soundMessages, index);
     const parts = Array.from({ length: 1 + chance.below(4) }, () =>
-      encodeFrame(format, Buffer.alloc(chance.below(120), chance.below(256)), { tpdu }),
+      encodeFrame(format, Buffer.alloc(chance.below(120), chance.below(256)), { header }),
     );
     return Buffer.concat(parts);
   });

@@ -17,6 +17,7 @@ import { statesTable, transitionsDiagram } from './diagrams/states.ts';
 import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
+import { hostTableSchemaDocument } from './host-table-schema.ts';
 import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
 import { permissionsDocument } from './permissions.ts';
@@ -70,6 +71,7 @@ const documents: Generated[] = [
   { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
+  { path: 'docs/reference/host-table.schema.json', write: hostTableSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
   {
     path: 'docs/explanation/data-model.md',

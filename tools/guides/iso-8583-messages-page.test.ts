@@ -19,7 +19,11 @@ import { readTableRows } from './read-markdown-table.ts';
 const page = readFileSync(join(repositoryRoot, 'docs/reference/iso-8583-messages.md'), 'utf8');
 
 const reference = (kind: AcquirerRequestKind) =>
-  buildReference({ kind, timeZone: 'UTC' }, 'TERM0001', 1, Date.UTC(2026, 10, 29));
+  buildReference(
+    { kind, timeZone: 'UTC' },
+    { terminalId: 'TERM0001', terminalNumber: 1, linkNumber: 1 },
+    Date.UTC(2026, 10, 29),
+  );
 
 /** A request with only the members that its kind always has. */
 function leastRequest(kind: AcquirerRequestKind): AcquirerRequest {

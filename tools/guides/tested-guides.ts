@@ -32,6 +32,9 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
     output: [/^(\d+) of \1 checks passed\.$/m],
     port: '8584',
   },
+  'docs/how-to/acquirers/import-a-jpos-packager.md': {
+    output: [/contains the host table nord-bank\.$/m],
+  },
   'docs/how-to/acquirers/manage-users.md': {
     output: [/"username":"ann\.carter"/, /"name":"North Bakery"/, /"status":"Disabled"/],
     refusals: ['has_dependants'],
@@ -86,7 +89,10 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
     output: [/^Captured\nAskPin\nksn_reused\n541333\*{6}0012$/m],
   },
   'docs/reference/host-tables.md': {
-    output: [/^The host table iso1987-binary is valid\.\nsale +[0-9A-F]+\n +MTI +0200$/m],
+    output: [
+      /^The host table iso1987-binary is valid\.\nsale, 92 bytes$/m,
+      /^ +2 {2}02 00 +MTI {2}Message type: 0200 · ISO 8583:1987, financial, request, from the acquirer$/m,
+    ],
   },
   'docs/reference/simulators.md': {
     output: [/"capturedAmount":11500/, /"originalsLeftOut": 0/, /^in balance$/m],

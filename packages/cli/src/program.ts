@@ -9,6 +9,7 @@ import { loginCommands } from './commands/access/login-commands.ts';
 import { userCommands } from './commands/access/user-commands.ts';
 import { acquirerCommands } from './commands/conformance/acquirer-commands.ts';
 import { providerCommands } from './commands/conformance/provider-commands.ts';
+import { dialectCommands } from './commands/dialect/dialect-commands.ts';
 import { apiCommand } from './commands/operations/api-command.ts';
 import { auditCommands } from './commands/operations/audit-commands.ts';
 import { numberingCommands } from './commands/operations/numbering-commands.ts';
@@ -50,6 +51,7 @@ export const commandDefinitions = (
   webhookCommands,
   logCommands,
   { ...acquirerCommands, commands: [...acquirerCommands.commands, ...serverCommands.acquirer] },
+  dialectCommands,
   providerCommands,
   terminalCommands,
   apiCommand,

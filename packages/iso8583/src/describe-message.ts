@@ -25,17 +25,17 @@ export function maskPan(pan: string): string {
 }
 
 /**
- * Describes the value of a field without card data: the card number masked, a value that may contain card data by
- * its length.
+ * Masks the value of a field that may contain card data: the card number as {@link maskPan} does, others as their
+ * length.
  *
  * @param field the number of the data element
  * @param value as in a decoded message
  * @example
  * ```ts
- * describeField(35, track2); // '<37>'
+ * maskField(52, '0123456789ABCDEF'); // '<16>'
  * ```
  */
-export function describeField(field: number, value: string): string {
+export function maskField(field: number, value: string): string {
   if (field === PAN_FIELD) return maskPan(value);
   return PRINTED_FIELDS.has(field) ? value : `<${value.length}>`;
 }
@@ -54,7 +54,7 @@ export function describeField(field: number, value: string): string {
 export function describeMessage(message: Message): string {
   const parts = [message.mti];
   for (const [key, value] of Object.entries(message.fields)) {
-    if (value !== undefined) parts.push(`${key}=${describeField(Number(key), value)}`);
+    if (value !== undefined) parts.push(`${key}=${maskField(Number(key), value)}`);
   }
   return parts.join(' ');
 }

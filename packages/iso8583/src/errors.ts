@@ -14,6 +14,7 @@ export const iso8583ErrorCodes = [
   'padding_invalid',
   'trailing_bytes',
   'frame_length_invalid',
+  'frame_check_invalid',
   'frame_too_large',
 ] as const;
 
@@ -31,7 +32,9 @@ export const iso8583ErrorCodes = [
  * - `content_invalid`: a character or nibble that the content class does not permit
  * - `padding_invalid`: the filler nibble of an odd BCD number is not the dialect's
  * - `trailing_bytes`: bytes are left after the last field of the bitmap
- * - `frame_length_invalid`: a frame header is not a length, or shorter than what it includes
+ * - `frame_length_invalid`: a frame begins with another value than a length, its length is shorter than
+ *   its header, or STX or ETX is missing
+ * - `frame_check_invalid`: the check byte (LRC) after a frame is wrong
  * - `frame_too_large`: a frame is above the limit of the reader or of the header
  */
 export type Iso8583ErrorCode = (typeof iso8583ErrorCodes)[number];
@@ -58,17 +61,26 @@ export class Iso8583Error extends Error {
   readonly field: number | undefined;
   /** Byte offset of the element in the message read or written, `undefined` when there is none. */
   readonly offset: number | undefined;
+  /** Of `table_invalid`: the mistake in the line of the field, and how to correct it. */
+  readonly problem: string | undefined;
 
   /**
    * @param code what is wrong
    * @param field data element number, if it is in one
    * @param offset bytes from the start of the message or frame
+   * @param problem of a table: the mistake, without its field
    */
-  constructor(code: Iso8583ErrorCode, field?: number, offset?: number) {
+  constructor(code: Iso8583ErrorCode, field?: number, offset?: number, problem?: string) {
     const position = field === undefined ? '' : ` in DE${field}`;
     super(`${code}${position}${offset === undefined ? '' : ` at byte ${offset}`}`);
     this.code = code;
     this.field = field;
     this.offset = offset;
+    this.problem = problem;
   }
+}
+
+/** The error of a table; `problem` continues a sentence whose subject is the line of the field. */
+export function tableError(field: number, problem: string): Iso8583Error {
+  return new Iso8583Error('table_invalid', field, undefined, problem);
 }

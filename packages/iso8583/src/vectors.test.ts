@@ -108,7 +108,7 @@ describe('published frame headers', () => {
       const header = bytes.subarray(0, bytes.length - vector.length);
       assert.equal(header.toString('hex').toUpperCase(), vector.hex);
       const [frame] = createDeframer(format, { maxBytes: vector.length }).push(bytes);
-      assert.deepEqual(frame, { payload, tpdu: Buffer.alloc(0), sessionControl });
+      assert.deepEqual(frame, { payload, header: Buffer.alloc(0), sessionControl });
     });
   }
 });

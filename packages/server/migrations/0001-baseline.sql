@@ -1115,6 +1115,14 @@ CREATE TABLE acquirer_terminals (
   UNIQUE (organization_id, contract_id, terminal_owner_id)
 );
 
+-- The next number of a message of a link. The retrieval reference number (RRN) contains it.
+CREATE TABLE acquirer_link_numbers (
+  organization_id uuid NOT NULL,
+  acquirer_link_id uuid NOT NULL,
+  next_number bigint NOT NULL,
+  PRIMARY KEY (organization_id, acquirer_link_id)
+);
+
 -- A key that a host sent in a key exchange. The highest generation of each usage is active; the one before it is
 -- accepted for a while. configured_key_ref is the key of the link at that time: a later configuration replaces the
 -- exchanged key.

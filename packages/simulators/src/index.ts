@@ -1,6 +1,7 @@
 // The public interface of the package.
 
 export type { HostKey, HostKeys, KeyUse } from './acquirer-host/connection/exchange-keys.ts';
+export type { ResponseChanges } from './acquirer-host/decisions/change-response.ts';
 export {
   type AmountRule,
   type AnswerDelivery,

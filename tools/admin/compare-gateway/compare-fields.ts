@@ -1,7 +1,7 @@
 // Compares a recorded message with the one of the platform, field by field, and describes both without card data.
 import { defined } from '@switchyard/contract';
 import { bytesOf, decodeTlv, EmvError } from '@switchyard/emv';
-import { describeField, type HostTable, type Message } from '@switchyard/iso8583';
+import { type HostTable, type Message, maskField } from '@switchyard/iso8583';
 
 export type FieldStatus = 'Equal' | 'Different' | 'Missing' | 'Additional';
 
@@ -35,7 +35,7 @@ const hidden = '[card data]';
 /** A value may contain the card number although its field should not. */
 function describeSafely(field: number, value: string, secrets: readonly string[]): string {
   if (field === messageTypeField) return value;
-  const text = describeField(field, value);
+  const text = maskField(field, value);
   return secrets.some((secret) => text.includes(secret)) ? hidden : text;
 }
 

@@ -15,7 +15,7 @@ import {
   isSupportedFunction,
 } from '../../../packages/server/src/acquiring/index.ts';
 import { isoTime } from '../../../packages/server/src/platform/index.ts';
-import { checkResponse, type ResponseCheck } from './check-response.ts';
+import { checkResponse } from './check-response.ts';
 import { compareFields, type FieldComparison } from './compare-fields.ts';
 import { createPaymentDeriver, isFirstMessage, ownFields } from './payment-from-message.ts';
 import { createProductionMessages } from './production-messages.ts';
@@ -193,15 +193,23 @@ export function createMessageComparer(
   }
 
   /** The result of a response whose request is in the trace. */
-  function checkPayment(payment: ComparedPayment, response: Message): ResponseCheck {
+  function checkPayment(
+    payment: ComparedPayment,
+    response: Message,
+  ): Pick<Outcome, 'result' | 'reason'> {
     const { sale } = payment;
     const check = checkResponse(production, payment, response);
-    if (sale === undefined) return check;
+    if (sale === undefined || check.result === 'Refused') return check;
     sale.hasResponse = true;
+    const { result, retrievalReference: rrn } = check;
     const { 38: authorizationCode } = response.fields;
-    if (check.result === 'Approved' && authorizationCode !== undefined)
+    if (result === 'Approved' && authorizationCode !== undefined)
       sale.authorizationCode = authorizationCode.trim();
-    return check;
+    if (rrn !== undefined) {
+      sale.reference = { ...sale.reference, rrn, rrnAssignedBy: 'Host' };
+      sales.add(sale);
+    }
+    return { result };
   }
 
   function compareResponse(recorded: RecordedMessage, response: Message): Outcome {
@@ -264,6 +272,7 @@ export function createMessageComparer(
       const time = atMs === undefined ? undefined : isoTime(atMs);
       return { position, connection, direction, ...defined({ time }), ...compareDecoded(recorded) };
     },
+    framing: host.framing,
     /** Requests without a response until now. */
     countUnanswered: pending.size,
   };

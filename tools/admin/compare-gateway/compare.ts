@@ -98,7 +98,7 @@ export async function compareGateway(
   };
   const messages = readTrace({
     file,
-    framing: table.framing,
+    framing: comparer.framing,
     port,
     report: (fault) => faults.push(fault),
     onProgress: (read) => progress.step(read, bytes),

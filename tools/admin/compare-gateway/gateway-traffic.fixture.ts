@@ -173,13 +173,12 @@ type TrafficOptions = { table: HostTable; change?: ChangeMessage };
 export function createFrameWriter({ table, change = (message) => message }: TrafficOptions) {
   const host = compileHost(table, { now: () => startMs });
   const dialect = compileDialect(table.messages);
-  const tpdu = Buffer.from(table.framing.tpdu ?? '', 'hex');
   const encode = (message: Message): Buffer =>
     host.requiresMac(message.mti)
       ? host.encodeWithoutMac(message).seal(Buffer.from('0123456789ABCDEF', 'hex'))
       : host.encode(message);
   const frame = (payload: Buffer): Buffer =>
-    encodeFrame(table.framing, payload, tpdu.length === 0 ? {} : { tpdu });
+    encodeFrame(host.framing, payload, { header: host.headers.request(payload.length) });
   const encodeMessage = (
     message: Message,
     direction: TestMessage['direction'] = 'ToHost',
@@ -189,7 +188,7 @@ export function createFrameWriter({ table, change = (message) => message }: Traf
     /** A message of either side in canonical form. */
     encodeMessage,
     encodePayment: (request: AcquirerRequest): Buffer =>
-      encodeMessage(toIso8583Message(request, institutionId, table.originalData.time)),
+      encodeMessage(toIso8583Message(request, institutionId, table)),
   };
 }
 
@@ -214,7 +213,7 @@ export async function recordTraffic(
   const host = compileHost(table, { now: () => startMs });
   /** The authorisation codes of the sales, by trace number. */
   const codes = new Map<string, string>();
-  const deframer = createDeframer(table.framing, { maxBytes: 8192 });
+  const deframer = createDeframer(host.framing, { maxBytes: 8192 });
   const recorded: TestMessage[] = [];
   let atMs = startMs;
   /** Sends a request, and returns the response in canonical form. */

@@ -3,7 +3,6 @@ import type { CompiledHost, Message } from '@switchyard/iso8583';
 import {
   type AcquirerOutcome,
   type AcquirerRequest,
-  correlationKey,
   networkMessage,
   toAcquirerOutcome,
   toIso8583Message,
@@ -13,13 +12,14 @@ export type ProductionMessages = ReturnType<typeof createProductionMessages>;
 
 const networkRequests = ['signOn', 'signOff', 'echo', 'keyRequest'] as const;
 const networkFunctionField = 70;
+const amountAndCurrencyFields = [4, 49, 95] as const;
 
-export function createProductionMessages({ table }: CompiledHost) {
-  const { originalData, replacement } = table;
+export function createProductionMessages(host: CompiledHost) {
+  const { table, correlation } = host;
   return {
     /** The canonical message that the platform sends for a payment. */
     build: (request: AcquirerRequest, institutionId: string): Message =>
-      toIso8583Message(request, institutionId, originalData.time),
+      toIso8583Message(request, institutionId, table),
     /** The network message of the same function; undefined if the platform sends none. */
     buildNetworkMessage({ fields }: Message): Message | undefined {
       const trace = { stan: fields[11] ?? '', transmittedAt: fields[7] ?? '' };
@@ -28,8 +28,13 @@ export function createProductionMessages({ table }: CompiledHost) {
         .find((each) => each.fields[networkFunctionField] === fields[networkFunctionField]);
     },
     /** The same text for a request and its response. */
-    correlationKey,
+    correlationKey: correlation.keyOf,
+    /** The fields of a response that the platform compares with the request. */
+    comparedFields: [
+      ...Object.keys(table.correlation.echo).map(Number),
+      ...amountAndCurrencyFields,
+    ],
     outcome: (request: Message, response: Message, currency: string): AcquirerOutcome =>
-      toAcquirerOutcome(request, response, currency, replacement.amountIs),
+      toAcquirerOutcome(request, response, currency, host),
   };
 }

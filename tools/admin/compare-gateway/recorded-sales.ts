@@ -9,8 +9,10 @@ import { createRecentEntries } from './recent-entries.ts';
 /** Without track, PIN, security code and chip data, which later messages do not have. */
 export type RecordedSale = Pick<
   AcquirerRequest,
-  'reference' | 'card' | 'currency' | 'entryMode' | 'mcc' | 'amounts' | 'isRemoteOrder'
+  'card' | 'currency' | 'entryMode' | 'mcc' | 'amounts' | 'isRemoteOrder'
 > & {
+  /** With the retrieval reference number of the host if it assigns one. */
+  reference: AcquirerReference;
   /** Of the terminal for an offline sale, otherwise of the approval. */
   authorizationCode?: string;
   hasResponse: boolean;
@@ -42,10 +44,13 @@ export type OriginalNumbers = {
 /** At least so many of the last sales. */
 const salesMin = 20_000;
 const keysPerSale = 4;
+const traceDigits = 6;
 
 /** The most exact numbers first: trace number with time, reference number, trace number alone. */
-function listKeys({ terminalId, stan, sentAt, rrn }: OriginalNumbers): string[] {
+function listKeys({ terminalId, rrn, sentAt, ...numbers }: OriginalNumbers): string[] {
   const keys: string[] = [];
+  // Original data has the last six digits of a trace number.
+  const stan = numbers.stan?.padStart(traceDigits, '0').slice(-traceDigits);
   if (stan !== undefined && sentAt !== undefined) keys.push(`sent ${terminalId} ${stan} ${sentAt}`);
   if (rrn !== undefined) keys.push(`rrn ${terminalId} ${rrn}`);
   if (stan !== undefined) keys.push(`stan ${terminalId} ${stan}`);

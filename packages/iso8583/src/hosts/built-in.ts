@@ -5,10 +5,15 @@ import type { DialectTable } from '../dialect-table.ts';
 import { variable } from '../dialects/field-formats.ts';
 import { iso1987Ascii, iso1987BinaryEmv } from '../dialects/iso1987.ts';
 import { iso1993Ascii } from '../dialects/iso1993.ts';
+import { defaultCorrelation } from './correlation.ts';
 import type { HostTable } from './host-table.ts';
+import { defaultRetrievalReference, defaultTraceNumber } from './reference-numbers.ts';
 
 /** How it is done in 1987, and the canonical way of everything. */
 const iso1987 = {
+  correlation: defaultCorrelation,
+  traceNumber: defaultTraceNumber,
+  retrievalReference: defaultRetrievalReference,
   version: '0',
   localTime: 'TimeAndDate',
   pan: 'Always',

@@ -4,9 +4,11 @@ import { compileDialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { CompiledHost } from './compile-host.ts';
+import { checkCorrelation } from './correlation.ts';
 import type { HostTable } from './host-table.ts';
-import { throwTableError } from './host-table-error.ts';
-import { createPlatformSamples, hostSamples } from './sample-messages.ts';
+import { runChecks, throwTableError } from './host-table-error.ts';
+import { checkReferenceNumbers } from './reference-numbers.ts';
+import { createHostSamples, createPlatformSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
 
 /** Fields that identify a message or state its amount: a host that does not get them books the wrong payment. */
@@ -45,6 +47,7 @@ const amountField = 4;
 const entryModeField = 22;
 const functionCodeField = 24;
 const conditionField = 25;
+const rrnField = 37;
 const responseCodeField = 39;
 const keyField = 48;
 const networkField = 70;
@@ -116,14 +119,15 @@ function checkConstants(table: HostTable): void {
 }
 
 function checkOmittedFields(table: HostTable): void {
-  const { omit = [], reversalReasons } = table;
+  const { omit = [], reversalReasons, retrievalReference } = table;
   // The platform writes new keys in no message, so field 48 can be omitted.
   const filled = filledFields(table).filter(([field]) => field !== keyField);
   if (reversalReasons !== undefined) filled.push([reversalReasons.field, 'reversalReasons']);
   for (const [index, field] of omit.entries()) {
     const at = `/omit/${index}`;
     const content = requiredFields[field];
-    if (content !== undefined)
+    const isAssignedByHost = field === rrnField && retrievalReference.assignedBy === 'Host';
+    if (content !== undefined && !isAssignedByHost)
       throwTableError(at, `must not be ${field}: this field contains ${content}`);
     const [, member] = filled.find(([each]) => each === field) ?? [];
     if (member !== undefined)
@@ -269,7 +273,7 @@ function checkSampleMessages(host: CompiledHost): void {
     const isAmount = field === amountField || field === replacementField;
     return !(name === 'partial' && isAmount && amountIs === 'Remaining' && !hasPreviousAmount);
   };
-  for (const [name, sample] of Object.entries<Message>(createPlatformSamples(table.messages))) {
+  for (const [name, sample] of Object.entries(createPlatformSamples(table.messages))) {
     const { fields } = convertSample(host, name, sample);
     for (const [key, content] of Object.entries(variableFields)) {
       const field = Number(key);
@@ -285,20 +289,24 @@ function checkSampleMessages(host: CompiledHost): void {
       );
     }
   }
-  for (const [name, sample] of Object.entries<Message>(hostSamples))
+  for (const [name, sample] of Object.entries(createHostSamples(table.messages)))
     convertSample(host, name, sample);
 }
 
-/** @throws HostTableError with the JSON pointer of the first mistake */
+/** @throws HostTableError with the JSON pointers of the mistakes; samples are encoded only without other mistakes */
 export function checkHostTable(host: CompiledHost): void {
   const { table } = host;
-  checkMac(table);
-  checkTargetFields(table);
-  checkConstants(table);
-  checkOmittedFields(table);
-  checkFunctionCodes(table);
   const checkValue = createValueCheck(table);
-  checkResponseCodes(table, checkValue);
-  checkCodes(table, checkValue);
+  runChecks([
+    () => checkMac(table),
+    () => checkTargetFields(table),
+    () => checkConstants(table),
+    () => checkOmittedFields(table),
+    () => checkFunctionCodes(table),
+    () => checkCorrelation(table),
+    () => checkReferenceNumbers(table, checkValue),
+    () => checkResponseCodes(table, checkValue),
+    () => checkCodes(table, checkValue),
+  ]);
   checkSampleMessages(host);
 }

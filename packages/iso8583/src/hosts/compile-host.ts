@@ -4,7 +4,10 @@ import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
 import type { Message } from '../message.ts';
 import { createConverter, type Now } from './convert-message.ts';
+import { type Correlation, compileCorrelation } from './correlation.ts';
+import { compileHeaders, frameFormatOf, type HostHeaders } from './host-framing.ts';
 import type { HostTable, MacSettings } from './host-table.ts';
+import { compileReferencePattern, type PatternValues } from './reference-numbers.ts';
 
 /** A message that waits for its authentication code. */
 export type MessageWithoutMac = {
@@ -27,8 +30,14 @@ export type MessageWithMac = {
 /** A compiled host. It holds no state between calls. */
 export type CompiledHost = {
   readonly table: HostTable;
-  /** How frames are delimited, TPDU included. */
+  /** How frames are delimited, TPDU and header included. */
   readonly framing: FrameFormat;
+  /** The bytes between frame and message. */
+  readonly headers: HostHeaders;
+  /** Assigns responses to requests, both in canonical form. */
+  readonly correlation: Correlation;
+  /** The retrieval reference number (DE37) of a message of the platform. */
+  formatRetrievalReference(values: PatternValues): string;
   /** Whether a message of this type carries an authentication code. */
   requiresMac(mti: string): boolean;
   /** @throws Iso8583Error as `Dialect.encode` does */
@@ -60,7 +69,7 @@ function macField({ place }: MacSettings, { fields }: Message): 64 | 128 {
 function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
   const widthOf = (field: 64 | 128): number => {
     const format = table.messages.fields[field];
-    return (format?.encoding ?? table.messages.binaries) === 'hex' ? codeBytes * 2 : codeBytes;
+    return (format?.encoding ?? table.messages.binaries) === 'raw' ? codeBytes : codeBytes * 2;
   };
   const covered = (bytes: Buffer, field: 64 | 128): Buffer =>
     mac.over === 'WholeMessage' ? bytes : bytes.subarray(0, bytes.length - widthOf(field));
@@ -122,18 +131,18 @@ function createIgnorableFieldCheck({ network, originalData, replacement }: HostT
 export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost {
   const dialect = compileDialect(table.messages);
   const converter = createConverter(table, deps.now);
-  const { mac, framing } = table;
+  const { mac } = table;
   const seals = mac === undefined ? undefined : sealing(table, mac, dialect);
   const requireSeals = () => {
     if (seals === undefined) throw new Iso8583Error('table_invalid', primaryPlace);
     return seals;
   };
-  if ((framing.tpdu?.length ?? 0) !== (framing.tpduBytes ?? 0) * 2) {
-    throw new Iso8583Error('table_invalid');
-  }
   return {
     table,
-    framing,
+    framing: frameFormatOf(table.framing),
+    headers: compileHeaders(table.framing),
+    correlation: compileCorrelation(table.correlation),
+    formatRetrievalReference: compileReferencePattern(table.retrievalReference.pattern),
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
     canIgnoreField: createIgnorableFieldCheck(table),

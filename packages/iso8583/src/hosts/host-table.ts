@@ -1,7 +1,12 @@
 // The vocabulary in which a host is written down as data: framing, fields, codes, places.
 
 import type { DialectTable } from '../dialect-table.ts';
-import type { FrameFormat } from '../frame.ts';
+import type {
+  CorrelationSettings,
+  FramingSettings,
+  RetrievalReferenceSettings,
+  TraceNumberSettings,
+} from './host-settings.ts';
 
 /** A function of network management (DE70 in 1987). */
 export type NetworkFunction = 'signOn' | 'signOff' | 'echo' | 'keyChange' | 'keyRequest';
@@ -36,8 +41,14 @@ export type HostTable = {
   readonly name: string;
   /** How messages and fields stand on the wire. */
   readonly messages: DialectTable;
-  /** How messages are delimited; `tpdu` in hex, five bytes, where `tpduBytes` is 5. */
-  readonly framing: FrameFormat & { readonly tpdu?: string };
+  /** How messages are delimited, and the header in front of them. */
+  readonly framing: FramingSettings;
+  /** Which fields assign a response to its request, and which a response has to repeat. */
+  readonly correlation: CorrelationSettings;
+  /** DE11. */
+  readonly traceNumber: TraceNumberSettings;
+  /** DE37. */
+  readonly retrievalReference: RetrievalReferenceSettings;
   /** The first digit of message types: 0 of 1987, 1 of 1993. */
   readonly version: '0' | '1';
   /** `DateTime`: DE12 holds YYMMDDhhmmss, and there is no DE13 (1993). */

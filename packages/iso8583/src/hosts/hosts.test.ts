@@ -404,7 +404,7 @@ describe('a table in JSON', () => {
         { ...base, messages: { fields: { '4': { content: 'ans', encoding: 'bcd' } } } },
         '/messages/fields/4',
       ],
-      [{ ...base, framing: { tpduBytes: 5 } }, '/framing'],
+      [{ ...base, framing: { tpduBytes: 5 } }, '/framing/tpdu'],
       [{ ...base, originalData: { layout: 'type:4 colour:3' } }, '/originalData/layout'],
       [{ ...base, originalData: { layout: 'type:* stan:6' } }, '/originalData/layout'],
       [{ ...base, mac: { algorithm: 'AesCmac' } }, '/mac/place'],

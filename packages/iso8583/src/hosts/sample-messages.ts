@@ -1,6 +1,7 @@
 // Sample messages in canonical form: the check of host tables encodes them, and the acquirer host prints them.
 import type { Message } from '../message.ts';
 import type { HostTable } from './host-table.ts';
+import { fitIdentifiers } from './identifiers.ts';
 
 // Amounts and trace numbers have no leading zeros, so that a layout which shortens them changes their value.
 const saleAmount = '300000001234';
@@ -153,7 +154,7 @@ const pinBlockFormat4Bytes = 16;
 
 /**
  * Messages that the platform sends to a host. A host without field 52 gets no PIN, and one with 16 bytes gets a PIN
- * block of format 4.
+ * block of format 4. Trace number, retrieval reference number, terminal and merchant have the lengths of their fields.
  *
  * @example
  * ```ts
@@ -167,18 +168,22 @@ export function createPlatformSamples(messages: HostTable['messages']) {
     52: format.max < pinBlockFormat4Bytes ? pinBlock : pinBlock.repeat(2),
     53: security,
   };
-  return { ...platformSamples, chip: { ...platformSamples.chip, fields: { ...fields, ...pin } } };
+  const samples = {
+    ...platformSamples,
+    chip: { ...platformSamples.chip, fields: { ...fields, ...pin } },
+  };
+  return mapSamples(samples, (sample) => fitIdentifiers(sample, messages));
 }
 
-/**
- * Messages that a host sends to the platform.
- *
- * @example
- * ```ts
- * const bytes = compileHost(table, { now: () => sampleTime }).encode(hostSamples.response);
- * ```
- */
-export const hostSamples = {
+function mapSamples<Samples extends { readonly [name: string]: Message }>(
+  samples: Samples,
+  convert: (sample: Message) => Message,
+): { [name in keyof Samples]: Message } {
+  const converted = Object.entries(samples).map(([name, sample]) => [name, convert(sample)]);
+  return Object.fromEntries(converted) as { [name in keyof Samples]: Message };
+}
+
+const hostSamples = {
   response: {
     mti: '0210',
     fields: {
@@ -195,6 +200,18 @@ export const hostSamples = {
     fields: { 7: '0131121100', 11: '900003', 48: `MT01A1B2C3${'0'.repeat(32)}`, 70: '101' },
   },
 } as const satisfies { readonly [name: string]: Message };
+
+/**
+ * Messages that a host sends to the platform.
+ *
+ * @example
+ * ```ts
+ * const { response } = createHostSamples(table.messages);
+ * const bytes = compileHost(table, { now: () => sampleTime }).encode(response);
+ * ```
+ */
+export const createHostSamples = (messages: HostTable['messages']) =>
+  mapSamples(hostSamples, (sample) => fitIdentifiers(sample, messages));
 
 /**
  * The time of the samples in milliseconds since 1970. It is fixed, so that their bytes never change.

@@ -40,7 +40,6 @@ export {
   networkMessage,
 } from './iso8583-host/network-management-messages.ts';
 export {
-  correlationKey,
   readSubelement,
   toAcquirerOutcome,
   toIso8583Message,
@@ -182,7 +181,10 @@ export function createAcquiring(ports: Ports) {
     /** Returns the response code of the host; undefined if it sends none. */
     requestKeys: async (linkId: string): Promise<string | undefined> =>
       links.getConnection(linkId)?.requestKeys?.(),
-    allocateReference: createReferenceAllocator(ports).allocate,
+    allocateReference: createReferenceAllocator({
+      ...ports,
+      findNumberFormats: (linkId) => links.getConnection(linkId)?.numberFormats,
+    }).allocate,
     /** @param parent the span of the sale, the operation or the job */
     async send(
       request: AcquirerRequest,

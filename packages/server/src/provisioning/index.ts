@@ -196,6 +196,7 @@ export function createProvisioning(options: ProvisioningDeps): Provisioning {
   const deps: ResourceDeps = { database, clock, ids, audit, onWrite };
   const organizationDeps = { ...deps, onWrite: onOrganizationWrite, userDomains };
   const posClients = options.posClients ?? throwNoPosClients;
+  const dialects = options.dialects ?? (() => builtInDialects);
   const resources = {
     organizations: createOrganizations(organizationDeps),
     merchants: createMerchants(deps),
@@ -204,7 +205,7 @@ export function createProvisioning(options: ProvisioningDeps): Provisioning {
     physicalDevices: createPhysicalDevices(deps),
     pointsOfSale: createPointsOfSale(deps, posClients),
     acquirerLinks: createAcquirerLinks(deps, {
-      dialects: options.dialects ?? (() => builtInDialects),
+      dialects,
       proxies: options.acquirerProxies,
       guard: options.linkGuard,
       isApprovedAtOnce: async (organizationId) =>
@@ -212,7 +213,7 @@ export function createProvisioning(options: ProvisioningDeps): Provisioning {
       signingKeys: options.signingKeys,
       checkKeys: options.checkLinkKeys,
     }),
-    acquirerContracts: createAcquirerContracts(deps),
+    acquirerContracts: createAcquirerContracts(deps, { dialects }),
   };
   const terminalClaims = createTerminalClaims({
     ...deps,

@@ -2,153 +2,30 @@
 // The same payments in every host dialect: the ledgers of host and platform agree to the minor
 // unit.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
-import { defined } from '@switchyard/contract';
-import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
-import { type HostKeys, startAcquirerHost } from '@switchyard/simulators';
+import { describe, test } from 'node:test';
+import { builtInHosts, type HostTable } from '@switchyard/iso8583';
 import { demoKeys } from '../../src/vault/index.ts';
 import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
+import {
+  act,
+  createOrganizationOnHost,
+  ownTable,
+  sell,
+  sellRefundAndCapture,
+  startHost,
+} from '../support/acquirers/organization-on-host.ts';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { chipData } from '../support/card-data/chip-data.ts';
 import { createEncryptingDevice } from '../support/card-data/encrypting-device.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
-import type { HttpResponse } from '../support/https-client.ts';
-import { keyedSale } from '../support/keyed-sale.ts';
+import { call } from '../support/payment-calls.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { testPlatform, testTimeoutMs } from '../support/test-platform.ts';
+import { testPlatform } from '../support/test-platform.ts';
 import { until } from '../support/wait-for-result.ts';
-
-const base = '/payment/v1/transactions';
-
-type Options = { table: HostTable; keys?: HostKeys; ledgerDir: string; port?: number };
-
-const startHost = ({ table, keys = {}, ledgerDir, port = 0 }: Options) =>
-  startAcquirerHost({
-    host: '127.0.0.1',
-    port,
-    ledgerDir,
-    lateMs: testTimeoutMs + 500,
-    slowMs: 100,
-    dialect: table,
-    keys,
-  });
-
-/** Writes a host table beside the built-in ones, as an operator does. */
-async function ownTable(name: string, from: string, members: object): Promise<HostTable> {
-  const { settings } = await testPlatform();
-  const directory = join(settings.dataDir, 'dialects');
-  await mkdir(directory, { recursive: true });
-  const document = { name, base: from, ...members };
-  await writeFile(join(directory, `${name}.json`), JSON.stringify(document));
-  return readHostTable(document);
-}
-
-/** A host for one test, defined by a table, and an organisation with a link to it. */
-async function createOrganizationOnHost(
-  t: TestContext,
-  table: HostTable,
-  { keys = {}, link = {} }: { keys?: HostKeys; link?: Record<string, unknown> } = {},
-): Promise<TestOrganization> {
-  const ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-dialect-'));
-  // The link reconnects for a while after the host stops, so no other server may get this port.
-  const [port = 0] = await freePorts(1);
-  const host = await startHost({ table, keys, ledgerDir, port });
-  t.after(async () => {
-    await host.stop();
-    await rm(ledgerDir, { recursive: true, force: true });
-  });
-  const dialect = table.name;
-  const made = await createTestOrganization(
-    {},
-    { acquirerPort: host.port, link: { dialect, ...link } },
-  );
-  return { ...made, host };
-}
-
-const call = (
-  setup: TestOrganization,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<HttpResponse> =>
-  setup.client.call(method, base + path, {
-    token: setup.merchant.token,
-    ...defined({ body }),
-  });
-
-const sell = (setup: TestOrganization, members: Record<string, unknown> = {}) =>
-  call(setup, 'POST', '/process', keyedSale(members));
-
-async function act(
-  setup: TestOrganization,
-  id: string,
-  verb: string,
-  body: unknown,
-): Promise<HttpResponse> {
-  const answer = await call(setup, 'POST', `/${id}/${verb}`, body);
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.body.operation.status, 'Succeeded', answer.text);
-  return answer;
-}
-
-/** Members of a sale that a terminal approved offline. */
-const madeOffline = ({ merchant }: TestOrganization) => ({
-  amount: 2222,
-  deviceId: merchant.deviceIds[0],
-  offlineTransaction: true,
-  offlineData: {
-    authorizedAt: new Date(Date.now() - 60_000).toISOString(),
-    authorizationCode: '9A01',
-    terminalSequence: 1,
-    reason: 'NoConnection',
-  },
-});
-
-/**
- * A sale, an authorisation with captures and a cancel, refunds, a decline, a partial approval, a
- * timeout, a garbled response.
- */
-async function sellRefundAndCapture(setup: TestOrganization): Promise<void> {
-  const sold = (await sell(setup, { amount: 5000, amounts: { tip: 500 } })).body;
-  assert.deepEqual([sold.state, sold.response.code], ['Captured', '00']);
-  assert.match(sold.authorizationCode, /^[0-9A-Z]{6}$/);
-  await act(setup, sold.transactionId, 'refund', { amount: 1200 });
-  const heldSale = (await sell(setup, { amount: 8000, captureMode: 'Deferred' })).body;
-  assert.equal(heldSale.state, 'Authorized');
-  await act(setup, heldSale.transactionId, 'capture', { amount: 3000 });
-  await act(setup, heldSale.transactionId, 'cancel', { amount: 1000, cancelReason: 'Functional' });
-  await act(setup, heldSale.transactionId, 'capture', { amount: 1500, final: true });
-  const moto = await sell(setup, {
-    orderChannel: 'TelephoneOrder',
-    zipCode: '12345',
-    houseNumber: '9',
-  });
-  assert.equal(moto.body.addressVerification?.raw, 'Z', moto.text);
-  const declined = (await sell(setup, { amount: 9051 })).body;
-  assert.deepEqual([declined.state, declined.response.code], ['Declined', '51']);
-  const part = (await sell(setup, { amount: 9010, partialApproval: true })).body;
-  assert.deepEqual([part.authorizedAmount, part.response.code], [4505, '10']);
-  for (const amount of [9091, 9095]) {
-    const { body } = await sell(setup, { amount });
-    assert.equal(body.state, 'Reversing', String(amount));
-    // A garbled response is invalid, or a timeout if the server cannot match it to a request.
-    const { reason, ...transaction } = body.response;
-    assert.deepEqual(transaction, { category: 'Unknown', retry: 'Later' });
-    assert.ok(['Timeout', 'InvalidResponse'].includes(reason), reason);
-  }
-  const offline = (await sell(setup, madeOffline(setup))).body;
-  assert.equal(offline.state, 'Stored');
-  await assertAgreement(setup);
-  const transaction = (await call(setup, 'GET', `/${offline.transactionId}`)).body;
-  assert.deepEqual([transaction.state, transaction.response?.code], ['Captured', '00']);
-  const [totals] = setup.host.ledger().totals;
-  assert.equal(totals?.refunded, 1200);
-  assert.equal(totals?.captured, 5000 + 3000 + 1500 + 1234 + 4505 + 2222);
-}
 
 const mac = (algorithm: 'AesCmac' | 'Iso9797Alg3') =>
   ({ algorithm, place: 'Last', over: 'BeforeField', messages: 'Financial' }) as const;

@@ -13,7 +13,7 @@ import {
   UsageError,
 } from '../usage-error.ts';
 import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
-import { recordedLines, sampleLines } from './connection/sample-messages.ts';
+import { parseResponseChanges } from './decisions/change-response.ts';
 import { formatLedger } from './ledger/format-ledger.ts';
 import { readLedger } from './ledger/read-ledger.ts';
 import { startAcquirerHost } from './server.ts';
@@ -35,17 +35,14 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
                   files in memory              (10000)
       --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
                   or a file with a host table      (iso1987-binary)
+      --responses how responses differ from the request: omit=FIELDS, shorten=FIELDS,
+                  pad=FIELDS, assign=37 (own retrieval reference number), account-type;
+                  for example omit=3+42,assign=37  (as the host table allows)
       --zone-pin-key, --mac-key, --zone-master-key
                   keys that the platform also has, as tdes:HEX or aes:HEX. All users of
                   the machine can read these arguments: use --keys instead
       --keys      JSON file with these keys: {"zone-pin-key": "tdes:…"}
 ${tlsFileUsage}
-
-  acquirer-host dialect NAME|FILE
-      Checks a host table, and prints sample messages: their bytes and their fields.
-  acquirer-host dialect NAME|FILE HEX
-      Prints the fields of recorded messages: their bytes with length and TPDU, in hexadecimal.
-      Record test cards only.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -65,6 +62,7 @@ const options = {
   'over-capture': { type: 'string', default: '0' },
   segment: { type: 'string', default: '10000' },
   dialect: { type: 'string', default: 'iso1987-binary' },
+  responses: { type: 'string' },
   'zone-pin-key': { type: 'string' },
   'mac-key': { type: 'string' },
   'zone-master-key': { type: 'string' },
@@ -156,6 +154,10 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     segmentEntries: Math.max(1, parseWholeNumber(values.segment, 'segment', 100_000_000)),
     dialect: readTable(values.dialect),
     keys: parseKeys(values),
+    ...defined({
+      responses:
+        values.responses === undefined ? undefined : parseResponseChanges(values.responses),
+    }),
     ...defined({ tls: readTlsFiles(values) }),
     log: { info() {}, warn: (facts, message) => process.stderr.write(warningLine(facts, message)) },
   });
@@ -180,19 +182,13 @@ function printLedger(values: Values, ledgerDir: string): void {
 async function run(args: string[]): Promise<void> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
-  if (command === 'dialect' && (rest.length === 1 || rest.length === 2)) {
-    const [name = '', bytes] = rest;
-    const table = readTable(name);
-    process.stdout.write(bytes === undefined ? sampleLines(table) : recordedLines(table, bytes));
-    return;
-  }
   if (values.help) {
     process.stdout.write(usage);
     return;
   }
   if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
   if (command !== 'serve' && command !== 'ledger')
-    throw new UsageError('use one of the commands serve, ledger, dialect');
+    throw new UsageError('use one of the commands serve, ledger');
   if (values.data === undefined) throw new UsageError('--data is missing');
   if (command === 'serve') await serve(values, values.data);
   else printLedger(values, values.data);

@@ -23,6 +23,11 @@ import {
 import { createMessageFraming, type MessageFraming } from './connection/message-framing.ts';
 import { type AnswersAfterLedgerWrite, createAnswerQueue } from './connection/send-answers.ts';
 import {
+  createResponseChanger,
+  type ResponseChanges,
+  responseChangesOf,
+} from './decisions/change-response.ts';
+import {
   type ConnectionSession,
   createMessageDecider,
   type HostDecision,
@@ -56,6 +61,8 @@ export type AcquirerHostOptions = {
   segmentEntries?: number;
   /** The host table; default: ISO 8583:1987, packed, DE55 in bytes. */
   dialect?: HostTable;
+  /** How responses differ from a repetition of the request; default: as the host table allows. */
+  responses?: ResponseChanges;
   /** Keys for PIN blocks, message authentication and key exchange. */
   keys?: HostKeys;
   /** Certificate and key; without it the host speaks TCP without TLS. */
@@ -94,8 +101,8 @@ function garble(frame: Buffer): Buffer {
 type Peer = { socket: Socket; framing: MessageFraming; session: ConnectionSession; name: string };
 
 type AnswerSender = {
-  /** Answers a request; `tpdu` is the TPDU of the request. */
-  send(peer: Peer, decision: HostDecision, tpdu: Buffer): void;
+  /** Answers a request; `header` is the header of the request. */
+  send(peer: Peer, decision: HostDecision, header: Buffer): void;
   stop(): void;
 };
 
@@ -124,9 +131,9 @@ function createAnswerSender(deps: {
   }
 
   return {
-    send({ socket, framing: wire }, { answer, delivery }, tpdu) {
+    send({ socket, framing: wire }, { answer, delivery }, header) {
       const bytes = wire.write(answer);
-      const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, tpdu);
+      const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, header);
       if (delivery === 'late' || delivery === 'slow') {
         later(socket, frame, delivery === 'late' ? deps.lateMs : deps.slowMs);
       }
@@ -155,6 +162,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
+const RETRIEVAL_REFERENCE = 37;
 const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
 const APPROVED = '00';
@@ -168,8 +176,9 @@ function createKeyOffers(deps: {
   ring: ReturnType<typeof openKeyRing>;
   outbox: AnswersAfterLedgerWrite;
   clock: Clock;
+  traceDigits: number;
 }) {
-  const { ring, outbox, clock } = deps;
+  const { ring, outbox, clock, traceDigits } = deps;
   const unanswered = new Map<string, KeyOffer>();
   let trace = 0;
 
@@ -178,13 +187,13 @@ function createKeyOffers(deps: {
       const offer = ring.offer(use);
       if (offer === undefined) return;
       trace += 1;
-      const number = `9${String(trace).padStart(5, '0')}`;
+      const number = `9${String(trace).padStart(traceDigits - 1, '0')}`;
       const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
       unanswered.set(number, offer);
       const [oldest] = unanswered.keys();
       if (unanswered.size > waitingOffersMax && oldest !== undefined) unanswered.delete(oldest);
       const fields = { 7: sent, 11: number, 48: offer.text, 70: KEY_CHANGE };
-      outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields }), Buffer.alloc(0)));
+      outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields })));
     },
     receiveAnswer({ fields }: Message): void {
       const offer = unanswered.get(fields[11] ?? '');
@@ -225,12 +234,18 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   const originalBy = table.originalData.time;
   const givesKeys = keys.zoneMaster !== undefined;
   const pinKeys = () => ring.keysFor('P');
+  const { responses = responseChangesOf(table) } = options;
+  const changeResponse = createResponseChanger(table, responses);
   const decider = createMessageDecider({
     ledger,
     clock,
     originalBy,
     pinKeys,
     givesKeys,
+    assignedReferenceLength:
+      responses.assignsRetrievalReference === true
+        ? table.messages.fields[RETRIEVAL_REFERENCE]?.max
+        : undefined,
     ...defined({ overCapturePercent }),
   });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
@@ -244,16 +259,20 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   });
   const { lateMs, slowMs, answerMs = 0 } = options;
   const sender = createAnswerSender({ outbox, lateMs, slowMs, answerMs });
-  const offers = createKeyOffers({ ring, outbox, clock });
+  const { digits: traceDigits } = table.traceNumber;
+  const offers = createKeyOffers({ ring, outbox, clock, traceDigits });
   const peers = new Set<Peer>();
 
-  function receive(peer: Peer, { payload, tpdu }: Frame): void {
+  function receive(peer: Peer, { payload, header }: Frame): void {
     // An empty frame is a heartbeat.
     if (payload.length === 0) return;
     const message = peer.framing.read(payload);
     offers.receiveAnswer(message);
     const decision = decider.decide(message, peer.session);
-    if (decision !== undefined) sender.send(peer, decision, tpdu);
+    if (decision !== undefined) {
+      const answer = changeResponse(decision.answer);
+      sender.send(peer, { ...decision, answer }, header);
+    }
     const { mti, fields } = message;
     const isNewKeysPayment = paymentMti.test(mti) && sendsNewKeys(Number(fields[4]));
     if (fields[70] !== KEY_REQUEST && !isNewKeysPayment) return;

@@ -67,7 +67,7 @@ const hostMembers = {
   ),
   tpdu: Type.Optional(
     Type.String({
-      pattern: '^[0-9A-F]{10}$',
+      pattern: '^(?:[0-9A-F]{2}){3,31}$',
       description: 'The TPDU in front of each message, in hex; the one of the table when left out.',
       examples: ['6000010000'],
     }),
@@ -315,8 +315,9 @@ export const AcquirerLinkStateList = closed(
 export type AcquirerLinkStateList = Static<typeof AcquirerLinkStateList>;
 
 const terminalId = Type.String({
-  pattern: '^[A-Z0-9]{8}$',
-  description: 'A terminal identification of eight characters (DE41).',
+  pattern: '^[A-Z0-9]{4,15}$',
+  description:
+    'A terminal identification (DE41): up to as many characters as the host table has, eight for an HTTP acquirer.',
   examples: ['TERM0001'],
 });
 

@@ -122,7 +122,7 @@ const iso8583: readonly Section[] = [
     fields: [
       { name: 'dialect', kind: 'text', max: 40, hasHint: true },
       { name: 'connections', kind: 'number', max: 2 },
-      { name: 'tpdu', kind: 'text', max: 10, hasHint: true },
+      { name: 'tpdu', kind: 'text', max: 62, hasHint: true },
     ],
   },
   {
@@ -170,8 +170,8 @@ export const contractSections: readonly Section[] = [
         hasHint: true,
       },
       { name: 'name', kind: 'text', max: 100, hasHint: true },
-      { name: 'terminalIdRange.from', kind: 'text', max: 8, isRequired: true, isFixed: true },
-      { name: 'terminalIdRange.to', kind: 'text', max: 8, isRequired: true, hasHint: true },
+      { name: 'terminalIdRange.from', kind: 'text', max: 15, isRequired: true, isFixed: true },
+      { name: 'terminalIdRange.to', kind: 'text', max: 15, isRequired: true, hasHint: true },
       { name: 'currencies', kind: 'words', max: 3, isRequired: true, hasHint: true },
       { name: 'mcc', kind: 'text', max: 4 },
       { name: 'externalId', kind: 'text', max: 64, hasHint: true },

@@ -7,7 +7,9 @@ import {
   compileHost,
   createDeframer,
   encodeFrame,
+  type HostTable,
   type Message,
+  readHostTable,
 } from '@switchyard/iso8583';
 import {
   approvalResponse,
@@ -46,17 +48,13 @@ const request: AcquirerRequest = {
   card: { pan: '4111111111111111', expiry: '3012' },
 };
 
-function connectTo(
-  port: number,
-  dialect: keyof typeof builtInHosts,
-  onLateAnswer: (late: LateResponse) => void,
-) {
+function connectTo(port: number, table: HostTable, onLateAnswer: (late: LateResponse) => void) {
   const { organizationId, linkId } = request;
   const settings = { host: '127.0.0.1', port, institutionId: '1001' };
   return connectIso8583Host({
     addressGuard,
     link: { organizationId, linkId, name: 'north', adapter: 'iso8583-host', settings },
-    compiledHost: compileHost(builtInHosts[dialect], { now: Date.now }),
+    compiledHost: compileHost(table, { now: Date.now }),
     timeoutMs: 20_000,
     clock: systemClock,
     log: createLog({ logLevel: 'silent', instanceName: 'test' }),
@@ -67,7 +65,9 @@ function connectTo(
 async function attached() {
   const host = await startScriptedHost();
   const lateResponses: LateResponse[] = [];
-  const connection = connectTo(host.port, 'iso1987-binary', (late) => lateResponses.push(late));
+  const connection = connectTo(host.port, builtInHosts['iso1987-binary'], (late) =>
+    lateResponses.push(late),
+  );
   const close = async () => {
     await connection.close();
     await host.stop();
@@ -192,7 +192,7 @@ async function host1993(t: TestContext) {
 
 test('a 1993 host that echoes only the amount confirms a partial reversal', async (t) => {
   const host = await host1993(t);
-  const connection = connectTo(host.port, 'iso1993-ascii', () => {});
+  const connection = connectTo(host.port, builtInHosts['iso1993-ascii'], () => {});
   t.after(connection.close);
   await eventually('signed on', () => connection.isAvailable());
   const part = (stan: string): AcquirerRequest => ({
@@ -214,7 +214,7 @@ test('a 1993 host that echoes only the amount confirms a partial reversal', asyn
 
 test('a 1993 host that signs off by request or advice gets the response of its function and origin', async (t) => {
   const host = await host1993(t);
-  const connection = connectTo(host.port, 'iso1993-ascii', () => {});
+  const connection = connectTo(host.port, builtInHosts['iso1993-ascii'], () => {});
   t.after(connection.close);
   // The wire of the host reads and writes 1993 messages with the version digit 0.
   for (const [request, response] of [
@@ -230,5 +230,88 @@ test('a 1993 host that signs off by request or advice gets the response of its f
     await eventually('the response', () => responses().length > 0);
     const [{ mti = '', fields = {} } = {}] = responses();
     assert.deepEqual([mti, fields[39], fields[70]], [response, '800', undefined], request);
+  }
+});
+
+/** A host that approves each request, and records the frames that it receives. */
+async function framingHost(t: TestContext, table: HostTable) {
+  const compiled = compileHost(table, { now: Date.now });
+  const { framing, headers } = compiled;
+  const frames: { header: string; message: Message | undefined }[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const deframer = createDeframer(framing, { maxBytes: 8192 });
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      for (const { payload, header } of deframer.push(chunk)) {
+        const message = payload.length === 0 ? undefined : compiled.decode(payload);
+        frames.push({ header: header.toString('latin1'), message });
+        if (message === undefined || Number(message.mti[2]) % 2 === 1) continue;
+        const bytes = compiled.encode(approvalResponse(message));
+        const answerHeader = headers.answer(bytes.length, header);
+        socket.write(encodeFrame(framing, bytes, { header: answerHeader }));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  });
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const send = (bytes: Buffer) => {
+    for (const socket of sockets) socket.write(bytes);
+  };
+  return { port: address.port, frames, compiled, send };
+}
+
+test('the answer to a host has its header with exchanged addresses', async (t) => {
+  const framing = {
+    length: 'hex4',
+    tpduBytes: 5,
+    tpdu: '6041414242',
+    header: 'R{length:4}{destination:BANK}{source:0017}',
+  };
+  const table = readHostTable({ name: 'toy', base: 'iso1987-ascii', framing });
+  const host = await framingHost(t, table);
+  const connection = connectTo(host.port, table, () => {});
+  t.after(connection.close);
+  await eventually('signed on', () => connection.isAvailable());
+  const { compiled } = host;
+  const signOn = compiled.encode(host.frames[0]?.message ?? assert.fail('no sign-on'));
+  const counted = (bytes: Buffer) => String(bytes.length + 13).padStart(4, '0');
+  assert.equal(host.frames[0]?.header, `\x60AABBR${counted(signOn)}BANK0017`);
+  const echo = compiled.encode({
+    mti: '0800',
+    fields: { 7: '0101120000', 11: '900001', 70: '301' },
+  });
+  const header = Buffer.from('\x60CCDDR00000017BNK2');
+  host.send(encodeFrame(compiled.framing, echo, { header }));
+  const isAnswer = ({ message }: { message: Message | undefined }) => message?.mti === '0810';
+  await eventually('the answer', () => host.frames.some(isAnswer));
+  const answer = host.frames.find(isAnswer);
+  const bytes = compiled.encode(answer?.message ?? assert.fail('no answer'));
+  assert.equal(answer?.header, `\x60DDCCR${counted(bytes)}BNK20017`);
+  const outcome = await connection.send(request);
+  assert.equal(outcome.outcome, 'Approved');
+});
+
+test('an empty frame is answered or ignored, as the table says', async (t) => {
+  for (const emptyFrames of ['Answered', 'Ignored'] as const) {
+    const framing = { length: 'binary2', tpduBytes: 5, tpdu: '6000010002', emptyFrames };
+    const table = readHostTable({ name: 'toy', base: 'iso1987-ascii', framing });
+    const host = await framingHost(t, table);
+    const connection = connectTo(host.port, table, () => {});
+    t.after(connection.close);
+    await eventually('signed on', () => connection.isAvailable());
+    host.send(Buffer.alloc(4));
+    // The connection keeps the order: the empty frames are processed before the response.
+    assert.equal((await connection.send(request)).outcome, 'Approved');
+    const emptyCount = () => host.frames.filter(({ message }) => message === undefined).length;
+    if (emptyFrames === 'Answered') await eventually('both answers', () => emptyCount() === 2);
+    else assert.equal(emptyCount(), 0);
   }
 });

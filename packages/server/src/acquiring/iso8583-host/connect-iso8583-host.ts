@@ -15,7 +15,8 @@ import {
 } from '../spi/acquirer-spi.ts';
 import { isAmbiguousDecline } from '../spi/check-outcome.ts';
 import { openHostLink } from './host-session-pool.ts';
-import { correlationKey, toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';
+import { toAcquirerOutcome, toIso8583Message } from './payment-messages.ts';
+import { readAssignedReference } from './retrieval-reference.ts';
 
 type Options = ConnectionPorts & {
   link: Iso8583HostLink;
@@ -29,21 +30,26 @@ const maxUnansweredRequests = 10_000;
 
 /** @throws Error if the host is not on loopback and TLS is off */
 export function connectIso8583Host(options: Options): AcquirerConnection {
-  const { link, hsm, keyRing, timeoutMs } = options;
+  const { link, hsm, keyRing, timeoutMs, compiledHost } = options;
   const { tls = false, connections: connectionCount = 1, institutionId } = link.settings;
-  const { originalData, replacement } = options.compiledHost.table;
+  const { table, correlation } = compiledHost;
   requireTls(link);
   // Requests after a time-out or an ambiguous response. They identify a late response.
-  const unansweredRequests = new LRUCache<string, Omit<LateResponse, 'responseCode'>>(
-    lruCacheOptions(maxUnansweredRequests),
-  );
+  const unansweredRequests = new LRUCache<
+    string,
+    Pick<LateResponse, 'organizationId' | 'transactionId' | 'kind'>
+  >(lruCacheOptions(maxUnansweredRequests));
 
   function reportLateResponse(response: Message): void {
-    const key = correlationKey(response);
+    const key = correlation.keyOf(response);
     const lateRequest = unansweredRequests.get(key);
     if (lateRequest === undefined) return;
     unansweredRequests.delete(key);
-    options.onLateResponse({ ...lateRequest, responseCode: response.fields[39] ?? '' });
+    options.onLateResponse({
+      ...lateRequest,
+      responseCode: response.fields[39] ?? '',
+      ...defined({ retrievalReference: readAssignedReference(response, table.retrievalReference) }),
+    });
   }
 
   const hostLink = openHostLink({
@@ -55,6 +61,10 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
   });
 
   return {
+    numberFormats: {
+      traceNumber: table.traceNumber,
+      formatRetrievalReference: compiledHost.formatRetrievalReference,
+    },
     isAvailable: hostLink.isAvailable,
     getConnections: () => ({
       wanted: connectionCount,
@@ -65,19 +75,19 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
     getZonePinKey: () => (hsm === undefined ? undefined : keyRing?.getPinKey()),
     async send(request, onPossiblySent, span) {
       if (span !== undefined) span.attributes['network.protocol.name'] = 'iso8583';
-      const message = toIso8583Message(request, institutionId, originalData.time);
+      const message = toIso8583Message(request, institutionId, table);
       const exchangeResult = await hostLink.sendRequest(message, timeoutMs, onPossiblySent);
       const { result } = exchangeResult;
       if (result === 'NotSent') return { outcome: 'NotSent', reason: exchangeResult.reason };
       const { currency } = request;
       const outcome: AcquirerOutcome =
         result === 'Responded'
-          ? toAcquirerOutcome(message, exchangeResult.response, currency, replacement.amountIs)
+          ? toAcquirerOutcome(message, exchangeResult.response, currency, compiledHost)
           : { outcome: 'Unknown', reason: result };
       // After an invalid or ambiguous response the correct response may still arrive.
       if (outcome.outcome === 'Unknown' || isAmbiguousDecline(outcome)) {
         const { organizationId, transactionId, kind } = request;
-        unansweredRequests.set(correlationKey(message), { organizationId, transactionId, kind });
+        unansweredRequests.set(correlation.keyOf(message), { organizationId, transactionId, kind });
       }
       return outcome;
     },

@@ -34,7 +34,8 @@ export type HostConnectionOptions = HostTarget & {
   /** True if a sent payment has no response and must not arrive after the close. */
   hasUnconfirmedPayment(): boolean;
   onOpen(): void;
-  onPayload(payload: Buffer): void;
+  /** `header`: the bytes between length and message, such as a TPDU. */
+  onPayload(payload: Buffer, header: Buffer): void;
   /** Called after a loss. Queued frames were not sent. */
   onLost(reason: string): void;
 };
@@ -70,6 +71,7 @@ function closeSockets({ tcp, stream }: HostSockets, hasUnconfirmedPayment: boole
 export function openHostConnection(options: HostConnectionOptions) {
   const { host, port, log, reconnectDelaysMs } = options;
   const { maxUnreadPaymentBytes = defaultMaxUnreadPaymentBytes } = options;
+  const { emptyFrameAnswer } = options.framing;
   // Created before the first connect, so that an invalid certificate fails the opening of the link.
   const tlsContext = options.tls
     ? createSecureContext({ minVersion: 'TLSv1.2', ...options.tlsIdentity })
@@ -125,6 +127,22 @@ export function openHostConnection(options: HostConnectionOptions) {
     });
   }
 
+  function enqueue(frame: OutgoingFrame): void {
+    queue.add(frame);
+    queuedBytes += frame.bytes.length;
+    // Limits memory if a host sends requests and never reads responses.
+    const maxUnreadBytes =
+      frame.onWriteStarted === undefined ? maxUnreadResponseBytes : maxUnreadPaymentBytes;
+    if (queuedBytes + (sockets?.stream.writableLength ?? 0) > maxUnreadBytes) {
+      dropAndReconnect(sockets, 'the host does not read sent messages');
+      return;
+    }
+    if (isFlushScheduled || isWriting) return;
+    // Frames of one event loop iteration are written in one system call.
+    isFlushScheduled = true;
+    process.nextTick(writeBatch);
+  }
+
   function watchSocket(owner: HostSockets, socket: Socket): void {
     socket.on('error', (error) => dropAndReconnect(owner, error.message));
     socket.on('close', () => dropAndReconnect(owner, 'the host closed the connection'));
@@ -138,8 +156,10 @@ export function openHostConnection(options: HostConnectionOptions) {
     connected.stream.on('end', () => dropAndReconnect(connected, 'the host closed the connection'));
     connected.stream.on('data', (chunk: Buffer) => {
       try {
-        for (const { payload } of deframer.push(chunk)) {
-          if (payload.length > 0 && sockets === connected) options.onPayload(payload);
+        for (const { payload, header } of deframer.push(chunk)) {
+          if (sockets !== connected) continue;
+          if (payload.length > 0) options.onPayload(payload, header);
+          else if (emptyFrameAnswer !== undefined) enqueue({ bytes: emptyFrameAnswer });
         }
       } catch (error) {
         dropAndReconnect(
@@ -182,21 +202,7 @@ export function openHostConnection(options: HostConnectionOptions) {
   return {
     /** True if the socket accepts frames. */
     isOpen: (): boolean => isReady && sockets?.stream.writable === true,
-    enqueue(frame: OutgoingFrame): void {
-      queue.add(frame);
-      queuedBytes += frame.bytes.length;
-      // Limits memory if a host sends requests and never reads responses.
-      const maxUnreadBytes =
-        frame.onWriteStarted === undefined ? maxUnreadResponseBytes : maxUnreadPaymentBytes;
-      if (queuedBytes + (sockets?.stream.writableLength ?? 0) > maxUnreadBytes) {
-        dropAndReconnect(sockets, 'the host does not read sent messages');
-        return;
-      }
-      if (isFlushScheduled || isWriting) return;
-      // Frames of one event loop iteration are written in one system call.
-      isFlushScheduled = true;
-      process.nextTick(writeBatch);
-    },
+    enqueue,
     /** Returns false if the frame is already written or not queued. */
     dequeue(frame: OutgoingFrame): boolean {
       if (!queue.delete(frame)) return false;

@@ -63,7 +63,7 @@ export function openHostLink(options: HostLinkOptions) {
     onIgnoredField: logIgnoredField,
   });
   const loggedFields = new Set<number | undefined>();
-  const pendingRequests = createPendingRequests(nextSignedOnSession);
+  const pendingRequests = createPendingRequests(compiledHost.correlation, nextSignedOnSession);
   const sessions: HostSession[] = [];
   let nextSessionIndex = 0;
   let traceCount = 0;
@@ -74,7 +74,7 @@ export function openHostLink(options: HostLinkOptions) {
   function nextTraceNumber(): { stan: string; transmittedAt: string } {
     traceCount += 1;
     const transmittedAt = isoTime(clock.now()).slice(5, 19).replace(/\D/g, '');
-    return { stan: formatStan(traceCount), transmittedAt };
+    return { stan: formatStan(traceCount, compiledHost.table), transmittedAt };
   }
 
   const isAvailable = () =>
@@ -98,13 +98,15 @@ export function openHostLink(options: HostLinkOptions) {
     return undefined;
   }
 
-  function receivePayload(session: HostSession, payload: Buffer): void {
+  function receivePayload(session: HostSession, payload: Buffer, headerView: Buffer): void {
     session.recordReceived();
+    // A copy, because the connection reuses its buffer.
+    const header = Buffer.from(headerView);
     try {
       const message = framing.decodeMessage(payload);
       if (message instanceof Promise)
-        message.then((read) => handleMessage(session, read)).catch(logUnreadableMessage);
-      else handleMessage(session, message);
+        message.then((read) => handleMessage(session, read, header)).catch(logUnreadableMessage);
+      else handleMessage(session, message, header);
     } catch (error) {
       logUnreadableMessage(error);
     }
@@ -125,16 +127,20 @@ export function openHostLink(options: HostLinkOptions) {
     );
   }
 
-  function handleMessage(session: HostSession, message: Message): void {
+  function handleMessage(session: HostSession, message: Message, header: Buffer): void {
     if (!isRequest(message)) {
       if (!pendingRequests.resolveResponse(message)) options.onUnmatchedResponse(message);
     } else if (session.exceedsRequestRate())
       session.connection.reconnect('the host exceeded the request rate limit');
-    else void respondToHost(session, message);
+    else void respondToHost(session, message, header);
   }
 
   // Hosts send echo, key update and sign-off requests. Other requests get no response.
-  async function respondToHost(session: HostSession, request: Message): Promise<void> {
+  async function respondToHost(
+    session: HostSession,
+    request: Message,
+    header: Buffer,
+  ): Promise<void> {
     if (isSignOff(request)) {
       session.handleHostSignOff();
       pendingRequests.handleHostSignOff(session);
@@ -145,7 +151,7 @@ export function openHostLink(options: HostLinkOptions) {
         log.warn({ mti: request.mti }, 'host sent a request that the platform does not answer');
         return;
       }
-      session.connection.enqueue({ bytes: await framing.encodeMessage(response) });
+      session.connection.enqueue({ bytes: await framing.encodeMessage(response, header) });
     } catch (error) {
       log.warn({ err: error }, 'response to a host request could not be sent');
     }

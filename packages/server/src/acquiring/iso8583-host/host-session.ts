@@ -42,7 +42,7 @@ type HostSessionOptions = HostTarget & {
     message: Message,
     timeoutMs: number,
   ): Promise<ExchangeResult<Message>>;
-  onPayload(session: HostSession, payload: Buffer): void;
+  onPayload(session: HostSession, payload: Buffer, header: Buffer): void;
   onLost(session: HostSession): void;
   onSignedOnChange(): void;
   onSignedOn(session: HostSession): void;
@@ -160,7 +160,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       ...options,
       hasUnconfirmedPayment: () => lastPaymentSequence > lastConfirmedSequence,
       onOpen: () => void signOn(),
-      onPayload: (payload) => options.onPayload(session, payload),
+      onPayload: (payload, header) => options.onPayload(session, payload, header),
       onLost(reason) {
         suspend();
         lastFault = reason;

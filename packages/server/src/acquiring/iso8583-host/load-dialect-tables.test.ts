@@ -36,7 +36,7 @@ test('changed tables are reloaded, and an invalid table leaves the previous one 
   assert.notEqual(second?.version, first?.version);
 
   // An invalid edit: the previous table stays in use, and the log names the error.
-  write('north.json', { ...table, framing: { length: 'ascii5' }, more: 'and more' });
+  write('north.json', { ...table, framing: { length: 'ascii9' }, more: 'and more' });
   assert.deepEqual(namesOf(hosts), [...builtIn, 'north']);
   assert.equal(hosts.find('north')?.host.framing.length, 'ascii4');
   assert.match(lines.join(''), /\/framing\/length must be one of/);

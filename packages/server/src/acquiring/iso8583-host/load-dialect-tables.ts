@@ -5,6 +5,7 @@ import {
   builtInHosts,
   type CompiledHost,
   compileHost,
+  findIdentifierFault,
   type HostTable,
   readHostTable,
 } from '@switchyard/iso8583';
@@ -80,10 +81,20 @@ export function createHostTables(options: { directory: string; clock: Clock; log
       const loadedTables = [...builtInTables.values(), ...operatorTables.values()];
       return loadedTables.flatMap((loaded) => {
         if (loaded === undefined) return [];
-        const { name, messages, mac } = loaded.host.table;
+        const { name, messages, mac, framing } = loaded.host.table;
         // PIN block length in bytes: 8, or 16 for format 4; 0 if the host accepts no PIN.
         const pinBytes = messages.fields[pinField]?.max ?? 0;
-        return [{ name, pinBytes, needsMac: mac !== undefined }];
+        const { host } = loaded;
+        return [
+          {
+            name,
+            pinBytes,
+            needsMac: mac !== undefined,
+            tpduBytes: framing.tpduBytes ?? 0,
+            findTerminalFault: (id: string) => findIdentifierFault(host, 41, id),
+            findMerchantFault: (id: string) => findIdentifierFault(host, 42, id),
+          },
+        ];
       });
     },
     find: (name: string): LoadedHost | undefined =>

@@ -32,27 +32,32 @@ const financialMti = '0200';
 
 export function createMessageFraming(options: MessageFramingOptions) {
   const { host, tpdu, hsm, listMacKeyRefs, onIgnoredField } = options;
-  const { framing, table } = host;
+  const { framing, headers, table } = host;
   const algorithm = table.mac?.algorithm;
   const textErrors = onIgnoredField && {
     canIgnore: host.canIgnoreField,
     onIgnored: onIgnoredField,
   };
-  const tpduHeader =
-    (framing.tpduBytes ?? 0) === 0 ? undefined : (tpdu ?? table.framing.tpdu ?? '');
-  const frameOptions = tpduHeader === undefined ? {} : { tpdu: Buffer.from(tpduHeader, 'hex') };
-  const frame = (payload: Buffer) => encodeFrame(framing, payload, frameOptions);
+  const hasTpdu = (table.framing.tpduBytes ?? 0) > 0;
+  const ownTpdu = tpdu === undefined || !hasTpdu ? undefined : Buffer.from(tpdu, 'hex');
+
+  function frame(payload: Buffer, received: Buffer | undefined): Buffer {
+    const { length } = payload;
+    const header =
+      received === undefined ? headers.request(length, ownTpdu) : headers.answer(length, received);
+    return encodeFrame(framing, payload, { header });
+  }
 
   async function computeMac(keyRef: string, data: Buffer): Promise<Buffer> {
     if (hsm === undefined || algorithm === undefined) throw new MacError('no HSM is configured');
     return (await hsm.mac({ keyRef, algorithm, data })).subarray(0, macBytes);
   }
 
-  async function encodeWithMac(message: Message): Promise<Buffer> {
+  async function encodeWithMac(message: Message, received: Buffer | undefined): Promise<Buffer> {
     const [keyRef] = listMacKeyRefs();
     if (keyRef === undefined) throw new MacError('the link has no MAC key');
     const { over, seal } = host.encodeWithoutMac(message);
-    return frame(seal(await computeMac(keyRef, over)));
+    return frame(seal(await computeMac(keyRef, over)), received);
   }
 
   async function decodeAndVerifyMac(payload: Buffer): Promise<Message> {
@@ -67,9 +72,18 @@ export function createMessageFraming(options: MessageFramingOptions) {
   }
 
   return {
-    /** Synchronous if the message has no MAC. */
-    encodeMessage: (message: Message): Buffer | Promise<Buffer> =>
-      host.requiresMac(message.mti) ? encodeWithMac(message) : frame(host.encode(message)),
+    /**
+     * Synchronous if the message has no MAC.
+     *
+     * @param received the header of the message that this one answers
+     */
+    encodeMessage: (message: Message, received?: Buffer): Buffer | Promise<Buffer> =>
+      host.requiresMac(message.mti)
+        ? encodeWithMac(message, received)
+        : frame(host.encode(message), received),
+    /** The answer to an empty frame; undefined if the host gets none. */
+    emptyFrameAnswer:
+      table.framing.emptyFrames === 'Answered' ? encodeFrame(framing, Buffer.alloc(0)) : undefined,
     /**
      * Copies the payload before the HSM call, because it may be a view of a reused buffer.
      *

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
+import { describe, test } from 'node:test';
+import { builtInHosts, compileHost, type HostTable, type Message } from '@switchyard/iso8583';
 import fc from 'fast-check';
 import type { AcquirerRequest } from '../spi/acquirer-spi.ts';
 import {
@@ -22,13 +22,18 @@ const request: Message = {
   },
 };
 
+const host = compileHost(builtInHosts['iso1987-binary'], { now: Date.now });
+
+const outcomeOf = (sent: Message, response: Message) =>
+  toAcquirerOutcome(sent, response, 'EUR', host);
+
 const answered = (fields: Message['fields']): Message => ({
   mti: '0210',
   fields: { ...request.fields, 39: '00', ...fields },
 });
 
 const issuerData = (de55: string, code = '00') => {
-  const outcome = toAcquirerOutcome(request, answered({ 39: code, 55: de55 }), 'EUR');
+  const outcome = outcomeOf(request, answered({ 39: code, 55: de55 }));
   assert.equal(outcome.outcome, code === '00' ? 'Approved' : 'Declined');
   return 'issuerData' in outcome ? outcome.issuerData : undefined;
 };
@@ -49,14 +54,14 @@ test('missing or invalid EMV tags give no issuer data', () => {
 
 test('issuer data that contains the card number is left out', () => {
   const withCard = { ...request, fields: { ...request.fields, 2: '4242424242424242' } };
-  const outcome = toAcquirerOutcome(withCard, answered({ 55: '91084242424242424242' }), 'EUR');
+  const outcome = outcomeOf(withCard, answered({ 55: '91084242424242424242' }));
   assert.equal(outcome.outcome, 'Approved');
   assert.equal('issuerData' in outcome, false);
 });
 
 test('a response must match MTI, RRN and terminal id of the request', () => {
   const withReference = { ...request, fields: { ...request.fields, 37: '632507000001' } };
-  const outcome = (answer: Message) => toAcquirerOutcome(withReference, answer, 'EUR').outcome;
+  const outcome = (answer: Message) => outcomeOf(withReference, answer).outcome;
   const right = answered({ 37: '632507000001' });
   assert.equal(outcome(right), 'Approved');
   assert.equal(outcome({ ...right, mti: '0230' }), 'Unknown');
@@ -67,8 +72,8 @@ test('a response must match MTI, RRN and terminal id of the request', () => {
 
 test('a partial approval without an amount is not an approval', () => {
   const without = answered({ 39: '10', 4: undefined });
-  assert.equal(toAcquirerOutcome(request, without, 'EUR').outcome, 'Unknown');
-  const outcome = toAcquirerOutcome(request, answered({ 39: '10', 4: '000000000500' }), 'EUR');
+  assert.equal(outcomeOf(request, without).outcome, 'Unknown');
+  const outcome = outcomeOf(request, answered({ 39: '10', 4: '000000000500' }));
   assert.equal(outcome.outcome === 'Approved' && outcome.amount, 500);
 });
 
@@ -78,14 +83,14 @@ test('a partial approval code that a custom table does not map is still a partia
   const host = compileHost({ ...like, messages, responseCodes: lines }, { now: Date.now });
   const inClear = { ...builtInHosts['iso1987-ascii'], messages, version: '1' } as const;
   const wire = compileHost(inClear, { now: Date.now });
-  const outcomeOf = (fields: Message['fields']) =>
-    toAcquirerOutcome(request, host.decode(wire.encode(answered(fields))), 'EUR');
+  const outcomeAt = (fields: Message['fields']) =>
+    toAcquirerOutcome(request, host.decode(wire.encode(answered(fields))), 'EUR', host);
   for (const code of ['002', '006']) {
-    assert.equal(outcomeOf({ 39: code, 4: undefined }).outcome, 'Unknown', code);
-    const half = outcomeOf({ 39: code, 4: '000000000617' });
+    assert.equal(outcomeAt({ 39: code, 4: undefined }).outcome, 'Unknown', code);
+    const half = outcomeAt({ 39: code, 4: '000000000617' });
     assert.deepEqual(half, { outcome: 'Approved', responseCode: code, amount: 617 });
   }
-  assert.equal(outcomeOf({ 39: '004', 4: '000000000617' }).outcome, 'Unknown');
+  assert.equal(outcomeAt({ 39: '004', 4: '000000000617' }).outcome, 'Unknown');
 });
 
 test('the response to a partial reversal may echo the remaining amount, and no other amount', () => {
@@ -98,8 +103,12 @@ test('the response to a partial reversal may echo the remaining amount, and no o
     mti: '0430',
     fields: { ...partial.fields, 39: '00', ...fields },
   });
+  const hostWith = (amountIs: 'Reversed' | 'Remaining') => {
+    const { replacement, ...table } = host.table;
+    return { ...host, table: { ...table, replacement: { ...replacement, amountIs } } };
+  };
   const outcome = (fields: Message['fields'], amountIs: 'Reversed' | 'Remaining') => {
-    const outcome = toAcquirerOutcome(partial, answer(fields), 'EUR', amountIs);
+    const outcome = toAcquirerOutcome(partial, answer(fields), 'EUR', hostWith(amountIs));
     return outcome.outcome === 'Approved' ? outcome.amount : outcome.outcome;
   };
   const without = { 95: undefined };
@@ -167,7 +176,7 @@ test('DE25 of a capture states whether more will follow, also for a remote order
 
 test('the AVS result must be one letter', () => {
   const letter = (de48: string, code = '00') => {
-    const outcome = toAcquirerOutcome(request, answered({ 39: code, 48: de48 }), 'EUR');
+    const outcome = outcomeOf(request, answered({ 39: code, 48: de48 }));
     return 'addressResult' in outcome ? outcome.addressResult : undefined;
   };
   assert.equal(letter('8301Y'), 'Y');
@@ -213,4 +222,48 @@ test('a malformed DE48 contains no subelement, and no read passes its end', () =
       assert.ok(field.includes(written), field);
     }),
   );
+});
+
+describe('a host that assigns the retrieval reference number', () => {
+  const rules = (inRequests: 'Always' | 'IfAssigned'): HostTable => ({
+    ...host.table,
+    retrievalReference: { ...host.table.retrievalReference, assignedBy: 'Host', inRequests },
+  });
+  const rrnOf = (members: Partial<AcquirerRequest>, inRequests: 'Always' | 'IfAssigned') =>
+    toIso8583Message({ ...sale, ...members }, '123456', rules(inRequests)).fields[37];
+  const secondReference = { ...sale.reference, stan: '000002', rrn: '632507000002' };
+  const followUp = { kind: 'Refund', reference: secondReference } as const;
+
+  test('its number is in captures, refunds and reversals', () => {
+    const original = { ...sale.reference, rrn: 'H00000000001', rrnAssignedBy: 'Host' } as const;
+    for (const inRequests of ['Always', 'IfAssigned'] as const)
+      assert.equal(rrnOf({ ...followUp, original }, inRequests), 'H00000000001');
+    const shortNumber = { ...original, rrn: '4711' };
+    assert.equal(rrnOf({ ...followUp, original: shortNumber }, 'Always'), '4711        ');
+  });
+
+  test('a message about a sale without its number has the number of the sale, or none', () => {
+    const reversal = {
+      kind: 'Reversal',
+      reference: secondReference,
+      original: sale.reference,
+    } as const;
+    assert.equal(rrnOf({}, 'Always'), sale.reference.rrn);
+    assert.equal(rrnOf(reversal, 'Always'), sale.reference.rrn);
+    assert.equal(rrnOf({}, 'IfAssigned'), undefined);
+    assert.equal(rrnOf(reversal, 'IfAssigned'), undefined);
+  });
+
+  test('a response without a number assigns none', () => {
+    const table = { ...rules('Always'), correlation: { fields: [11, 41], echo: {} } } as const;
+    const compiled = compileHost(table, { now: Date.now });
+    const assignedBy = (rrn: string | undefined) => {
+      const outcome = toAcquirerOutcome(request, answered({ 37: rrn }), 'EUR', compiled);
+      return 'retrievalReference' in outcome ? outcome.retrievalReference : undefined;
+    };
+    assert.equal(assignedBy('H00000000001'), 'H00000000001');
+    assert.equal(assignedBy('4711        '), '4711');
+    for (const rrn of [undefined, '            ', '000000000000'])
+      assert.equal(assignedBy(rrn), undefined);
+  });
 });

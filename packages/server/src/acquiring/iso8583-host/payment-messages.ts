@@ -1,7 +1,13 @@
 // Maps requests to ISO 8583:1987 fields, and response fields to outcomes. It performs no I/O.
 import { defined, type EntryMode, responseCodeFacts } from '@switchyard/contract';
 import { EmvError, parseIssuerResponse } from '@switchyard/emv';
-import type { Message } from '@switchyard/iso8583';
+import {
+  builtInHosts,
+  type CompiledHost,
+  type HostTable,
+  type Message,
+  padIdentifier,
+} from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
 import {
   type AcquirerOutcome,
@@ -12,6 +18,7 @@ import {
   invalidResponse,
 } from '../spi/acquirer-spi.ts';
 import { checkApprovedAmount, safeIssuerData } from '../spi/check-outcome.ts';
+import { readAssignedReference, selectRetrievalReference } from './retrieval-reference.ts';
 
 const amountDigits = 12;
 /** DE95: the first 12 digits are the remaining amount. */
@@ -63,19 +70,19 @@ const conditionCodes = {
   verification: '51',
 } as const;
 
-/** The time that identifies the original in DE90: DE7 or DE13 with DE12. */
-type OriginalTime = 'Transmission' | 'Local';
+const traceDigits = 6;
 
-/** DE90: MTI, STAN, time and institution ids of the original message. */
+/** DE90: MTI, STAN, time (DE7, or DE13 with DE12) and institution ids of the original message. */
 function formatOriginalData(
   original: AcquirerReference,
   institutionId: string,
-  timeSource: OriginalTime = 'Transmission',
+  { originalData: { time } }: RequestRules,
 ): string {
   const institution = institutionId.padStart(11, '0');
   const { transmittedAt, localDate, localTime } = original;
-  const originalTime = timeSource === 'Local' ? localDate + localTime : transmittedAt;
-  return original.mti + original.stan + originalTime + institution + '0'.repeat(11);
+  const originalTime = time === 'Local' ? localDate + localTime : transmittedAt;
+  const stan = original.stan.padStart(traceDigits, '0').slice(-traceDigits);
+  return original.mti + stan + originalTime + institution + '0'.repeat(11);
 }
 
 /** Reversal reason as four-digit code of ISO 8583:1993; the host table maps it to the host's code. */
@@ -114,11 +121,14 @@ function formatPrivateData({ sensitive, addressCheck }: AcquirerRequest): string
 const authorizationCodeLength = 6;
 const offlineApprovedCode = '00';
 
+/** The parts of the host table for requests in canonical form. */
+type RequestRules = Pick<HostTable, 'messages' | 'originalData' | 'retrievalReference'>;
+
 /** Builds the message. Sensitive authentication data is only in the message. */
 export function toIso8583Message(
   request: AcquirerRequest,
   institutionId: string,
-  originalTime?: OriginalTime,
+  rules: RequestRules = builtInHosts['iso1987-binary'],
 ): Message {
   const { kind, reference, sensitive, original, reversalReason, remainingAmount } = request;
   const isReasoned = kind === 'Reversal' && reversalReason !== undefined;
@@ -137,39 +147,23 @@ export function toIso8583Message(
     25: isReasoned ? reversalReasons[reversalReason] : selectConditionCode(request),
     32: institutionId,
     35: sensitive?.track2,
-    37: reference.rrn,
+    37: selectRetrievalReference(request, rules.retrievalReference),
     38: request.authorizationCode?.padEnd(authorizationCodeLength, ' '),
     // DE39 in an advice distinguishes an offline sale from a capture.
     39: kind === 'OfflineSale' ? offlineApprovedCode : undefined,
-    41: reference.terminalId,
-    42: request.merchantNumber.padEnd(15, ' '),
+    41: padIdentifier(reference.terminalId, rules.messages.fields[41]),
+    42: padIdentifier(request.merchantNumber, rules.messages.fields[42]),
     48: formatPrivateData(request),
     49: numericOf(request.currency),
     52: sensitive?.pin?.block,
     53: sensitive?.pin && formatSecurityControl(sensitive.pin),
     54: formatAdditionalAmounts(request),
     55: request.chipData,
-    90: original && formatOriginalData(original, institutionId, originalTime),
+    90: original && formatOriginalData(original, institutionId, rules),
   };
   if (remainingAmount !== undefined)
     fields[replacementAmountsField] = formatAmount(remainingAmount).padEnd(42, '0');
   return { mti: request.repeat ? toRepeatMti(reference.mti) : reference.mti, fields };
-}
-
-/** Requests and responses have the same terminal id (DE41) and STAN (DE11). */
-export function correlationKey(message: Message): string {
-  return `${message.mti.slice(0, 2)}|${message.fields[41] ?? ''}|${message.fields[11] ?? ''}`;
-}
-
-/** The MTI of a response has the next function digit; the origin digit is ignored. */
-function echoesRequest(request: Message, response: Message): boolean {
-  const responseClass = request.mti.slice(0, 2) + String(Number(request.mti[2]) + 1);
-  if (response.mti.slice(0, 3) !== responseClass) return false;
-  const { 3: code, 11: stan, 37: rrn, 41: terminalId, 42: merchant = '' } = response.fields;
-  const sent = request.fields;
-  if (code !== sent[3] || stan !== sent[11] || terminalId !== sent[41]) return false;
-  if (rrn !== undefined && rrn !== sent[37]) return false;
-  return merchant.trimEnd() === (sent[42] ?? '').trimEnd();
 }
 
 /** Returns the issuer data for the chip without echoed card data. Invalid data does not change the outcome. */
@@ -189,8 +183,8 @@ function parseAddressResult(de48: string | undefined): string | undefined {
   return letter !== undefined && /^[A-Z]$/.test(letter) ? letter : undefined;
 }
 
-/** Meaning of DE4 in a partial reversal: the reversed or the remaining amount. */
-type ReversedAmount = 'Reversed' | 'Remaining';
+/** The parts of the compiled host table for responses. */
+export type ResponseRules = Pick<CompiledHost, 'table' | 'correlation'>;
 
 /**
  * Returns the amount of the response. Without DE95, a host that expects the remaining amount in DE4
@@ -199,7 +193,11 @@ type ReversedAmount = 'Reversed' | 'Remaining';
 function responseAmount(
   request: Message,
   response: Message,
-  amountIs: ReversedAmount,
+  {
+    table: {
+      replacement: { amountIs },
+    },
+  }: ResponseRules,
 ): number | undefined {
   const { 4: amountText, [replacementAmountsField]: replacement } = response.fields;
   if (amountText === undefined) return undefined;
@@ -220,23 +218,25 @@ export function toAcquirerOutcome(
   request: Message,
   response: Message,
   currency: string,
-  amountIs: ReversedAmount = 'Reversed',
+  rules: ResponseRules,
 ): AcquirerOutcome {
   const code = response.fields[39];
-  if (code === undefined || !echoesRequest(request, response)) return invalidResponse;
+  if (code === undefined || !rules.correlation.echoesRequest(request, response))
+    return invalidResponse;
   const responseCurrency = response.fields[49];
   if (responseCurrency !== undefined && alphaOf(responseCurrency) !== currency)
     return invalidResponse;
   const additionalData = defined({
     issuerData: parseIssuerData(response.fields[55], request.fields[2]),
     addressResult: parseAddressResult(response.fields[48]),
+    retrievalReference: readAssignedReference(response, rules.table.retrievalReference),
   });
   const requestedAmount = Number(request.fields[4]);
   const { approved, category } = responseCodeFacts(code, { zeroAmount: requestedAmount === 0 });
   if (!approved) return { outcome: 'Declined', responseCode: code, ...additionalData };
   const amount = checkApprovedAmount(
     requestedAmount,
-    responseAmount(request, response, amountIs),
+    responseAmount(request, response, rules),
     category === 'PartiallyApproved',
   );
   if (amount === undefined) return invalidResponse;

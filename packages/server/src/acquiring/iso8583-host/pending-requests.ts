@@ -1,10 +1,9 @@
 // Pending requests of a host link: sends them over a session, correlates responses, handles time-outs.
-import type { Message } from '@switchyard/iso8583';
+import type { CompiledHost, Message } from '@switchyard/iso8583';
 import { createMemoryReleasingMap, startResponseTimeout } from '../../platform/index.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import type { OutgoingFrame } from './host-connection.ts';
 import type { HostSession } from './host-session.ts';
-import { correlationKey } from './payment-messages.ts';
 
 export type SendOptions = {
   timeoutMs: number;
@@ -27,8 +26,14 @@ const maxPendingRequests = 20_000;
 export const notSent = (reason: string) => ({ result: 'NotSent', reason }) as const;
 export const notSignedOn = notSent('not signed on');
 
-/** @param nextSession returns a session for unsent payments, or undefined after close */
-export function createPendingRequests(nextSession: () => HostSession | undefined) {
+/**
+ * @param correlation assigns responses to requests
+ * @param nextSession returns a session for unsent payments, or undefined after close
+ */
+export function createPendingRequests(
+  correlation: CompiledHost['correlation'],
+  nextSession: () => HostSession | undefined,
+) {
   const pending = createMemoryReleasingMap<PendingRequest>();
 
   function finishRequest(
@@ -66,7 +71,7 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
       bytes: Buffer,
       { timeoutMs, onPossiblySent, isNetworkMessage }: SendOptions,
     ): Promise<ExchangeResult<Message>> {
-      const key = correlationKey(message);
+      const key = correlation.keyOf(message);
       if (pending.get(key) !== undefined) return Promise.resolve(notSent('duplicate trace'));
       if (pending.size() >= maxPendingRequests) return Promise.resolve(notSent('busy'));
       return new Promise((resolve) => {
@@ -87,7 +92,7 @@ export function createPendingRequests(nextSession: () => HostSession | undefined
     },
     /** Returns false if no request is pending for this response. */
     resolveResponse(response: Message): boolean {
-      const key = correlationKey(response);
+      const key = correlation.keyOf(response);
       const entry = pending.get(key);
       if (entry === undefined) return false;
       if (entry.sendSequence !== undefined) entry.session.recordResponse(entry.sendSequence);

@@ -1,6 +1,7 @@
 // The reference of a message: message type, terminal id (DE41), STAN (DE11), RRN (DE37) and times for ISO 8583.
+import { builtInHosts, compileReferencePattern } from '@switchyard/iso8583';
 import { dayMs, isoTime } from '../../platform/index.ts';
-import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
+import type { AcquirerReference, AcquirerRequestKind, NumberFormats } from '../spi/acquirer-spi.ts';
 
 const mtiByKind: Readonly<Record<AcquirerRequestKind, string>> = {
   Authorization: '0100',
@@ -25,11 +26,19 @@ export function terminalIdAt(
   return prefix + String(terminalNumber).padStart(digits.length, '0');
 }
 
-const maxStan = 999_999;
+const { traceNumber, retrievalReference } = builtInHosts['iso1987-binary'];
+const canonicalFormats: NumberFormats = {
+  traceNumber,
+  formatRetrievalReference: compileReferencePattern(retrievalReference.pattern),
+};
 
-/** Six digits; 000001 follows 999999. */
-export function formatStan(traceNumber: number): string {
-  return String(((traceNumber - 1) % maxStan) + 1).padStart(6, '0');
+/** 1 follows the highest number; 0 is not used. */
+export function formatStan(
+  traceNumber: number,
+  { traceNumber: { digits } }: Pick<NumberFormats, 'traceNumber'> = canonicalFormats,
+): string {
+  const maxStan = 10 ** digits - 1;
+  return String(((traceNumber - 1) % maxStan) + 1).padStart(digits, '0');
 }
 
 /** Computes once per second: Intl is the most expensive call in this path. */
@@ -44,13 +53,15 @@ function oncePerSecond<Value>(compute: (epochMs: number) => Value): (now: number
 
 const msPerDay = dayMs;
 
-/** MMDDhhmmss in UTC (DE7), and YDDDhh for the RRN (DE37). */
+/** MMDDhhmmss in UTC (DE7), and year, day of the year and hour for the RRN (DE37). */
 const formatUtcFields = oncePerSecond((epochMs) => {
   const iso = isoTime(epochMs);
   const day = Math.floor((epochMs - Date.UTC(Number(iso.slice(0, 4)), 0, 1)) / msPerDay) + 1;
   return {
     transmittedAt: iso.slice(5, 19).replace(/\D/g, ''),
-    yearDayHour: iso.slice(3, 4) + String(day).padStart(3, '0') + iso.slice(11, 13),
+    year: iso.slice(0, 4),
+    day: String(day),
+    hour: iso.slice(11, 13),
   };
 });
 
@@ -88,17 +99,26 @@ function formatLocalDateTime(now: number, timeZone: string): LocalDateTime {
   return format(now);
 }
 
+export type MessageNumbers = {
+  terminalId: string;
+  /** Counts the messages of the terminal. */
+  terminalNumber: number;
+  /** Counts the messages of the link. */
+  linkNumber: number;
+};
+
 /** Builds the reference of one message; `occurredAt` is epoch ms, for a transaction earlier than now. */
 export function buildReference(
   message: { kind: AcquirerRequestKind; timeZone: string; occurredAt?: number | undefined },
-  terminalId: string,
-  traceNumber: number,
+  { terminalId, terminalNumber, linkNumber }: MessageNumbers,
   now: number,
+  formats: NumberFormats = canonicalFormats,
 ): AcquirerReference {
   const { kind, timeZone, occurredAt = now } = message;
-  const stan = formatStan(traceNumber);
-  const { transmittedAt, yearDayHour } = formatUtcFields(now);
+  const isUniqueOnLink = formats.traceNumber.uniqueBy === 'Link';
+  const stan = formatStan(isUniqueOnLink ? linkNumber : terminalNumber, formats);
+  const { transmittedAt, ...utcParts } = formatUtcFields(now);
   const { localTime, localDate } = formatLocalDateTime(occurredAt, timeZone);
-  const rrn = yearDayHour + stan;
+  const rrn = formats.formatRetrievalReference({ ...utcParts, stan, number: String(linkNumber) });
   return { mti: mtiByKind[kind], terminalId, stan, rrn, transmittedAt, localTime, localDate };
 }

@@ -6,7 +6,7 @@ import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { type Numbering, systemClock, unguardedNumbering } from '../../platform/index.ts';
 import { createReferenceAllocator } from './reference-allocator.ts';
 
-type Reference = { terminalId: string; stan: string };
+type Reference = { terminalId: string; stan: string; rrn: string };
 
 const spell = ({ terminalId, stan }: Reference) => `${terminalId} ${stan}`;
 
@@ -21,10 +21,15 @@ async function setUp({
   numbering?: Numbering;
 } = {}) {
   const database = await testDatabase();
-  const contract = { organizationId: randomUUID(), contractId: randomUUID() };
+  const contract = { organizationId: randomUUID(), contractId: randomUUID(), linkId: randomUUID() };
   const rest = { range: { from: 'TERM0001', to }, kind: 'Sale', timeZone: 'UTC' } as const;
   const all = Array.from({ length: processes }, () =>
-    createReferenceAllocator({ database, clock: systemClock, numbering }),
+    createReferenceAllocator({
+      database,
+      clock: systemClock,
+      numbering,
+      findNumberFormats: () => undefined,
+    }),
   );
   const next = (holderId: string, process = 0) => {
     const references = all[process % processes];
@@ -44,6 +49,16 @@ describe('reference allocator', () => {
       for (const reference of await Promise.all(allocations)) spelled.add(spell(reference));
     }
     assert.equal(spelled.size, 3 * 450);
+  });
+
+  test('two terminals of a link never have the same retrieval reference number in one hour', async () => {
+    const { next } = await setUp({ processes: 2 });
+    const holders = Array.from({ length: 5 }, () => randomUUID());
+    const references = await Promise.all(
+      Array.from({ length: 2500 }, (_, index) => next(holders[index % 5] ?? '', index)),
+    );
+    assert.equal(new Set(references.map(({ rrn }) => rrn)).size, 2500);
+    assert.ok(new Set(references.map(({ stan }) => stan)).size <= 1000);
   });
 
   test('sequential calls in one process skip no trace number', async () => {
@@ -106,6 +121,16 @@ describe('reference allocator', () => {
     jumps = 3;
     const { stan } = await next(holderId);
     assert.equal(stan, String(((3 * 381_967 + 201 - 1) % 999_999) + 1).padStart(6, '0'));
+  });
+
+  test('a jump also moves the numbers of the link', async () => {
+    let jumps = 0;
+    const { next } = await setUp({ numbering: { ...unguardedNumbering, jumps: () => jumps } });
+    const holderId = randomUUID();
+    const numberOf = async () => (await next(holderId)).rrn.slice(-6);
+    assert.equal(await numberOf(), '000001');
+    jumps = 1;
+    assert.equal(await numberOf(), String(1000 + 618_034 + 1));
   });
 
   test('a block that was reserved while the numbers jumped is not used', async () => {

@@ -9,7 +9,8 @@ import {
   pause,
   withJitter,
 } from '../../platform/index.ts';
-import type { AcquirerReference, AcquirerRequestKind } from '../spi/acquirer-spi.ts';
+import type { AcquirerReference, AcquirerRequestKind, NumberFormats } from '../spi/acquirer-spi.ts';
+import { createLinkNumbers } from './link-numbers.ts';
 import { buildReference, terminalIdAt } from './message-reference.ts';
 
 type TerminalOwner = {
@@ -22,6 +23,7 @@ type TerminalOwner = {
 };
 
 type ReferenceRequest = TerminalOwner & {
+  linkId: string;
   kind: AcquirerRequestKind;
   timeZone: string;
   /** Epoch ms of an earlier event, such as an offline sale; it sets the local time. */
@@ -89,12 +91,16 @@ export function createReferenceAllocator({
   database,
   clock,
   numbering,
+  findNumberFormats,
 }: {
   database: Database;
   clock: Clock;
   numbering: Numbering;
+  /** Returns undefined for the formats of the canonical messages. */
+  findNumberFormats(linkId: string): NumberFormats | undefined;
 }) {
   const terminals = new Map<string, Terminal>();
+  const linkNumbers = createLinkNumbers({ database, numbering });
   const fetches = createKeyedTasks<void>();
   let jumps = numbering.jumps();
 
@@ -103,6 +109,7 @@ export function createReferenceAllocator({
     if (jumps === numbering.jumps()) return;
     jumps = numbering.jumps();
     terminals.clear();
+    linkNumbers.drop();
   }
 
   async function reserveBlock(owner: TerminalOwner): Promise<ClaimedTerminal | undefined> {
@@ -170,15 +177,18 @@ export function createReferenceAllocator({
         numbering.requireAvailable();
         dropBlocksAfterJump();
         const terminal = terminals.get(key);
-        const traceNumber = takeStan(terminal);
-        if (terminal === undefined || traceNumber === undefined) {
+        const terminalNumber = takeStan(terminal);
+        if (terminal === undefined || terminalNumber === undefined) {
           await fetchBlockOnce(key, request);
           continue;
         }
         // Prefetches the next block so that no sale waits. A later call reports a failure.
         if (terminal.end - terminal.next === refillThreshold)
           fetchBlockOnce(key, request).catch(() => {});
-        return buildReference(request, terminal.terminalId, traceNumber, clock.now());
+        const { organizationId, linkId } = request;
+        const linkNumber = await linkNumbers.next(organizationId, linkId);
+        const numbers = { terminalId: terminal.terminalId, terminalNumber, linkNumber };
+        return buildReference(request, numbers, clock.now(), findNumberFormats(linkId));
       }
     },
   };

@@ -1,5 +1,6 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
 import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
+import type { CompiledHost, HostTable } from '@switchyard/iso8583';
 import {
   type AddressGuard,
   type Clock,
@@ -13,10 +14,12 @@ import {
 export type AcquirerReference = {
   mti: string;
   terminalId: string;
-  /** Systems trace audit number, six digits (DE11). */
+  /** Systems trace audit number, as many digits as the host table says (DE11). */
   stan: string;
-  /** Retrieval reference number, twelve characters (DE37). */
+  /** Retrieval reference number (DE37). */
   rrn: string;
+  /** The host assigned the retrieval reference number in its response. */
+  rrnAssignedBy?: 'Host';
   /** MMDDhhmmss in UTC (DE7). */
   transmittedAt: string;
   /** hhmmss in the store's zone (DE12). */
@@ -98,6 +101,8 @@ export type AcquirerOutcome =
       issuerData?: string;
       /** AVS result letter. */
       addressResult?: string;
+      /** The number that the host assigned (DE37). */
+      retrievalReference?: string;
     }
   | {
       outcome: 'Declined';
@@ -106,6 +111,7 @@ export type AcquirerOutcome =
       isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
+      retrievalReference?: string;
     }
   | { outcome: 'NotSent'; reason: string }
   | { outcome: 'Unknown'; reason: UnknownReason };
@@ -115,6 +121,8 @@ export const invalidResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'I
 
 export type LateResponse = Pick<AcquirerRequest, 'organizationId' | 'transactionId' | 'kind'> & {
   responseCode: string;
+  /** The number that the host assigned (DE37). */
+  retrievalReference?: string;
 };
 
 type LinkWithAdapter<Adapter extends string, Settings> = {
@@ -144,7 +152,7 @@ export type Iso8583HostLink = LinkWithAdapter<
     dialect?: string;
     /** Number of connections; default 1. */
     connections?: number;
-    /** TPDU of each message, ten hexadecimal digits; default from the host table. */
+    /** TPDU of each message, hexadecimal; default from the host table. */
     tpdu?: string;
     macKey?: { keyRef: string };
     /** The host encrypts new zone keys under this key. */
@@ -187,8 +195,14 @@ export type ConnectionStatus = {
   lastFault?: string;
 };
 
+/** How the numbers of messages are written (DE11, DE37). */
+export type NumberFormats = Pick<HostTable, 'traceNumber'> &
+  Pick<CompiledHost, 'formatRetrievalReference'>;
+
 /** A connected acquirer. Adapters do not access the database. */
 export type AcquirerConnection = {
+  /** Undefined for the formats of the canonical messages. */
+  numberFormats?: NumberFormats;
   /** False while the link is not connected or not signed on. */
   isAvailable(): boolean;
   /** Configured and signed-on connections; undefined for adapters without persistent connections. */

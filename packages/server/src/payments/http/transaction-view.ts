@@ -233,6 +233,7 @@ function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent 
     changes: _changes,
     issuerData: _issuerData,
     avsResultCode: _avsResultCode,
+    retrievalReference: _retrievalReference,
     traceparent: _traceparent,
     ...eventData
   } = data;

@@ -174,8 +174,12 @@ function outcomeTransition(
     return { at, type: sentEventType, changes: {}, data: { reason: collisionReason } };
   }
   const response = 'responseCode' in outcome ? { code: outcome.responseCode } : {};
-  if (result.status !== 'Succeeded')
-    return { at, type: 'transaction.declined', changes: { phase: 'Declined' }, data: { response } };
+  const assigned =
+    'responseCode' in outcome ? defined({ retrievalReference: outcome.retrievalReference }) : {};
+  if (result.status !== 'Succeeded') {
+    const data = { response, ...assigned };
+    return { at, type: 'transaction.declined', changes: { phase: 'Declined' }, data };
+  }
   const context = authorizationContext(transaction);
   const amount = outcome.outcome === 'Approved' ? outcome.amount : transaction.row.amount;
   return {
@@ -187,6 +191,7 @@ function outcomeTransition(
       response,
       settlementDate: settlementDayForContext(context, at).date,
       ...defined({ authorizationCode: context.offline?.authorizationCode }),
+      ...assigned,
     },
   };
 }

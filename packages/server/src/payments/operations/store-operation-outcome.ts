@@ -31,6 +31,7 @@ import {
   type StoredOperation,
   type TransactionChange,
   type TransactionRecord,
+  withAssignedReference,
 } from '../transaction/transaction.ts';
 import {
   applyTransition,
@@ -96,6 +97,7 @@ export function storeOperationOutcome(
             ? { code: outcome.responseCode }
             : { reason: 'AcquirerUnavailable' },
         approvedAmount: outcome.outcome === 'Approved' ? outcome.amount : undefined,
+        retrievalReference: 'responseCode' in outcome ? outcome.retrievalReference : undefined,
       });
       const change = applyTransition(current.row, transition, span);
       if (!(await updateFinished(ports, change, span))) return undefined;
@@ -215,12 +217,14 @@ type FinalResult = {
   response: { code?: string; reason?: string };
   /** The part of a capture or refund that the host approved, in minor units; all if absent. */
   approvedAmount?: number | undefined;
+  /** The number that the host assigned to the message. */
+  retrievalReference?: string | undefined;
 };
 
 export function finalTransition(
   transaction: TransactionRecord,
   operation: StoredOperation,
-  { at, status, response, approvedAmount = operation.amount }: FinalResult,
+  { at, status, response, approvedAmount = operation.amount, retrievalReference }: FinalResult,
 ): OperationTransition {
   const { kind } = operation;
   const isDone = status === 'Succeeded';
@@ -228,7 +232,10 @@ export function finalTransition(
   const amount = canBePartial ? Math.min(operation.amount, approvedAmount) : operation.amount;
   // The acquirer has the chip data now.
   const { chipData: _chip, ...details } = operation.details;
-  const outcomeMembers: Pick<OperationDetails, 'settlementDate' | 'response'> = { response };
+  const outcomeMembers: Pick<OperationDetails, 'reference' | 'settlementDate' | 'response'> = {
+    reference: withAssignedReference(details.reference, retrievalReference),
+    response,
+  };
   if (isDone && kind === 'Capture') {
     // The store's settlement day of the approval, or of the clearing file.
     outcomeMembers.settlementDate =
@@ -241,7 +248,7 @@ export function finalTransition(
       ...reservationChanges(operation, -1),
       ...(isDone ? bookedChanges(transaction, operation, amount) : {}),
     },
-    data: { amount, ...outcomeMembers },
+    data: { amount, response, ...defined({ settlementDate: outcomeMembers.settlementDate }) },
     operation: {
       ...operation,
       amount,

@@ -1,4 +1,5 @@
 // Records acquirer responses that arrive after the time-out, or after the sale was reversed.
+import { defined } from '@switchyard/contract';
 import {
   type AcquirerOutcome,
   isAmbiguousDecline,
@@ -15,6 +16,7 @@ import { databaseRetryMs } from '../transaction/time-limits.ts';
 import {
   authorizationContext,
   isApprovalOfSale,
+  isMessageOfSale,
   type TransactionRecord,
 } from '../transaction/transaction.ts';
 import { reverseOnceMore, type StoreReversalPorts } from './create-reversal.ts';
@@ -31,7 +33,7 @@ async function storeLateResponse(
   ports: LateResponsePorts,
   lateResponse: LateResponse,
 ): Promise<TransactionRecord | undefined> {
-  const { organizationId, transactionId, kind, responseCode } = lateResponse;
+  const { organizationId, transactionId, kind, responseCode, retrievalReference } = lateResponse;
   const transactions = withDatabaseRetry(ports, databaseRetryMs);
   const transaction = await transactions.findById(organizationId, transactionId);
   if (transaction === undefined) return undefined;
@@ -40,7 +42,11 @@ async function storeLateResponse(
       at: ports.clock.now(),
       type: 'transaction.late_response',
       changes: {},
-      data: { response: { code: responseCode }, reason: kind },
+      data: {
+        response: { code: responseCode },
+        reason: kind,
+        ...defined({ retrievalReference: isMessageOfSale(kind) ? retrievalReference : undefined }),
+      },
     }),
   );
   alertLateContradiction(ports, current, lateResponse);
@@ -79,8 +85,14 @@ export async function recordSupersededOutcome(
   const isApproved = outcome.outcome === 'Approved';
   if (isApproved && position.phase === 'Reversing') {
     const { kind } = authorizationContext(current);
-    const { responseCode } = outcome;
-    const lateResponse = { organizationId, transactionId, kind, responseCode };
+    const { responseCode, retrievalReference } = outcome;
+    const lateResponse = {
+      organizationId,
+      transactionId,
+      kind,
+      responseCode,
+      ...defined({ retrievalReference }),
+    };
     return (await storeLateResponse(ports, lateResponse)) ?? current;
   }
   const isPossiblyAuthorized =

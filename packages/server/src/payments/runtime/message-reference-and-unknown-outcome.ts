@@ -11,12 +11,14 @@ export function allocateMessageReference(
   operationType: OperationType,
 ): Promise<AcquirerReference> {
   const { organizationId, contractId, deviceId } = transaction.row;
+  const { linkId, timeZone } = authorizationContext(transaction);
   return acquiring.allocateReference({
     organizationId,
+    linkId,
     contractId,
     terminalOwnerId: deviceId ?? contractId,
     kind: operationType === 'Cancel' ? 'Reversal' : operationType,
-    timeZone: authorizationContext(transaction).timeZone,
+    timeZone,
   });
 }
 

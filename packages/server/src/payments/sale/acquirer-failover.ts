@@ -147,18 +147,25 @@ async function contextForContract(
   contract: AcquirerContract,
 ): Promise<AuthorizationContext> {
   const { organizationId, deviceId } = transaction.row;
-  const { contractId, terminalIdRange: range } = contract;
+  const { contractId, terminalIdRange: range, acquirerLink: linkId } = contract;
   const { kind, timeZone } = context;
   const terminalOwnerId = deviceId ?? contractId;
-  const message = { organizationId, contractId, terminalOwnerId, range, kind, timeZone };
-  const reference = await ports.acquiring.allocateReference(message);
+  const reference = await ports.acquiring.allocateReference({
+    organizationId,
+    linkId,
+    contractId,
+    terminalOwnerId,
+    range,
+    kind,
+    timeZone,
+  });
   const { captureTransport: _transport, cutOverTime: _cutOver, ...unchangedContext } = context;
   // The end of the authorization hold was stored with the intent and stays.
   const { holdDays: _days, ...settlement } = settlementContext(kind, contract);
   return {
     ...unchangedContext,
     ...settlement,
-    linkId: contract.acquirerLink,
+    linkId,
     acquirerMerchantId: contract.acquirerMerchantId,
     mcc: contract.mcc,
     reference,

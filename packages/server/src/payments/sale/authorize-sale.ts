@@ -72,7 +72,8 @@ function decideSaleOutcome(
       const response = { code: responseCode };
       if (amount < request.amount && !context.partialApproval) {
         const details = { approvedAtHost: true } as const;
-        return { at, reason: 'PartialApproval', response, authorizationCode, details };
+        const issuer = issuerData(outcome);
+        return { at, reason: 'PartialApproval', response, authorizationCode, issuer, details };
       }
       const { transactionId } = transaction.row;
       const confirmation = createConfirmDeadline(ports, context, { transactionId, at });
@@ -118,7 +119,7 @@ function decideSaleOutcome(
   }
 }
 
-type IssuerData = { issuerData?: string; addressResult?: string };
+type IssuerData = { issuerData?: string; addressResult?: string; retrievalReference?: string };
 
-const issuerData = ({ issuerData, addressResult: avsResultCode }: IssuerData) =>
-  defined({ issuerData, avsResultCode });
+const issuerData = ({ issuerData, addressResult: avsResultCode, retrievalReference }: IssuerData) =>
+  defined({ issuerData, avsResultCode, retrievalReference });

@@ -69,6 +69,7 @@ export async function createSaleIntent(
   const timeZone = store?.timeZone ?? merchant.timeZone;
   const reference = await ports.acquiring.allocateReference({
     organizationId,
+    linkId: contract.acquirerLink,
     contractId,
     terminalOwnerId: deviceId ?? contractId,
     range: contract.terminalIdRange,

@@ -140,6 +140,8 @@ export type EventData = {
   settlementDate?: string;
   issuerData?: string;
   avsResultCode?: string;
+  /** The number that the host assigned to the sale (DE37); the references of a response show it. */
+  retrievalReference?: string;
   actor?: string;
   reason?: string;
   note?: string;
@@ -222,17 +224,30 @@ export function saleOutcomeEvent({ events }: TransactionRecord): StoredEvent | u
 export const saleOutcome = (transaction: TransactionRecord): EventData | undefined =>
   saleOutcomeEvent(transaction)?.data;
 
-/** Authorization context of the intent or of the last failover. */
+/** The reference with the number that the host assigned, if it assigned one. */
+export const withAssignedReference = (
+  reference: AcquirerReference,
+  rrn: string | undefined,
+): AcquirerReference =>
+  rrn === undefined ? reference : { ...reference, rrn, rrnAssignedBy: 'Host' };
+
+/** Authorization context of the intent or of the last failover, with the host's number of the sale. */
 export function authorizationContext({ events }: TransactionRecord): AuthorizationContext {
   const context = events.findLast(({ data }) => data.context !== undefined)?.data.context;
   if (context === undefined) throw new Error('the transaction has no authorization context');
-  return context;
+  const rrn = events.findLast(({ data }) => data.retrievalReference !== undefined)?.data
+    .retrievalReference;
+  if (rrn === undefined) return context;
+  return { ...context, reference: withAssignedReference(context.reference, rrn) };
 }
 
 const saleRequestKinds: ReadonlySet<string> = new Set(['Sale', 'Authorization', 'OfflineSale']);
 
+/** Not a capture, a refund or a reversal. */
+export const isMessageOfSale = (kind: string): boolean => saleRequestKinds.has(kind);
+
 export const isApprovalOfSale = (kind: string | undefined, responseCode: string): boolean =>
-  kind !== undefined && saleRequestKinds.has(kind) && responseCodeFacts(responseCode).approved;
+  kind !== undefined && isMessageOfSale(kind) && responseCodeFacts(responseCode).approved;
 
 /** Evidence is a response, an approval that was reversed at once, or a late response. */
 export function wasApprovedAtHost({ row, events, operations }: TransactionRecord): boolean {

@@ -17,18 +17,42 @@ import { createRowRepository, type Row } from '../resources/resource-sql.ts';
 import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
 import { acquirerContracts, acquirerLinks } from '../resources/tables.ts';
 import { type RoutingRule, readOfflineLimits } from '../sale-entities/sale-entities.ts';
+import type { AcquirerLinkOptions, HostDialect } from './acquirer-links.ts';
 import { sharesTerminals } from './acquirer-sql.ts';
+import { isHttpLink } from './http-link-settings.ts';
 
 const linkRecords = createRowRepository(acquirerLinks);
 
 /** Locks the link, so that two contracts cannot take the same terminals at the same time. */
-async function lockLink(queries: Queries, scope: CallerScope, linkId: string): Promise<void> {
+async function lockLink(queries: Queries, scope: CallerScope, linkId: string): Promise<Row> {
   const organization = { organizationId: scope.organizationId };
   const link = isUuid(linkId)
     ? await linkRecords.find(queries, organization, linkId, 'update')
     : undefined;
   if (link === undefined)
-    throwFieldProblem('/acquirerLink', 'is not an acquirer link of this organisation');
+    return throwFieldProblem('/acquirerLink', 'is not an acquirer link of this organisation');
+  return link;
+}
+
+const terminalIdsOfHttpLinks = /^[A-Z0-9]{8}$/;
+
+/** An early check: otherwise every sale fails when the server writes its message. */
+function requireFittingIdentifiers(
+  link: Row,
+  { from, merchantNumber }: { from: string; merchantNumber: string },
+  dialects: readonly HostDialect[],
+): void {
+  const rangePointer = '/terminalIdRange/from';
+  if (isHttpLink(link)) {
+    if (!terminalIdsOfHttpLinks.test(from))
+      throwFieldProblem(rangePointer, 'must have eight characters at an HTTP acquirer');
+    return;
+  }
+  const dialect = dialects.find(({ name }) => name === link['dialect']);
+  const terminalFault = dialect?.findTerminalFault(from);
+  if (terminalFault !== undefined) throwFieldProblem(rangePointer, terminalFault);
+  const merchantFault = dialect?.findMerchantFault(merchantNumber);
+  if (merchantFault !== undefined) throwFieldProblem('/acquirerMerchantId', merchantFault);
 }
 
 type IsCurrency = (currency: string) => boolean;
@@ -91,7 +115,7 @@ function requireValidContract(input: ResourceInput, isCurrency: IsCurrency): voi
   if (!isTerminalIdRange(input['terminalIdRange'] as TerminalIdRange)) {
     throwFieldProblem(
       '/terminalIdRange',
-      'must be a fixed prefix with a range of numbers, such as TERM0001 to TERM0099',
+      'must be a fixed prefix with a range of numbers of the same length, such as TERM0001 to TERM0099',
     );
   }
 }
@@ -146,7 +170,11 @@ function toContractColumns(input: ResourceInput, range: TerminalIdRange): Row {
   };
 }
 
-const contractDefinition: ResourceDefinition<AcquirerContract> = {
+type ContractOptions = Pick<AcquirerLinkOptions, 'dialects'>;
+
+const createContractDefinition = ({
+  dialects,
+}: ContractOptions): ResourceDefinition<AcquirerContract> => ({
   table: acquirerContracts,
   notFoundCode: 'resource_not_found',
   idMember: 'contractId',
@@ -181,7 +209,11 @@ const contractDefinition: ResourceDefinition<AcquirerContract> = {
     if (current !== undefined) requireFixedMembersUnchanged(input, current);
     const range = input['terminalIdRange'] as TerminalIdRange;
     const linkId = String(input['acquirerLink']);
-    await lockLink(lookup.queries, scope, linkId);
+    const link = await lockLink(lookup.queries, scope, linkId);
+    const merchantNumber = String(input['acquirerMerchantId']);
+    // The values of an existing contract cannot change.
+    if (current === undefined)
+      requireFittingIdentifiers(link, { from: range.from, merchantNumber }, dialects());
     const contractId = current === undefined ? undefined : String(current['contract_id']);
     const { organizationId } = scope;
     // The server matches responses by terminal and trace number, so contracts cannot share a
@@ -198,7 +230,10 @@ const contractDefinition: ResourceDefinition<AcquirerContract> = {
     };
   },
   readOnlyMembers: (row) => ({ merchantId: row['merchant_id'] }),
-};
+});
 
-export const createAcquirerContracts = (deps: ResourceDeps): ResourceOperations<AcquirerContract> =>
-  createResourceOperations(deps, contractDefinition);
+export const createAcquirerContracts = (
+  deps: ResourceDeps,
+  options: ContractOptions,
+): ResourceOperations<AcquirerContract> =>
+  createResourceOperations(deps, createContractDefinition(options));

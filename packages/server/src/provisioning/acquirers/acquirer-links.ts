@@ -29,6 +29,11 @@ export type HostDialect = {
   readonly pinBytes: number;
   /** Messages carry a MAC. */
   readonly needsMac: boolean;
+  /** The length of the TPDU; 0 if the host has none. */
+  readonly tpduBytes: number;
+  /** Why the field of the host cannot hold the identifier; undefined if it can. */
+  readonly findTerminalFault: (terminalId: string) => string | undefined;
+  readonly findMerchantFault: (merchantNumber: string) => string | undefined;
 };
 
 const defaultDialect = 'iso1987-binary';
@@ -37,6 +42,9 @@ export const builtInDialects: readonly HostDialect[] = builtInHostNames.map((nam
   name,
   pinBytes: 8,
   needsMac: false,
+  tpduBytes: 0,
+  findTerminalFault: () => undefined,
+  findMerchantFault: () => undefined,
 }));
 
 const pinBlockBytes = { ISO0: 8, ISO3: 8, ISO4: 16 } as const;
@@ -58,6 +66,13 @@ function requireDialectKeys(input: ResourceInput, { name, pinBytes, needsMac }: 
   }
 }
 
+function requireFittingTpdu({ tpdu }: ResourceInput, { name, tpduBytes }: HostDialect): void {
+  const digits = tpduBytes * 2;
+  // A host without a TPDU ignores the one of the link.
+  if (typeof tpdu === 'string' && digits > 0 && tpdu.length !== digits)
+    throwFieldProblem('/tpdu', `must have ${digits} hexadecimal digits, as the TPDU of ${name}`);
+}
+
 /** Stores the key names as sent; only the security module and the acquirer know the keys. */
 function toHostColumns(input: ResourceInput, dialects: readonly HostDialect[]): Row {
   const name = String(input['dialect'] ?? defaultDialect);
@@ -68,7 +83,10 @@ function toHostColumns(input: ResourceInput, dialects: readonly HostDialect[]): 
       `must be one of ${dialects.map((each) => each.name).join(', ')}`,
     );
   }
-  if (input['httpJson'] === undefined) requireDialectKeys(input, dialect);
+  if (input['httpJson'] === undefined) {
+    requireDialectKeys(input, dialect);
+    requireFittingTpdu(input, dialect);
+  }
   return {
     dialect: name,
     connections: input['connections'] ?? 1,

@@ -5,14 +5,15 @@ import codes from 'i18n-iso-countries/codes.json' with { type: 'json' };
 export type TerminalIdRange = { readonly from: string; readonly to: string };
 
 /**
- * A range has a fixed head and a numeric tail, such as TERM0001 to TERM9999, so that the server can
+ * A range has a fixed head and a numeric tail of one length, such as TERM0001 to TERM9999, so that the server can
  * count through its terminals.
  */
 export function isTerminalIdRange({ from, to }: TerminalIdRange): boolean {
   const tail = /\d+$/.exec(from)?.[0] ?? '';
   const head = from.slice(0, from.length - tail.length);
   const end = to.slice(head.length);
-  return tail !== '' && to.startsWith(head) && /^\d+$/.test(end) && from <= to;
+  const isNumeric = tail !== '' && to.startsWith(head) && /^\d+$/.test(end);
+  return isNumeric && from.length === to.length && from <= to;
 }
 
 const countries: ReadonlySet<string> = new Set(codes.map(([alpha2 = '']) => alpha2));

@@ -1,4 +1,4 @@
-// The bytes of a connection: frames with TPDU, messages of the host's dialect, and message authentication codes.
+// The bytes of a connection: frames with headers, messages of the host's dialect, and message authentication codes.
 import {
   type CompiledHost,
   createDeframer,
@@ -19,21 +19,11 @@ export type MessageFraming = {
   read(payload: Buffer): Message;
   /** The bytes of a message without its frame. */
   write(message: Message): Buffer;
-  /** Adds the frame; an answer has the TPDU of its request with swapped addresses. */
-  frame(payload: Buffer, tpdu: Buffer): Buffer;
+  /** Adds the frame; `received` is the header of the request, if the message is an answer. */
+  frame(payload: Buffer, received?: Buffer): Buffer;
 };
 
 const frameBytesMax = 8192;
-const idBytes = 1;
-const addressBytes = 2;
-
-/** Swaps source and destination of a TPDU for the answer. */
-function swapTpduAddresses(tpdu: Buffer): Buffer {
-  const id = tpdu.subarray(0, idBytes);
-  const to = tpdu.subarray(idBytes, idBytes + addressBytes);
-  const from = tpdu.subarray(idBytes + addressBytes);
-  return Buffer.concat([id, from, to]);
-}
 
 /** One for each connection. */
 export function createMessageFraming({
@@ -43,10 +33,9 @@ export function createMessageFraming({
   host: CompiledHost;
   ring: KeyRing;
 }): MessageFraming {
-  const { framing, table } = host;
+  const { framing, headers, table } = host;
   const deframer = createDeframer(framing, { maxBytes: frameBytesMax });
   const algorithm = table.mac?.algorithm;
-  const ownTpdu = Buffer.from(table.framing.tpdu ?? '', 'hex');
 
   return {
     push: deframer.push,
@@ -70,11 +59,11 @@ export function createMessageFraming({
       const { over, seal } = host.encodeWithoutMac(message);
       return seal(computeMac(algorithm, key, over));
     },
-    frame(payload, tpdu) {
-      if ((framing.tpduBytes ?? 0) === 0) return encodeFrame(framing, payload);
-      return encodeFrame(framing, payload, {
-        tpdu: tpdu.length > 0 ? swapTpduAddresses(tpdu) : ownTpdu,
-      });
+    frame(payload, received) {
+      const { length } = payload;
+      const header =
+        received === undefined ? headers.request(length) : headers.answer(length, received);
+      return encodeFrame(framing, payload, { header });
     },
   };
 }

@@ -46,6 +46,7 @@ export function answerForDecision(request: Message, answered: RecordedAnswer): M
     fields[4] = String(answered.amount).padStart(AMOUNT_DIGITS, '0');
   }
   if (answered.approval !== '') fields[38] = answered.approval;
+  if (answered.rrn !== undefined && answered.rrn !== '') fields[37] = answered.rrn;
   const reversal = request.mti.startsWith('04');
   if (request.fields[55] !== undefined && !reversal) {
     fields[55] = issuerAuthentication(request.fields[11] ?? '', answered.code);

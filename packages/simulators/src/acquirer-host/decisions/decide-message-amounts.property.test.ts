@@ -149,7 +149,7 @@ describe(`random operations, seed ${runs.seed}`, () => {
   it('keep 0 <= refunded <= captured <= held, and match the sums of a model', () => {
     const scripts = fc.array(operations, { maxLength: 80, size: 'max' });
     fc.assert(
-      fc.property(scripts, fc.constantFrom(0, 20), (script, overCapturePercent) => {
+      fc.property(scripts, fc.constantFrom(0, 20, 100), (script, overCapturePercent) => {
         const directory = mkdtempSync(join(tmpdir(), 'ledger-'));
         try {
           play(directory, script, overCapturePercent);
@@ -161,6 +161,6 @@ describe(`random operations, seed ${runs.seed}`, () => {
     );
     const { overCapture, ...others } = accepted;
     for (const [kind, times] of Object.entries(others)) assert.ok(times > 100, kind);
-    assert.ok(overCapture > 10, 'over-capture');
+    assert.ok(overCapture > 3, 'over-capture');
   });
 });

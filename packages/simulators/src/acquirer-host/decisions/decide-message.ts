@@ -2,7 +2,7 @@
 import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import type { Clock } from '../../clock.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { isAssignedReference, type Ledger } from '../ledger/ledger.ts';
 import {
   entryEffect,
   type OriginalTransaction,
@@ -71,12 +71,15 @@ export type MessageDeciderOptions = {
   pinKeys?: () => readonly Buffer[];
   /** Whether the host sends new keys when the other side requests them. */
   givesKeys?: boolean;
+  /** The length of the retrieval reference numbers (DE37) that the host assigns; undefined if it assigns none. */
+  assignedReferenceLength?: number | undefined;
   /** By how many percent of the approved amount captures can exceed it. Default: 0. */
   overCapturePercent?: number;
 };
 
 export function createMessageDecider(deps: MessageDeciderOptions): MessageDecider {
-  const { ledger, clock, originalBy, pinKeys, givesKeys = false, overCapturePercent = 0 } = deps;
+  const { ledger, clock, originalBy, pinKeys, givesKeys = false, assignedReferenceLength } = deps;
+  const { overCapturePercent = 0 } = deps;
   const reversalAttempts = new Map<string, number>();
 
   function record(request: FinancialRequest, outcome: Outcome, delivery: AnswerDelivery): void {
@@ -104,7 +107,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
     delivery: AnswerDelivery,
   ): HostDecision {
     record(request, outcome, delivery);
-    return { answer: answerForDecision(message, outcome), delivery };
+    return { answer: answerForDecision(message, { ...outcome, rrn: request.rrn }), delivery };
   }
 
   function applyAuthorization(
@@ -228,13 +231,21 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
     );
   }
 
+  const withReference = (request: FinancialRequest): FinancialRequest =>
+    assignedReferenceLength === undefined
+      ? request
+      : { ...request, rrn: ledger.nextRetrievalReference(assignedReferenceLength) };
+
   function decideOnOriginal(message: Message, request: FinancialRequest): HostDecision {
-    const original = ledger.findOriginal(request.originalKeys, request);
+    // A number of the host names the original also without DE90.
+    const originalKeys = isAssignedReference(request.rrn) ? [] : request.originalKeys;
+    const original = ledger.findOriginal(originalKeys, request);
     if (original === undefined) {
       return { answer: answerWithCode(message, NOT_FOUND), delivery: 'once' };
     }
-    if (request.kind === 'reversal') return decideReversal(message, request, original);
-    return decideCaptureOrRefund(message, request, original);
+    const numbered = withReference(request);
+    if (request.kind === 'reversal') return decideReversal(message, numbered, original);
+    return decideCaptureOrRefund(message, numbered, original);
   }
 
   function findEarlierAnswer(request: FinancialRequest): RecordedAnswer | undefined {
@@ -258,7 +269,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
     }
     const { kind } = request;
     return kind === 'hold' || kind === 'sale'
-      ? decideHoldOrSale(message, request, kind)
+      ? decideHoldOrSale(message, withReference(request), kind)
       : decideOnOriginal(message, request);
   }
 

@@ -73,13 +73,17 @@ function kindOf(messageClass: string, message: Message): LedgerEntryKind | undef
   }
 }
 
+/** DE90 has six digits of a trace number of any length. */
+const TRACE_DIGITS = 6;
+
 function keyOf(
   messageClass: string,
   merchantAndTerminal: string,
   trace: string,
   sent: string,
 ): string {
-  return `${messageClass}.${merchantAndTerminal}.${trace}.${sent}`;
+  const digits = trace.padStart(TRACE_DIGITS, '0').slice(-TRACE_DIGITS);
+  return `${messageClass}.${merchantAndTerminal}.${digits}.${sent}`;
 }
 
 /** Which time of a message identifies it in later messages. */
@@ -119,7 +123,7 @@ export function parseFinancialRequest(
   if ((kind === 'hold' || kind === 'sale') && pan === '') return FORMAT_ERROR;
   const replacement = fields[95]?.slice(0, AMOUNT_DIGITS);
   if (replacement !== undefined && !/^[0-9]+$/.test(replacement)) return FORMAT_ERROR;
-  const terminal = fields[41] ?? '';
+  const terminal = (fields[41] ?? '').trimEnd();
   const merchant = (fields[42] ?? '').trimEnd();
   const merchantAndTerminal = `${merchant}.${terminal}`;
   return {

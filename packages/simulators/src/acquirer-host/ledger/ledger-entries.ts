@@ -1,4 +1,5 @@
 // Ledger entries, and the totals of a merchant and currency.
+import { defined } from '@switchyard/contract';
 import { createTwoGenerationCache } from '../../two-generation-cache.ts';
 
 /**
@@ -77,7 +78,7 @@ export type LedgerTotals = {
 };
 
 /** The recorded answer, which the host repeats for a repeated message. */
-export type RecordedAnswer = { code: string; approval: string; amount: number };
+export type RecordedAnswer = { code: string; approval: string; amount: number; rrn?: string };
 
 const openOf = (original: OriginalTransaction): number =>
   original.kind === 'hold' ? original.held - original.captured : 0;
@@ -156,15 +157,15 @@ export function createRecentEntries() {
 
   return {
     add(entry: LedgerEntry): void {
-      const { key, original, code, approval, amount } = entry;
+      const { key, original, code, approval, amount, rrn } = entry;
       originals.set(original.key, original);
-      if (key !== original.key) answers.set(key, { code, approval, amount });
+      if (key !== original.key) answers.set(key, { code, approval, amount, ...defined({ rrn }) });
     },
     answered(key: string): RecordedAnswer | undefined {
       const original = originals.get(key);
       if (original === undefined) return answers.get(key);
-      const { code, approval, approved } = original;
-      return { code, approval, amount: approved };
+      const { code, approval, approved, rrn } = original;
+      return { code, approval, amount: approved, rrn };
     },
     original: originals.get,
     /** Searches all originals; few messages identify an original in this way. */

@@ -50,6 +50,8 @@ export type Ledger = {
   flush(): void;
   /** Six characters, another one for each entry. */
   nextApproval(): string;
+  /** A number of so many characters, another one for each entry. */
+  nextRetrievalReference(length: number): string;
   snapshot(): LedgerSnapshot;
   close(): void;
 };
@@ -63,6 +65,9 @@ const merchantsMax = 10_000;
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
 const APPROVAL_CHARACTERS = 6;
+
+/** Whether the host assigned a retrieval reference number: those of the platform are digits. */
+export const isAssignedReference = (rrn: string): boolean => rrn.startsWith('H');
 
 /**
  * Opens the ledger of a directory and replays it.
@@ -183,6 +188,7 @@ export function openLedger(options: { directory: string; segmentEntries?: number
       const digits = (entries + 1).toString(36).toUpperCase();
       return digits.padStart(APPROVAL_CHARACTERS, '0').slice(-APPROVAL_CHARACTERS);
     },
+    nextRetrievalReference: (length) => `H${String(entries + 1).padStart(length - 1, '0')}`,
     snapshot: () => ({
       totals: sums.rows(),
       originals: [...recent.originals()],
