@@ -44,8 +44,17 @@ export type {
 } from './hosts/host-table.ts';
 export { HostTableError, type TableMistake } from './hosts/host-table-error.ts';
 export { findIdentifierFault, padIdentifier } from './hosts/identifiers.ts';
+export type { RequestLookup } from './hosts/operations.ts';
 export { hostTableSchema, readHostTable } from './hosts/read-host-table.ts';
 export { compileReferencePattern } from './hosts/reference-numbers.ts';
 export { createHostSamples, createPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
-export type { Fields, Message } from './message.ts';
+export type {
+  Fields,
+  Message,
+  MessageOperation,
+  OriginalMessage,
+  PaymentData,
+  PaymentDataName,
+} from './message.ts';
+export { type OperationName, operationNames } from './operation-names.ts';
 export { compileSubFields, type SubFields } from './sub-fields/compile-sub-fields.ts';

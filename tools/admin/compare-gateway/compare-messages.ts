@@ -65,6 +65,7 @@ type ComparedPayment = {
 
 /** A request that waits for its response. */
 type PendingRequest = {
+  readonly request: Message;
   readonly operation: string | undefined;
   readonly atMs: number | undefined;
   readonly payment: ComparedPayment | undefined;
@@ -93,10 +94,13 @@ function createHostCodec(host: CompiledHost) {
     /** As the host writes it, with its message authentication code. */
     readHostForm: (payload: Buffer): Message => dialect.decode(payload, ignoreTexts),
     /** `hasMac` is false if the message needs a message authentication code and has none. */
-    readCanonical(payload: Buffer): { message: Message; hasMac: boolean } {
+    readCanonical(
+      payload: Buffer,
+      findRequest: (response: Message) => Message | undefined,
+    ): { message: Message; hasMac: boolean } {
       if (table.mac === undefined)
-        return { message: host.decode(payload, ignoreTexts), hasMac: true };
-      const { message, code } = host.decodeWithMac(payload, ignoreTexts);
+        return { message: host.decode(payload, ignoreTexts, findRequest), hasMac: true };
+      const { message, code } = host.decodeWithMac(payload, ignoreTexts, findRequest);
       return { message, hasMac: code !== undefined || !host.requiresMac(message.mti) };
     },
     encode,
@@ -177,7 +181,9 @@ export function createMessageComparer(
     if (sale !== undefined) sales.add(sale);
     const platform = production.build(request, institutionId);
     const outcome = compareWith(recorded, message, platform, secretsOf(request, message));
-    return { outcome: { operation, ...outcome }, payment: { request: message, currency, sale } };
+    // The recorded message can lack the reason of a reversal, which selects its operation in the table.
+    const sent = { ...message, fields: { ...message.fields, 25: platform.fields[25] } };
+    return { outcome: { operation, ...outcome }, payment: { request: sent, currency, sale } };
   }
 
   function compareRequest(recorded: RecordedMessage, message: Message): Outcome {
@@ -188,7 +194,9 @@ export function createMessageComparer(
       ? { outcome: compareNetworkRequest(recorded, message), payment: undefined }
       : comparePayment(recorded, message);
     const { operation } = outcome;
-    pending.set(production.correlationKey(message), { operation, atMs: recorded.atMs, payment });
+    const request = payment?.request ?? message;
+    const facts = { request, operation, atMs: recorded.atMs, payment };
+    pending.set(production.correlationKey(message), facts);
     return outcome;
   }
 
@@ -205,10 +213,9 @@ export function createMessageComparer(
     const { 38: authorizationCode } = response.fields;
     if (result === 'Approved' && authorizationCode !== undefined)
       sale.authorizationCode = authorizationCode.trim();
-    if (rrn !== undefined) {
-      sale.reference = { ...sale.reference, rrn, rrnAssignedBy: 'Host' };
-      sales.add(sale);
-    }
+    if (rrn !== undefined) sale.reference = { ...sale.reference, rrn, rrnAssignedBy: 'Host' };
+    // Later messages can name the sale by the numbers of the response.
+    sales.add(sale);
     return { result };
   }
 
@@ -252,9 +259,12 @@ export function createMessageComparer(
     return { result: 'NotCompared', reason };
   }
 
+  const findRequest = (response: Message): Message | undefined =>
+    pending.get(production.correlationKey(response))?.request;
+
   function compareDecoded(recorded: RecordedMessage): Outcome {
     try {
-      const decoded = codec.readCanonical(recorded.payload);
+      const decoded = codec.readCanonical(recorded.payload, findRequest);
       return recorded.direction === 'ToHost'
         ? compareRequest(recorded, decoded.message)
         : compareFromHost(recorded, decoded);

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { builtInHosts, type HostTable, type Message } from '@switchyard/iso8583';
+import { builtInHosts, type HostTable, type Message, readHostTable } from '@switchyard/iso8583';
 import { runWith } from '../../../packages/cli/src/command-line/run-command.fixture.ts';
 import { serverCommands } from '../server-commands.ts';
 import type { ComparedMessage } from './compare-messages.ts';
@@ -106,6 +106,13 @@ function writeTable(table: HostTable): string {
   return file;
 }
 
+/** The base table with members of a table file. */
+function readTable(document: Record<string, unknown>): { table: HostTable; dialect: string } {
+  const file = join(folder, `${String(document['name'])}.json`);
+  writeFileSync(file, JSON.stringify(document));
+  return { table: readHostTable(document), dialect: file };
+}
+
 describe('switchyard acquirer compare', () => {
   for (const [name, table] of Object.entries({ ...builtInHosts, 'north-bank': custom })) {
     test(`messages of every kind that the platform built are equal (${name})`, async () => {
@@ -126,6 +133,38 @@ describe('switchyard acquirer compare', () => {
       assert.equal(code, 0);
     });
   }
+
+  test('a host with its own message types, and with its own retrieval reference numbers', async () => {
+    const tables = [
+      {
+        name: 'own-operations',
+        base: 'iso1987-ascii',
+        operations: {
+          capture: { type: '0200', processingCode: '000001' },
+          void: { type: '0200', processingCode: '020000' },
+          reversal: { type: '0400' },
+        },
+      },
+      {
+        name: 'own-references',
+        base: 'iso1987-ascii',
+        retrievalReference: {
+          assignedBy: 'Host',
+          inRequests: 'IfAssigned',
+          pattern: 'year:1 day:3 hour:2 stan:6',
+        },
+        correlation: { echo: { '37': 'Ignore' } },
+      },
+    ];
+    for (const document of tables) {
+      const { table, dialect } = readTable(document);
+      const messages = await recordTraffic(allKinds(), { table });
+      const { report } = await compare(messages, dialect);
+      assert.deepEqual(differences(report), [], document.name);
+      assert.deepEqual(reasons(report), [], document.name);
+      assert.equal(report.results.Equal, allKinds().length + 2);
+    }
+  });
 
   test('a gateway that differs: each field with counts and one example without card data', async () => {
     const change: ChangeMessage = ({ mti, fields }, direction) => {

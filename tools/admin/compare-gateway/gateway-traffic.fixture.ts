@@ -211,8 +211,12 @@ export async function recordTraffic(
   const writer = createFrameWriter(options);
   const dialect = compileDialect(table.messages);
   const host = compileHost(table, { now: () => startMs });
-  /** The authorisation codes of the sales, by trace number. */
-  const codes = new Map<string, string>();
+  const isAssignedByHost = table.retrievalReference.assignedBy === 'Host';
+  /** The numbers of the responses, by trace number. */
+  const answers = new Map<
+    string,
+    { authorizationCode: string | undefined; reference: Partial<AcquirerReference> }
+  >();
   const deframer = createDeframer(host.framing, { maxBytes: 8192 });
   const recorded: TestMessage[] = [];
   let atMs = startMs;
@@ -236,12 +240,18 @@ export async function recordTraffic(
     const trace = { stan: '900001', transmittedAt: '1129231400' };
     await exchange(writer.encodeMessage(networkMessage('signOn', trace)));
     for (const payment of payments) {
-      const authorizationCode = codes.get(payment.original?.stan ?? '');
-      const response = await exchange(
-        writer.encodePayment({ ...payment, ...defined({ authorizationCode }) }),
-      );
-      const { 38: code } = response.fields;
-      if (code !== undefined) codes.set(payment.reference.stan, code);
+      const { original } = payment;
+      const answer = answers.get(original?.stan ?? '');
+      const facts = defined({
+        authorizationCode: answer?.authorizationCode,
+        original: original && { ...original, ...answer?.reference },
+      });
+      const { fields } = await exchange(writer.encodePayment({ ...payment, ...facts }));
+      const { 37: rrn = '', 38: authorizationCode } = fields;
+      answers.set(payment.reference.stan, {
+        authorizationCode,
+        reference: isAssignedByHost ? { rrn: rrn.trim(), rrnAssignedBy: 'Host' } : {},
+      });
     }
     await exchange(writer.encodeMessage(networkMessage('echo', { ...trace, stan: '900002' })));
   } finally {

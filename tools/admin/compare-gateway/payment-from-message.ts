@@ -159,11 +159,20 @@ const originalPattern = /^(\d{4})(\d{6})(\d{4})(\d{6})/;
 
 type OriginalData = OriginalNumbers & { readonly reference?: AcquirerReference };
 
-function readOriginal(fields: Fields): OriginalData {
-  const { 11: ownStan, 37: rrn, 41: terminalId = '', 90: originalData = '' } = fields;
+/** The numbers of the original: of DE90, of other fields as the table says, or the numbers of the message itself. */
+function readOriginal({ fields, original = {} }: Message): OriginalData {
+  const { 11: ownStan, 37: ownRrn, 41: ownTerminal = '', 90: originalData = '' } = fields;
   const [, mti, stan, localDate = '', localTime = ''] = originalPattern.exec(originalData) ?? [];
-  // Some hosts name the original by the same numbers in place of DE90.
-  if (mti === undefined || stan === undefined) return { terminalId, rrn, stan: ownStan };
+  const {
+    terminal: terminalId = ownTerminal,
+    rrn = ownRrn,
+    approval: authorizationCode,
+  } = original;
+  if (mti === undefined || stan === undefined) {
+    const { stan: originalStan = ownStan, date, time } = original;
+    const sentAt = date === undefined || time === undefined ? undefined : date + time;
+    return { terminalId, rrn, stan: originalStan, sentAt, authorizationCode };
+  }
   const sentAt = localDate + localTime;
   const times = { transmittedAt: sentAt, localDate, localTime };
   const reference = { mti, stan, terminalId, rrn: rrn ?? unknownRrn, ...times };
@@ -247,17 +256,22 @@ export function createPaymentDeriver(production: ProductionMessages, sales: Reco
 
   function readFollowUp(
     kind: AcquirerRequestKind,
-    fields: Fields,
+    { fields, operation }: Message,
     { original, sale }: { original: AcquirerReference; sale: RecordedSale | undefined },
   ): Partial<AcquirerRequest> {
     const { 38: code = '', 55: de55 } = fields;
     const authorizationCode = sale?.authorizationCode ?? (code.trim() || undefined);
-    const common = defined({ original, authorizationCode });
+    const common = {
+      original: { ...original, ...defined({ amount: sale?.amount }) },
+      ...defined({ authorizationCode }),
+    };
     if (kind === 'Capture')
       return fields[25] === moreCapturesCondition ? common : { ...common, final: true };
     if (kind === 'Refund') return common;
     const remaining = Number(fields[95]?.slice(0, 12) ?? 0);
-    const assumedReason = sale?.hasResponse === false ? 'Timeout' : 'CustomerCancel';
+    // The table can have a message of its own for the cancel of a customer.
+    const isTimeout = sale?.hasResponse === false || operation?.name === 'reversal';
+    const assumedReason = isTimeout ? 'Timeout' : 'CustomerCancel';
     const reversalReason = facts.reasonOf(fields) ?? assumedReason;
     // Only a chip that declined after the approval has data in a reversal.
     const chipData = reversalReason === 'ChipDeclined' ? readChipData(de55) : undefined;
@@ -290,17 +304,17 @@ export function createPaymentDeriver(production: ProductionMessages, sales: Reco
   /** The original of a capture, refund or reversal: of the trace, or as DE90 names it. */
   function findOriginal(
     kind: AcquirerRequestKind,
-    fields: Fields,
+    message: Message,
   ): { sale?: RecordedSale | undefined; original?: AcquirerReference | undefined } {
     if (isFirstMessage(kind)) return {};
-    const { reference, ...numbers } = readOriginal(fields);
+    const { reference, ...numbers } = readOriginal(message);
     const sale = sales.find(numbers);
     return { sale, original: sale?.reference ?? reference };
   }
 
   /** @param message a canonical request */
   return function derivePayment(message: Message, atMs: number | undefined): DerivedPayment {
-    const { mti, fields } = message;
+    const { mti, fields, data = {} } = message;
     const kind = kindOf(message);
     if (kind === undefined) return notSent(`the platform sends no message of the type ${mti}`);
     const transactionType = (fields[3] ?? '').slice(0, 2);
@@ -312,12 +326,13 @@ export function createPaymentDeriver(production: ProductionMessages, sales: Reco
     for (const [field, meaning] of requiredFields)
       if (fields[field] === undefined)
         return notCompared(`the message has no ${meaning} (${field})`);
-    const { sale, original } = findOriginal(kind, fields);
+    const { sale, original } = findOriginal(kind, message);
     if (original === undefined && !isFirstMessage(kind))
       return notCompared('the sale is not in the trace, and the message has no original data (90)');
     const { card, currency, ...payment } = readPaymentFacts(fields, sale);
     if (card === undefined) return notCompared('the trace does not show the card number');
     if (currency === undefined) return notCompared('the currency (49) is missing or unknown');
+    const { merchantName, merchantAddress, orderId } = data;
     const {
       4: amount,
       32: institutionId = unknownInstitution,
@@ -334,9 +349,10 @@ export function createPaymentDeriver(production: ProductionMessages, sales: Reco
       amount: Number(amount),
       currency,
       card,
+      ...defined({ merchantName, merchantAddress, orderId }),
       ...readCardData(fields, kind),
       ...(kind === 'OfflineSale' ? defined({ authorizationCode: code?.trim() }) : undefined),
-      ...(original && readFollowUp(kind, fields, { original, sale })),
+      ...(original && readFollowUp(kind, message, { original, sale })),
     };
     return { result: 'Payment', request, institutionId };
   };

@@ -1,4 +1,5 @@
 // The functions of the running platform that build messages and check responses, for one host table.
+import { defined } from '@switchyard/contract';
 import type { CompiledHost, Message } from '@switchyard/iso8583';
 import {
   type AcquirerOutcome,
@@ -16,15 +17,18 @@ const amountAndCurrencyFields = [4, 49, 95] as const;
 
 export function createProductionMessages(host: CompiledHost) {
   const { table, correlation } = host;
+  const { signOnBy } = table.network;
   return {
     /** The canonical message that the platform sends for a payment. */
     build: (request: AcquirerRequest, institutionId: string): Message =>
-      toIso8583Message(request, institutionId, table),
+      host.takeOriginalNumbers(toIso8583Message(request, institutionId, table)),
     /** The network message of the same function; undefined if the platform sends none. */
     buildNetworkMessage({ fields }: Message): Message | undefined {
       const trace = { stan: fields[11] ?? '', transmittedAt: fields[7] ?? '' };
+      // A sign-on for one terminal names it.
+      const { 41: terminal, 42: merchant } = signOnBy === 'Terminal' ? fields : {};
       return networkRequests
-        .map((kind) => networkMessage(kind, trace))
+        .map((kind) => networkMessage(kind, trace, defined({ 41: terminal, 42: merchant })))
         .find((each) => each.fields[networkFunctionField] === fields[networkFunctionField]);
     },
     /** The same text for a request and its response. */

@@ -4,6 +4,7 @@ import { isObject } from '@switchyard/contract';
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
 import { lengthForms } from '../frame.ts';
+import { operationNames } from '../operation-names.ts';
 import { builtInHosts } from './built-in.ts';
 import { checkHostTable } from './check-host-table.ts';
 import { type CompiledHost, compileHost } from './compile-host.ts';
@@ -25,6 +26,7 @@ import {
   orNothing,
   type Shape,
   shaped,
+  textOrObject,
   whole,
 } from './table-shape.ts';
 
@@ -43,6 +45,31 @@ const field = whole(2, 128);
 const fieldKey = /^(?:[2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$/;
 const fieldKeys = 'field numbers from 2 to 128';
 const hostCodes = 'response codes of the host';
+
+const constants = eachIn(fieldKey, fieldKeys, constant);
+
+const sourceName = matching(/^[A-Za-z0-9.]{1,40}$/, 'the name of a source');
+const constantSource = shaped({ constant }, ['constant']);
+const codedSource = shaped(
+  { source: sourceName, codes: eachIn(/^.{1,40}$/, 'values of the source', constant) },
+  ['source'],
+);
+const source = textOrObject(sourceName, { constant: constantSource, source: codedSource });
+const parts = shaped({ parts: eachIn(/^.{1,40}$/, 'the parts of the field', source) });
+const content = textOrObject(sourceName, { constant: constantSource, source: codedSource, parts });
+const contents = eachIn(fieldKey, fieldKeys, content);
+
+const operation = shaped({
+  type: matching(
+    /^0[124][024]0$/,
+    'the type of a first copy, such as 0200, with the first digit of 1987',
+  ),
+  processingCode: matching(/^[0-9]{6}$/, 'six digits in quotation marks'),
+  fromOriginal: listOf('the fields 11, 12, 13 and 37', oneOf(11, 12, 13, 37)),
+  constants,
+  omit: listOf('fields', field),
+  contents: eachIn(fieldKey, fieldKeys, orNothing(content)),
+});
 
 const network = {
   signOn: code,
@@ -106,7 +133,18 @@ const shape: Shape = {
   }),
   originalData: shaped({
     field,
-    layout: layout('type', 'stan', 'sent', 'institution'),
+    layout: layout(
+      'type',
+      'stan',
+      'sent',
+      'institution',
+      'rrn',
+      'approval',
+      'date',
+      'time',
+      'terminal',
+      'amount',
+    ),
     time: oneOf('Transmission', 'Local'),
   }),
   replacement: shaped({
@@ -114,7 +152,12 @@ const shape: Shape = {
     layout: layout('remaining', 'before'),
     amountIs: oneOf('Reversed', 'Remaining'),
   }),
-  network: shaped({ field, codes: shaped(network) }),
+  network: shaped({
+    field,
+    codes: shaped(network),
+    signOnBy: oneOf('Connection', 'Terminal', 'None'),
+    echoSeconds: orNothing(whole(5, 3600)),
+  }),
   keyChange: shaped({ field, layout: layout('usage', 'algorithm', 'index', 'check', 'wrapped') }),
   securityControl: layout('format', 'index'),
   mac: shaped({
@@ -123,8 +166,12 @@ const shape: Shape = {
     over: oneOf('BeforeField', 'WholeMessage'),
     messages: oneOf('Financial', 'All'),
   }),
-  constants: eachIn(fieldKey, fieldKeys, constant),
+  constants,
   omit: listOf('fields', field),
+  operations: shaped(Object.fromEntries(operationNames.map((name) => [name, operation]))),
+  repeatIndicator: shaped({ field, first: code, repeat: code }, ['field', 'repeat']),
+  contents,
+  responseContents: contents,
   $schema: matching(/^.{1,500}$/, 'the address of the JSON Schema'),
 };
 
@@ -139,6 +186,11 @@ const withoutIt = [
   'mac',
   'constants',
   'omit',
+  'operations',
+  'repeatIndicator',
+  'originalData',
+  'contents',
+  'responseContents',
 ] as const;
 
 const documentShape = shaped(

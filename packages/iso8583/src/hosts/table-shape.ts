@@ -154,3 +154,16 @@ export const recursive = (name: string, create: () => Check): Check => {
     { $ref: `#/$defs/${name}` },
   );
 };
+
+/** A text, or an object whose shape follows from one of its members. */
+export const textOrObject = (text: Check, shapes: { readonly [member: string]: Check }): Check =>
+  withSchema(
+    (value, at) => {
+      if (!isObject(value)) return text(value, at);
+      const [, check] =
+        Object.entries(shapes).find(([member]) => value[member] !== undefined) ?? [];
+      if (check !== undefined) return check(value, at);
+      return throwTableError(at, `must have one of the members ${Object.keys(shapes).join(', ')}`);
+    },
+    { anyOf: [text, ...Object.values(shapes)].map(schemaOf) },
+  );

@@ -46,6 +46,7 @@ export {
 } from './iso8583-host/payment-messages.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
 export type {
+  AcquirerData,
   AcquirerLink,
   AcquirerOutcome,
   AcquirerPin,

@@ -231,7 +231,7 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   const compiledHost = compileHost(table, { now: () => clock.now() });
   const { keys = {}, ledgerDir: directory } = options;
   const ring = openKeyRing({ directory, keys, mac: table.mac });
-  const originalBy = table.originalData.time;
+  const originalBy = table.originalData?.time ?? 'Transmission';
   const givesKeys = keys.zoneMaster !== undefined;
   const pinKeys = () => ring.keysFor('P');
   const { responses = responseChangesOf(table) } = options;
@@ -246,7 +246,7 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
       responses.assignsRetrievalReference === true
         ? table.messages.fields[RETRIEVAL_REFERENCE]?.max
         : undefined,
-    ...defined({ overCapturePercent }),
+    ...defined({ overCapturePercent, signOnBy: table.network.signOnBy }),
   });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
   const outbox = createAnswerQueue({ flush: ledger.flush, onFault });
@@ -324,7 +324,8 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   try {
     const port = await listen(server, options.host, options.port);
     const changeKey = (use: KeyUse) => {
-      const signedOn = [...peers].find(({ session }) => session.isSignedOn);
+      const acceptsAll = table.network.signOnBy === 'None';
+      const signedOn = [...peers].find(({ session }) => acceptsAll || session.isSignedOn);
       if (signedOn !== undefined) offers.offer(signedOn, use);
     };
     return { port, ledger: ledger.snapshot, clear: clearing.process, changeKey, stop };

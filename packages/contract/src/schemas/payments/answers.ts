@@ -173,6 +173,22 @@ const transactionMembers = {
       raw: Type.Optional(Type.String({ description: 'The letter of the acquirer.' })),
     }),
   ),
+  acquirerData: Type.Optional(
+    Type.Object(
+      {
+        receiptText: Type.Optional(
+          Type.String({ description: 'Text of the acquirer for the receipt.' }),
+        ),
+        networkReference: Type.Optional(
+          Type.String({ description: 'Reference of the card scheme.' }),
+        ),
+        balance: Type.Optional(
+          Type.Integer({ description: 'Available balance of the card, in minor units.' }),
+        ),
+      },
+      { description: 'Data of the response, if the host table of the link names its fields.' },
+    ),
+  ),
   emvResponse: Type.Optional(
     Type.String({ description: 'Tags 91, 71, 72, 8A and 89 of the issuer, BER-TLV in hex.' }),
   ),

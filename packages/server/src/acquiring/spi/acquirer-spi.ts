@@ -51,6 +51,11 @@ export type AcquirerRequest = {
   /** The merchant's number at the acquirer (DE42). */
   merchantNumber: string;
   mcc: string;
+  merchantName?: string;
+  /** One line. */
+  merchantAddress?: string;
+  /** The order at the merchant. */
+  orderId?: string;
   /** Minor units. */
   amount: number;
   currency: string;
@@ -71,8 +76,8 @@ export type AcquirerRequest = {
   authorizationCode?: string;
   /** RFC 3339 time of the offline approval; only for `OfflineSale`. */
   authorizedAt?: string;
-  /** The original message of a capture, refund or reversal. */
-  original?: AcquirerReference;
+  /** The original message of a capture, refund or reversal, with its amount in minor units. */
+  original?: AcquirerReference & { amount?: number };
   reversalReason?: AcquirerReversalReason;
   /** Amount that remains authorised after a partial reversal, minor units (DE95). */
   remainingAmount?: number;
@@ -90,6 +95,9 @@ export type ExchangeResult<Response> =
 /** The host table cannot encode the message: a repetition cannot succeed. */
 export const unencodableReason = 'not encodable';
 
+/** Data of a response that decides nothing; `balance` in minor units. */
+export type AcquirerData = { receiptText?: string; networkReference?: string; balance?: number };
+
 /** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
 export type AcquirerOutcome =
   | {
@@ -101,6 +109,7 @@ export type AcquirerOutcome =
       issuerData?: string;
       /** AVS result letter. */
       addressResult?: string;
+      acquirerData?: AcquirerData;
       /** The number that the host assigned (DE37). */
       retrievalReference?: string;
     }
@@ -111,6 +120,7 @@ export type AcquirerOutcome =
       isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
+      acquirerData?: AcquirerData;
       retrievalReference?: string;
     }
   | { outcome: 'NotSent'; reason: string }

@@ -162,7 +162,10 @@ export function viewOperation(
 
 function viewResponse(
   transaction: TransactionRecord,
-): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse' | 'addressVerification'> {
+): Pick<
+  Transaction,
+  'response' | 'authorizationCode' | 'emvResponse' | 'acquirerData' | 'addressVerification'
+> {
   const outcome = saleOutcome(transaction);
   const response = saleResponse(transaction);
   if (outcome === undefined || response === undefined) return {};
@@ -171,6 +174,7 @@ function viewResponse(
     response,
     authorizationCode: outcome.authorizationCode,
     emvResponse: outcome.issuerData,
+    acquirerData: outcome.acquirerData,
     addressVerification:
       isAvsRequested && outcome.response && addressVerificationOf(outcome.avsResultCode),
   });
@@ -233,6 +237,7 @@ function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent 
     changes: _changes,
     issuerData: _issuerData,
     avsResultCode: _avsResultCode,
+    acquirerData: _acquirerData,
     retrievalReference: _retrievalReference,
     traceparent: _traceparent,
     ...eventData

@@ -1,5 +1,6 @@
 // Ledger entries, and the totals of a merchant and currency.
 import { defined } from '@switchyard/contract';
+import type { OriginalMessage } from '@switchyard/iso8583';
 import { createTwoGenerationCache } from '../../two-generation-cache.ts';
 
 /**
@@ -16,6 +17,10 @@ export type OriginalTransaction = {
   /** DE49, numeric. */
   readonly currency: string;
   readonly rrn: string;
+  /** Minor units requested (DE4). */
+  readonly requested?: number;
+  /** Local date and time (DE13, DE12). */
+  readonly localTime?: string;
   /** First six and last four digits. */
   readonly pan: string;
   readonly code: string;
@@ -147,8 +152,35 @@ export function createTotals(approves: (code: string) => boolean) {
   };
 }
 
-/** Identifies an original by DE42, 41 and 37, where a message has no DE90. */
-export type OriginalReference = { merchant: string; terminal: string; rrn: string };
+/** Identifies an original where a message has no DE90: by the parts in `original`, or by its own DE37. */
+export type OriginalReference = {
+  merchant: string;
+  terminal: string;
+  rrn: string;
+  original?: OriginalMessage;
+};
+
+const traceNumberOf = ({ key }: OriginalTransaction): string | undefined => key.split('.').at(-2);
+
+/** A host compares the digits that a message has: a shorter number has no leading digits. */
+const endsAlike = (a: string, b: string | undefined): boolean =>
+  b !== undefined && (a.endsWith(b) || b.endsWith(a));
+
+function isReferredTo(transaction: OriginalTransaction, reference: OriginalReference): boolean {
+  const { rrn, terminal, original = { rrn } } = reference;
+  const { date = '', time = '', amount } = original;
+  const localTime = transaction.localTime ?? '';
+  return (
+    transaction.merchant === reference.merchant &&
+    transaction.terminal === terminal &&
+    (original.rrn === undefined || original.rrn === transaction.rrn) &&
+    (original.stan === undefined || endsAlike(original.stan, traceNumberOf(transaction))) &&
+    (original.approval === undefined || original.approval === transaction.approval.trim()) &&
+    localTime.startsWith(date) &&
+    localTime.endsWith(time) &&
+    (amount === undefined || Number(amount) === transaction.requested)
+  );
+}
 
 /** The recent entries, by the keys that later messages use. */
 export function createRecentEntries() {
@@ -168,15 +200,10 @@ export function createRecentEntries() {
       return { code, approval, amount: approved, rrn };
     },
     original: originals.get,
-    /** Searches all originals; few messages identify an original in this way. */
-    originalOf({ merchant, terminal, rrn }: OriginalReference): OriginalTransaction | undefined {
-      if (rrn === '') return undefined;
-      for (const original of originals.values()) {
-        const { rrn: known, terminal: knownTerminal, merchant: knownMerchant } = original;
-        if (known === rrn && knownTerminal === terminal && knownMerchant === merchant)
-          return original;
-      }
-      return undefined;
+    /** Searches all originals; few messages identify an original in this way. Trace numbers repeat: the last counts. */
+    originalOf(reference: OriginalReference): OriginalTransaction | undefined {
+      if (reference.rrn === '' && reference.original === undefined) return undefined;
+      return [...originals.values()].findLast((each) => isReferredTo(each, reference));
     },
     originals: originals.values,
     rotate(): void {
