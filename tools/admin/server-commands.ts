@@ -44,6 +44,7 @@ const migrate = () => import('./migrate.ts');
 const doctor = () => import('./doctor/doctor.ts');
 const ledger = () => import('./ledger.ts');
 const certification = () => import('./certify/certify.ts');
+const compare = () => import('./compare-gateway/compare.ts');
 
 const setupCommand: CommandDefinition = {
   command: 'setup',
@@ -314,4 +315,47 @@ const certifyCommand: CommandDefinition = {
   ],
 };
 
-export const serverCommands: ServerCommands = { admin: adminCommands, acquirer: [certifyCommand] };
+const parsePercent = parseMatching(
+  /^(?:100|\d{1,2}(?:\.\d{1,6})?)%?$/,
+  'a percentage from 0% to 100%',
+);
+const parseFields = parseMatching(
+  /^\d{1,3}(?:,\d{1,3})*$/,
+  'numbers of fields, separated by commas',
+);
+
+const compareCommand: CommandDefinition = {
+  command: 'compare',
+  description:
+    'Compares recorded traffic of the gateway in use with the messages that the platform would send for the same payments, field by field, and checks the responses as the platform does. Connects to no host and no database. No output contains card data. The exit code is 8 if more messages differ than --tolerance allows.',
+  options: [
+    option(
+      '--trace <file>',
+      'the recorded traffic: a capture of TCP (pcap or pcapng), or JSON lines',
+      { required: true },
+    ),
+    option('--dialect <table>', 'a built-in host table, or a file with a host table', {
+      required: true,
+    }),
+    option('--tolerance <percent>', 'share of the messages that may differ, such as 0.5%', {
+      parse: (text: string) => Number.parseFloat(parsePercent(text)),
+      default: 0,
+    }),
+    option('--port <number>', 'the port of the host: reads only its connections', {
+      parse: parseWholeNumber,
+    }),
+    option('--ignore <fields>', 'fields of the host that are not compared, such as 37,60', {
+      parse: (text: string) => parseFields(text).split(',').map(Number),
+    }),
+    option('--out <file>', 'write each message with its fields to this new file, as JSON lines'),
+  ],
+  run: platformCommand(compare, 'compareGateway'),
+  examples: [
+    'switchyard acquirer compare --trace gateway.pcap --port 8583 --dialect north-bank.json',
+  ],
+};
+
+export const serverCommands: ServerCommands = {
+  admin: adminCommands,
+  acquirer: [certifyCommand, compareCommand],
+};

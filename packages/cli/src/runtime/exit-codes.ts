@@ -29,7 +29,8 @@ export const exitMeanings: Readonly<Record<ExitName, string>> = {
     'The server rejected the request because of a conflict or an invalid value (HTTP 4xx), or “audit verify” found that the audit chain is broken or that a signed document was changed.',
   unreachable:
     'The server could not be reached, did not answer in time, or is overloaded (HTTP 429, 502, 503, 504).',
-  differences: 'Differences were found, and `--exit-code` was set.',
+  differences:
+    'Differences were found, and `--exit-code` was set, or they exceed the `--tolerance` of “acquirer compare”.',
   partlyDone: 'Some of the changes failed; the output names them.',
   notConforming:
     'The checked server does not conform to its SPI, or a case of “acquirer certify” failed.',

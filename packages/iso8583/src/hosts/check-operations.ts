@@ -91,8 +91,10 @@ function checkOriginals(
 ): void {
   for (const name of operationNames.filter(hasOriginal)) {
     const parts = partsOfOriginal(table, settings[name]);
-    // After a time-out the platform has no approval code.
-    const required = name === 'reversal' ? ['stan', 'rrn'] : identifyingParts;
+    // After a time-out the platform has no approval code, and no number that the host assigned.
+    const isAssigned = table.retrievalReference.assignedBy === 'Host';
+    const ownNumbers = isAssigned ? ['stan'] : ['stan', 'rrn'];
+    const required = name === 'reversal' ? ownNumbers : identifyingParts;
     if (required.some((part) => parts.includes(part))) continue;
     throwTableError(
       `/operations/${name}`,

@@ -155,6 +155,15 @@ describe('the check refuses', () => {
       /^\/operations\/reversal does not identify its original: add stan or rrn to the layout/,
     ],
     [
+      'a reversal with a number that the host assigns in its response',
+      {
+        originalData: { field: 61, layout: 'rrn:12' },
+        retrievalReference: { assignedBy: 'Host' },
+        correlation: { echo: { 37: 'Ignore' } },
+      },
+      /^\/operations\/reversal does not identify its original: add stan to the layout/,
+    ],
+    [
       'a refund without the numbers and the approval code of its original',
       { operations: { refund: { omit: [38, 90] } } },
       /^\/operations\/refund does not identify its original: add stan or rrn or approval/,

@@ -33,6 +33,17 @@ export {
 } from './clearing/reference-clearing-format.ts';
 export { createRequestSigners } from './http-json/signed-exchange.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
+export {
+  isNetworkManagement,
+  isRequest,
+  isSupportedFunction,
+  networkMessage,
+} from './iso8583-host/network-management-messages.ts';
+export {
+  readSubelement,
+  toAcquirerOutcome,
+  toIso8583Message,
+} from './iso8583-host/payment-messages.ts';
 export { createZoneKeys } from './keys/import-zone-keys.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
 export { connectAcquirer } from './links/connect-acquirer.ts';
@@ -42,6 +53,7 @@ export type {
   AcquirerData,
   AcquirerLink,
   AcquirerOutcome,
+  AcquirerPin,
   AcquirerReference,
   AcquirerRequest,
   AcquirerRequestKind,

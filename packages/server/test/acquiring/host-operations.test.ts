@@ -23,6 +23,7 @@ const tables: Record<string, { base: string; members: object }> = {
   'financial-completion': {
     base: 'iso1987-ascii',
     members: {
+      correlation: { echo: { 3: 'Ignore' } },
       operations: {
         capture: { type: '0200' },
         refund: { type: '0220' },
@@ -34,6 +35,8 @@ const tables: Record<string, { base: string; members: object }> = {
   'authorisation-completion': {
     base: 'iso1987-binary',
     members: {
+      retrievalReference: { assignedBy: 'Host', inRequests: 'IfAssigned' },
+      correlation: { echo: { 37: 'Ignore' } },
       originalData: {
         field: 61,
         layout: 'stan:6 rrn:12 approval:6 date:4 time:6 terminal:8 amount:12',
@@ -54,6 +57,7 @@ const tables: Record<string, { base: string; members: object }> = {
     base: 'iso1987-ascii',
     members: {
       originalData: null,
+      correlation: { echo: { 3: 'PrefixEqual' } },
       network: { signOnBy: 'Terminal' },
       operations: {
         sale: { processingCode: '003000' },

@@ -53,6 +53,10 @@ export type AcquirerHostOptions = {
   lateMs: number;
   /** Delay of the answer to test amount 9098, in milliseconds: before the other side gives up. */
   slowMs: number;
+  /** Delay of every other answer, in milliseconds, as of a host that is far away. Default: 0. */
+  answerMs?: number;
+  /** By how many percent of the approved amount captures can exceed it, in whole percent. Default: 0. */
+  overCapturePercent?: number;
   /** Entries of one ledger file; the entries of two files are in memory. Default: 10,000. */
   segmentEntries?: number;
   /** The host table; default: ISO 8583:1987, packed, DE55 in bytes. */
@@ -113,8 +117,9 @@ function createAnswerSender(deps: {
   outbox: AnswersAfterLedgerWrite;
   lateMs: number;
   slowMs: number;
+  answerMs: number;
 }): AnswerSender {
-  const { outbox } = deps;
+  const { outbox, answerMs } = deps;
   const timers = new Set<NodeJS.Timeout>();
 
   function later(socket: Socket, frame: Buffer, delayMs: number): void {
@@ -126,6 +131,11 @@ function createAnswerSender(deps: {
     timers.add(timer);
   }
 
+  function soon(socket: Socket, frame: Buffer): void {
+    if (answerMs === 0) outbox.send(socket, frame);
+    else later(socket, frame, answerMs);
+  }
+
   return {
     send({ socket, framing: wire }, { answer, delivery }, header) {
       const bytes = wire.write(delivery === 'other-amount' ? withOtherAmount(answer) : answer);
@@ -134,9 +144,9 @@ function createAnswerSender(deps: {
         later(socket, frame, delivery === 'late' ? deps.lateMs : deps.slowMs);
       }
       if (['once', 'twice', 'garbled', 'other-amount'].includes(delivery)) {
-        outbox.send(socket, frame);
+        soon(socket, frame);
       }
-      if (delivery === 'twice') outbox.send(socket, frame);
+      if (delivery === 'twice') soon(socket, frame);
       if (delivery === 'close') outbox.disconnect(socket);
       outbox.scheduleFlush();
     },
@@ -211,7 +221,7 @@ function createKeyOffers(ring: ReturnType<typeof openKeyRing>, sendRequest: Host
 
 /**
  * Starts an acquirer host that speaks ISO 8583 as its host table describes; default: 1987, packed. It answers as
- * soon as the entry is written, without delays except those of test amounts. It closes a connection that sends
+ * soon as the entry is written, without delays except `answerMs` and those of test amounts. It closes a connection that sends
  * an invalid frame or message.
  *
  * @param options address, ledger directory, delays in milliseconds
@@ -227,7 +237,7 @@ function createKeyOffers(ring: ReturnType<typeof openKeyRing>, sendRequest: Host
  */
 export async function startAcquirerHost(options: AcquirerHostOptions): Promise<AcquirerHost> {
   const { clock = systemClock, log = noLog } = options;
-  const { segmentEntries } = options;
+  const { segmentEntries, overCapturePercent } = options;
   const ledger = openLedger({
     directory: options.ledgerDir,
     ...defined({ segmentEntries }),
@@ -251,7 +261,7 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
       responses.assignsRetrievalReference === true
         ? table.messages.fields[RETRIEVAL_REFERENCE]?.max
         : undefined,
-    ...defined({ signOnBy: table.network.signOnBy }),
+    ...defined({ overCapturePercent, signOnBy: table.network.signOnBy }),
   });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
   const outbox = createAnswerQueue({ flush: ledger.flush, onFault });
@@ -262,7 +272,8 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
     desk: clearing,
     onFault: (error, file) => log.warn({ err: error, file }, 'not a clearing file'),
   });
-  const sender = createAnswerSender({ outbox, lateMs: options.lateMs, slowMs: options.slowMs });
+  const { lateMs, slowMs, answerMs = 0 } = options;
+  const sender = createAnswerSender({ outbox, lateMs, slowMs, answerMs });
   const { digits: traceDigits } = table.traceNumber;
   const sendRequest = createHostRequests({ outbox, clock, traceDigits });
   const offers = createKeyOffers(ring, sendRequest);

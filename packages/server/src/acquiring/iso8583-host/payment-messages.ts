@@ -90,25 +90,24 @@ function formatOriginalData(
 
 /** The numbers of the original that a host table can select. */
 function describeOriginal(
-  {
-    mti,
-    stan,
-    rrn,
-    localDate,
-    localTime,
-    terminalId,
-    amount,
-  }: NonNullable<AcquirerRequest['original']>,
+  original: NonNullable<AcquirerRequest['original']>,
   approval: string | undefined,
+  { retrievalReference: { assignedBy } }: RequestRules,
 ): OriginalMessage {
+  const { mti, stan, localDate, localTime, terminalId, amount } = original;
+  // Without a response the platform does not have the number that the host assigned.
+  const hasReference = assignedBy === 'Platform' || original.rrnAssignedBy === 'Host';
   return {
     type: mti,
     stan,
-    rrn,
     date: localDate,
     time: localTime,
     terminal: terminalId,
-    ...defined({ approval, amount: amount === undefined ? undefined : formatAmount(amount) }),
+    ...defined({
+      rrn: hasReference ? original.rrn : undefined,
+      approval,
+      amount: amount === undefined ? undefined : formatAmount(amount),
+    }),
   };
 }
 
@@ -196,7 +195,9 @@ export function toIso8583Message(
     mti,
     fields,
     data: defined({ merchantName, merchantAddress, orderId }),
-    ...defined({ original: original && describeOriginal(original, request.authorizationCode) }),
+    ...defined({
+      original: original && describeOriginal(original, request.authorizationCode, rules),
+    }),
   };
 }
 
