@@ -13,6 +13,7 @@ import {
   Iso8583Error,
   type Message,
   maskField,
+  type SubFields,
   sampleTime,
 } from '@switchyard/iso8583';
 import { aesCmac, retailMac } from '@switchyard/pin';
@@ -59,20 +60,26 @@ export const sampleNames = (table: HostTable): readonly string[] => [
 const structureOf = ({ content, subFields }: FieldFormat): FieldFormat['subFields'] =>
   subFields ?? (content === 'tlv' ? { type: 'BerTlv' } : undefined);
 
+/** All parts of a value, and the parts inside them: `01`, `01/9F36`. */
+function partsIn(structure: SubFields, value: string, prefix = ''): ExplainedPart[] {
+  try {
+    return Object.entries(structure.decode(value)).flatMap(([id, part]) => {
+      const nested = structure.partsOf(id);
+      return [
+        { id: prefix + id, name: structure.nameOf(id) ?? '', value: part },
+        ...(nested === undefined ? [] : partsIn(nested, part, `${prefix}${id}/`)),
+      ];
+    });
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    return [{ id: prefix, name: 'not in the structure of the table', value: error.message }];
+  }
+}
+
 function partsOf(format: FieldFormat, field: number, value: string): ExplainedPart[] {
   const subFields = structureOf(format);
   if (subFields === undefined) return [];
-  const { decode, nameOf } = compileSubFields({ ...format, subFields }, field);
-  try {
-    return Object.entries(decode(value)).map(([id, part]) => ({
-      id,
-      name: nameOf(id) ?? '',
-      value: part,
-    }));
-  } catch (error) {
-    if (!(error instanceof Iso8583Error)) throw error;
-    return [{ id: '', name: 'not in the structure of the table', value: error.message }];
-  }
+  return partsIn(compileSubFields({ ...format, subFields }, field), value);
 }
 
 /** The message as the platform sees it; undefined if the table does not allow it. */

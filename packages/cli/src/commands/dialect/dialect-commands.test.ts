@@ -85,6 +85,14 @@ test('check accepts the built-in tables', async () => {
   }
 });
 
+test('check mentions a file whose name is not that of the table', async () => {
+  const table = '{ "name": "north", "base": "iso1987-ascii" }';
+  const other = await run('dialect', 'check', write('south.json', table));
+  assert.deepEqual([other.code, other.stdout], [0, 'The host table north is valid.\n']);
+  assert.match(other.stderr, /only from a file with the name north\.json/);
+  assert.equal((await run('dialect', 'check', write('north.json', table))).stderr, '');
+});
+
 test('explain covers each byte of each sample message once', async () => {
   for (const [name, table] of Object.entries(builtInHosts)) {
     const { messages } = await explainJson(name);
