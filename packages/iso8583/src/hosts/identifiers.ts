@@ -48,10 +48,15 @@ export function findIdentifierFault(
   return `must fit field ${field} of ${name}: up to ${format.max} ${content}`;
 }
 
-function fitNumber(value: string, { size, max }: FieldFormat): string {
+function fitNumber(value: string, format: FieldFormat | undefined): string {
+  if (format === undefined) return value;
+  const { size, max } = format;
   const digits = value.slice(-max);
   return size === 'fixed' ? digits.padStart(max, '0') : digits;
 }
+
+/** The fields that have the numbers of an original in its own message. */
+const originalFields = { stan: 11, rrn: 37, terminal: 41 } as const;
 
 /** A sample with identifiers in the lengths of a table. */
 export function fitIdentifiers<Sample extends Message>(
@@ -60,8 +65,14 @@ export function fitIdentifiers<Sample extends Message>(
 ): Sample {
   const fields = { ...sample.fields };
   for (const field of identifierFields) {
-    const [value, format] = [fields[field], formats[field]];
-    if (value !== undefined && format !== undefined) fields[field] = fitNumber(value, format);
+    const value = fields[field];
+    if (value !== undefined) fields[field] = fitNumber(value, formats[field]);
   }
-  return { ...sample, fields };
+  const { original } = sample;
+  if (original === undefined) return { ...sample, fields };
+  const fitted = Object.entries(originalFields).map(([part, field]) => {
+    const value = original[part as keyof typeof originalFields] ?? '';
+    return [part, fitNumber(value, formats[field])];
+  });
+  return { ...sample, fields, original: { ...original, ...Object.fromEntries(fitted) } };
 }
