@@ -18,7 +18,7 @@ export const packageTable: Record<string, string[]> = {
   'sdk-pos': ['contract', 'money', 'nexo', 'sdk-core'],
   'sdk-provider': ['contract', 'money', 'sdk-core'],
   portal: ['contract', 'money', 'nexo'],
-  cli: ['contract', 'money', 'simulators', 'sdk-device', 'sdk-pos'],
+  cli: ['contract', 'money', 'iso8583', 'pin', 'simulators', 'sdk-device', 'sdk-pos'],
   server: ['contract', 'money', 'emv', 'iso8583', 'nexo', 'pin', 'simulators'],
 };
 

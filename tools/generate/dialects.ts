@@ -53,7 +53,10 @@ export function builtInHostsTable(): string {
     ],
     [
       'Original message',
-      ({ originalData }) => `DE ${originalData.field}: ${code(originalData.layout)}`,
+      ({ originalData }) =>
+        originalData === undefined
+          ? 'not sent'
+          : `DE ${originalData.field}: ${code(originalData.layout)}`,
     ],
     [
       'Partial reversal',

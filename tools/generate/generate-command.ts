@@ -1,7 +1,9 @@
 // `npm run generate`: writes the documents that come from code. With --check it writes nothing and
 // fails when one of them is not what the code would write now.
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { certificationPlanSchemaDocument } from '../admin/certify/certification-plan.ts';
 import { repositoryRoot } from '../repository-root.ts';
 import { operationOutcomesDocument } from './acquirer-response-outcomes.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
@@ -17,6 +19,7 @@ import { statesTable, transitionsDiagram } from './diagrams/states.ts';
 import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
+import { hostTableSchemaDocument } from './host-table-schema.ts';
 import { replaceBlock, replaceBlocks } from './markdown.ts';
 import { metricsDocument } from './metrics.ts';
 import { permissionsDocument } from './permissions.ts';
@@ -70,6 +73,11 @@ const documents: Generated[] = [
   { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
+  {
+    path: 'docs/reference/certification-plan.schema.json',
+    write: certificationPlanSchemaDocument,
+  },
+  { path: 'docs/reference/host-table.schema.json', write: hostTableSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
   {
     path: 'docs/explanation/data-model.md',

@@ -20,9 +20,9 @@ const membersUnder = (heading: string): string[] =>
   );
 
 test('the complete table of the page passes the check and has every documented member', () => {
-  assert.equal(tables.length, 2);
+  assert.equal(tables.length, 4);
   for (const document of tables) readHostTable(document);
-  const [, complete] = tables;
+  const complete = tables.at(-1);
   assert.deepEqual(Object.keys(complete), membersUnder('Members'));
   assert.deepEqual(Object.keys(complete.messages), membersUnder('Encodings and fields'));
   assert.throws(
@@ -45,7 +45,7 @@ test('each example of a framing and of a correlation passes the check', () => {
 });
 
 test('a host with its own code 96 answers an unknown outcome, as the page says', () => {
-  const [document] = tables;
+  const document = tables.find(({ name }) => name === 'nord-bank');
   const host = compileHost(readHostTable(document), { now: Date.now });
   const wire = compileHost(readHostTable({ name: 'wire', base: document.base }), { now: Date.now });
   const read = (mti: string, code: string) =>

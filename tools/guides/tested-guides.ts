@@ -19,6 +19,10 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
   'docs/how-to/acquirers/approve-refunds.md': {
     output: [/kind: 'Refund',\n +status: 'Succeeded'/, /"status":"Used"/, /"status":"Revoked"/],
   },
+  'docs/how-to/acquirers/certify-a-link.md': { output: [/^20 passed, 0 failed, 0 skipped, /m] },
+  'docs/how-to/acquirers/compare-with-the-gateway-in-use.md': {
+    output: [/^24 +Network international identifier +0 +0 +0 +3 +/m, /^exit code 8$/m],
+  },
   'docs/how-to/acquirers/configure-a-service.md': {
     output: [
       /^values\/recipt is not a known field; perhaps you mean receipt/m,
@@ -28,6 +32,9 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
   'docs/how-to/acquirers/connect-an-http-acquirer.md': {
     output: [/^(\d+) of \1 checks passed\.$/m],
     port: '8584',
+  },
+  'docs/how-to/acquirers/import-a-jpos-packager.md': {
+    output: [/contains the host table nord-bank\.$/m],
   },
   'docs/how-to/acquirers/manage-users.md': {
     output: [/"username":"ann\.carter"/, /"name":"North Bakery"/, /"status":"Disabled"/],
@@ -83,9 +90,15 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
     output: [/^Captured\nAskPin\nksn_reused\n541333\*{6}0012$/m],
   },
   'docs/reference/host-tables.md': {
-    output: [/^The host table iso1987-binary is valid\.\nsale +[0-9A-F]+\n +MTI +0200$/m],
+    output: [
+      /^The host table iso1987-binary is valid\.\nsale, 92 bytes$/m,
+      /^ +2 {2}02 00 +MTI {2}Message type: 0200 · ISO 8583:1987, financial, request, from the acquirer$/m,
+    ],
   },
-  'docs/reference/simulators.md': { output: [/"originalsLeftOut": 0/, /^in balance$/m] },
+  'docs/reference/simulators.md': {
+    output: [/"capturedAmount":11500/, /"originalsLeftOut": 0/, /^in balance$/m],
+    refusals: ['capture_amount_exceeded'],
+  },
   // The last page: it ends all tokens.
   'docs/how-to/security-officers/manage-keys.md': {
     output: [/^\S+ +ES256 +Published /m, /^index of all cards .* Active /m],

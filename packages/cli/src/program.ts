@@ -9,6 +9,7 @@ import { loginCommands } from './commands/access/login-commands.ts';
 import { userCommands } from './commands/access/user-commands.ts';
 import { acquirerCommands } from './commands/conformance/acquirer-commands.ts';
 import { providerCommands } from './commands/conformance/provider-commands.ts';
+import { dialectCommands } from './commands/dialect/dialect-commands.ts';
 import { apiCommand } from './commands/operations/api-command.ts';
 import { auditCommands } from './commands/operations/audit-commands.ts';
 import { numberingCommands } from './commands/operations/numbering-commands.ts';
@@ -23,9 +24,13 @@ import { serviceCommands } from './commands/provisioning/service-commands.ts';
 import { webhookCommands } from './commands/webhooks/webhook-endpoint-commands.ts';
 import type { RuntimeEnvironment } from './runtime/runtime-environment.ts';
 
-/** @param serverCommands the commands of `switchyard admin` that open the database of the server */
+/** The commands that only a server installation has, by their group. */
+export type ServerCommands = Readonly<Record<'admin' | 'acquirer', readonly CommandDefinition[]>>;
+
+const noServerCommands: ServerCommands = { admin: [], acquirer: [] };
+
 export const commandDefinitions = (
-  serverCommands: readonly CommandDefinition[] = [],
+  serverCommands: ServerCommands = noServerCommands,
 ): readonly CommandDefinition[] => [
   ...loginCommands,
   estateCommands,
@@ -41,11 +46,12 @@ export const commandDefinitions = (
     group: 'admin',
     summary: 'commands of the platform operator',
     description: 'Commands of the platform operator.',
-    commands: [...numberingCommands, ...serverCommands],
+    commands: [...numberingCommands, ...serverCommands.admin],
   },
   webhookCommands,
   logCommands,
-  acquirerCommands,
+  { ...acquirerCommands, commands: [...acquirerCommands.commands, ...serverCommands.acquirer] },
+  dialectCommands,
   providerCommands,
   terminalCommands,
   apiCommand,
@@ -88,7 +94,7 @@ export async function runCommandLine(
   environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
   runner: CommandRunner,
   args: readonly string[],
-  serverCommands: readonly CommandDefinition[] = [],
+  serverCommands?: ServerCommands,
 ): Promise<void> {
   const program = createProgram(environment, runner, serverCommands);
   await program.parseAsync(thumbprintsLast(joinDashedKey(args)), { from: 'user' });
@@ -98,7 +104,7 @@ export async function runCommandLine(
 export function createProgram(
   environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
   runner: CommandRunner,
-  serverCommands: readonly CommandDefinition[] = [],
+  serverCommands?: ServerCommands,
 ): Command {
   const help = new Help();
   const program = new Command('switchyard')

@@ -1,5 +1,5 @@
 // Character sets and content classes as 256-entry tables, looked up byte by byte.
-import type { Charset, Content } from './dialect-table.ts';
+import type { Charset, Content, HexEncoding } from './dialect-table.ts';
 
 // IBM code page 037, the usual EBCDIC of card hosts: index = wire byte, value = Latin-1 code.
 const CODE_PAGE_037 = Buffer.from(
@@ -14,19 +14,63 @@ const CODE_PAGE_037 = Buffer.from(
   'hex',
 );
 
+/** Code pages 1047 and 500 are 037 with a few characters at other bytes. */
+function pageWith(characters: { readonly [byte: number]: string }): Uint8Array {
+  const page = new Uint8Array(CODE_PAGE_037);
+  for (const [byte, character] of Object.entries(characters)) {
+    page[Number(byte)] = character.charCodeAt(0);
+  }
+  return page;
+}
+
+const CODE_PAGE_1047 = pageWith({
+  95: '^',
+  173: '[',
+  176: '\u00ac',
+  186: '\u00dd',
+  187: '\u00a8',
+  189: ']',
+});
+
+const CODE_PAGE_500 = pageWith({
+  74: '[',
+  79: '!',
+  90: ']',
+  95: '^',
+  176: '\u00a2',
+  186: '\u00ac',
+  187: '|',
+});
+
 const LATIN_1 = Uint8Array.from({ length: 256 }, (_, code) => code);
 
 /** Wire byte to Latin-1 code. */
 export const toLatin1: Record<Charset, Uint8Array> = {
   ascii: LATIN_1,
   ebcdic: new Uint8Array(CODE_PAGE_037),
+  ebcdic1047: CODE_PAGE_1047,
+  ebcdic500: CODE_PAGE_500,
 };
 
-const EBCDIC_OF = new Uint8Array(256);
-for (const [wire, latin1] of toLatin1.ebcdic.entries()) EBCDIC_OF[latin1] = wire;
+function inverse(page: Uint8Array): Uint8Array {
+  const wireBytes = new Uint8Array(256);
+  for (const [wire, latin1] of page.entries()) wireBytes[latin1] = wire;
+  return wireBytes;
+}
 
 /** Latin-1 code to wire byte. */
-export const fromLatin1: Record<Charset, Uint8Array> = { ascii: LATIN_1, ebcdic: EBCDIC_OF };
+export const fromLatin1: Record<Charset, Uint8Array> = {
+  ascii: LATIN_1,
+  ebcdic: inverse(toLatin1.ebcdic),
+  ebcdic1047: inverse(CODE_PAGE_1047),
+  ebcdic500: inverse(CODE_PAGE_500),
+};
+
+/** The character set of hexadecimal characters; digits and letters are the same in every code page. */
+export function hexCharset(encoding: HexEncoding, text: Charset): Charset {
+  if (encoding === 'hex') return text;
+  return encoding === 'hexAscii' ? 'ascii' : 'ebcdic';
+}
 
 function permitted(pattern: RegExp): Uint8Array {
   return LATIN_1.map((code) => (pattern.test(String.fromCharCode(code)) ? 1 : 0));

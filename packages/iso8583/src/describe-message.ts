@@ -25,6 +25,22 @@ export function maskPan(pan: string): string {
 }
 
 /**
+ * Masks the value of a field that may contain card data: the card number as {@link maskPan} does, others as their
+ * length.
+ *
+ * @param field the number of the data element
+ * @param value as in a decoded message
+ * @example
+ * ```ts
+ * maskField(52, '0123456789ABCDEF'); // '<16>'
+ * ```
+ */
+export function maskField(field: number, value: string): string {
+  if (field === PAN_FIELD) return maskPan(value);
+  return PRINTED_FIELDS.has(field) ? value : `<${value.length}>`;
+}
+
+/**
  * Describes a message in one line that is safe to log: the card number masked, tracks, PIN data,
  * chip data and everything private replaced by its length.
  *
@@ -38,10 +54,7 @@ export function maskPan(pan: string): string {
 export function describeMessage(message: Message): string {
   const parts = [message.mti];
   for (const [key, value] of Object.entries(message.fields)) {
-    const field = Number(key);
-    if (value === undefined) continue;
-    if (field === PAN_FIELD) parts.push(`2=${maskPan(value)}`);
-    else parts.push(`${key}=${PRINTED_FIELDS.has(field) ? value : `<${value.length}>`}`);
+    if (value !== undefined) parts.push(`${key}=${maskField(Number(key), value)}`);
   }
   return parts.join(' ');
 }

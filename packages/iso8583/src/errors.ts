@@ -61,17 +61,26 @@ export class Iso8583Error extends Error {
   readonly field: number | undefined;
   /** Byte offset of the element in the message read or written, `undefined` when there is none. */
   readonly offset: number | undefined;
+  /** Of `table_invalid`: the mistake in the line of the field, and how to correct it. */
+  readonly problem: string | undefined;
 
   /**
    * @param code what is wrong
    * @param field data element number, if it is in one
    * @param offset bytes from the start of the message or frame
+   * @param problem of a table: the mistake, without its field
    */
-  constructor(code: Iso8583ErrorCode, field?: number, offset?: number) {
+  constructor(code: Iso8583ErrorCode, field?: number, offset?: number, problem?: string) {
     const position = field === undefined ? '' : ` in DE${field}`;
     super(`${code}${position}${offset === undefined ? '' : ` at byte ${offset}`}`);
     this.code = code;
     this.field = field;
     this.offset = offset;
+    this.problem = problem;
   }
+}
+
+/** The error of a table; `problem` continues a sentence whose subject is the line of the field. */
+export function tableError(field: number, problem: string): Iso8583Error {
+  return new Iso8583Error('table_invalid', field, undefined, problem);
 }

@@ -1,15 +1,28 @@
 // The public interface of the package.
+export { annotateMessage, type MessagePart } from './annotate-message.ts';
 export { fieldsOfBitmap } from './bitmap.ts';
 export { compileDialect, type Dialect, type TextErrorPolicy } from './compile-dialect.ts';
 export { createDeframer, type Deframer } from './deframer.ts';
-export { describeMessage, maskPan } from './describe-message.ts';
+export { describeMessage, maskField, maskPan } from './describe-message.ts';
 export type {
+  BerTlvFormat,
+  BitmapFormat,
   Charset,
   Content,
   DialectTable,
+  Encodings,
   FieldFormat,
   FieldSize,
+  Fill,
+  HexEncoding,
   LengthEncoding,
+  PartFormat,
+  PositionsFormat,
+  SeparatedFormat,
+  SubFieldFormat,
+  TaggedPartFormat,
+  TagsFormat,
+  TokensFormat,
   ValueEncoding,
 } from './dialect-table.ts';
 export { iso1987Ascii, iso1987Binary, iso1987BinaryEmv } from './dialects/iso1987.ts';
@@ -29,9 +42,24 @@ export type {
   MacSettings,
   NetworkFunction,
 } from './hosts/host-table.ts';
-export { HostTableError } from './hosts/host-table-error.ts';
+export { HostTableError, type TableMistake } from './hosts/host-table-error.ts';
 export { findIdentifierFault, fitNumber, padIdentifier } from './hosts/identifiers.ts';
-export { readHostTable } from './hosts/read-host-table.ts';
+export type { RequestLookup } from './hosts/operations.ts';
+export { hostTableSchema, readHostTable } from './hosts/read-host-table.ts';
 export { compileReferencePattern } from './hosts/reference-numbers.ts';
-export { createHostSamples, createPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
-export type { Fields, Message } from './message.ts';
+export {
+  createHostSamples,
+  createOperationSamples,
+  createPlatformSamples,
+  sampleTime,
+} from './hosts/sample-messages.ts';
+export type {
+  Fields,
+  Message,
+  MessageOperation,
+  OriginalMessage,
+  PaymentData,
+  PaymentDataName,
+} from './message.ts';
+export { type OperationName, operationNames } from './operation-names.ts';
+export { compileSubFields, type SubFields } from './sub-fields/compile-sub-fields.ts';

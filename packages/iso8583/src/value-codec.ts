@@ -13,6 +13,10 @@ export type ValueCodec = {
   write(cursor: Cursor, value: string): void;
   units(value: string): number;
   wireBytes(units: number): number;
+  /** The units of a value that takes `count` bytes at the cursor; NaN where no value does. */
+  unitsInBytes(cursor: Cursor, count: number): number;
+  /** The byte with which the rest of a filled field is written. */
+  fillByte(character: ' ' | '0'): number;
 };
 
 type CodeTable = Uint8Array;
@@ -20,6 +24,9 @@ type CodeTable = Uint8Array;
 function unitsOfText(value: string): number {
   return value.length;
 }
+
+const oneByteEach = (_cursor: Cursor, count: number): number => count;
+const zeroByte = (): number => 0;
 
 /** Characters of one class in one character set. */
 export function textCodec(field: number, permitted: CodeTable, charset: Charset): ValueCodec {
@@ -29,6 +36,8 @@ export function textCodec(field: number, permitted: CodeTable, charset: Charset)
   return {
     units: unitsOfText,
     wireBytes: (units) => units,
+    unitsInBytes: oneByteEach,
+    fillByte: (character) => outward[character.charCodeAt(0)] as number,
     read(cursor, units) {
       const { bytes } = cursor;
       const start = readBytes(cursor, units, field);
@@ -67,6 +76,13 @@ export function bcdCodec(field: number, layout: BcdLayout): ValueCodec {
   return {
     units: unitsOfText,
     wireBytes,
+    unitsInBytes(cursor, count) {
+      const at = isLeftJustified ? cursor.offset + count - 1 : cursor.offset;
+      const byte = cursor.bytes[at] ?? 0;
+      const isFilled = (isLeftJustified ? byte & 0xf : byte >> 4) === 0xf;
+      return count * 2 - (padNibble === 0xf && count > 0 && isFilled ? 1 : 0);
+    },
+    fillByte: zeroByte,
     read(cursor, units) {
       const { bytes } = cursor;
       const start = readBytes(cursor, wireBytes(units), field);
@@ -125,6 +141,8 @@ export function signedCodec(field: number, charset: Charset, number: ValueCodec)
   return {
     units: unitsOfText,
     wireBytes: (units) => (units === 0 ? 0 : 1 + number.wireBytes(units - 1)),
+    unitsInBytes: oneByteEach,
+    fillByte: zeroByte,
     read(cursor, units) {
       return units === 0 ? '' : sign.read(cursor, 1) + number.read(cursor, units - 1);
     },
@@ -132,6 +150,73 @@ export function signedCodec(field: number, charset: Charset, number: ValueCodec)
       if (value === '') return;
       sign.write(cursor, value.slice(0, 1));
       number.write(cursor, value.slice(1));
+    },
+  };
+}
+
+const SIGNED_NIBBLES = /^(?:[CD0][0-9]*)?$/;
+
+/** An amount whose sign is the first half byte: C, D, or 0 without a sign. */
+export function signNibbleCodec(field: number, layout: Omit<BcdLayout, 'separator'>): ValueCodec {
+  const { justify, pad } = layout;
+  const isLeftJustified = justify === 'left';
+  return {
+    units: unitsOfText,
+    wireBytes: (units) => (units + 1) >> 1,
+    unitsInBytes: (_cursor, count) => count * 2,
+    fillByte: zeroByte,
+    read(cursor, units) {
+      const start = readBytes(cursor, (units + 1) >> 1, field);
+      const nibbles = cursor.bytes.toString('hex', start, cursor.offset).toUpperCase();
+      const isOdd = units % 2 === 1;
+      const filler = isLeftJustified ? nibbles.slice(units) : nibbles.slice(0, isOdd ? 1 : 0);
+      if (isOdd && filler !== pad) throw new Iso8583Error('padding_invalid', field, start);
+      const value = isLeftJustified ? nibbles.slice(0, units) : nibbles.slice(filler.length);
+      if (!SIGNED_NIBBLES.test(value)) throw new Iso8583Error('content_invalid', field, start);
+      return value;
+    },
+    write(cursor, value) {
+      if (!SIGNED_NIBBLES.test(value)) {
+        throw new Iso8583Error('content_invalid', field, cursor.offset);
+      }
+      const filler = value.length % 2 === 1 ? pad : '';
+      const nibbles = isLeftJustified ? value + filler : filler + value;
+      cursor.offset += cursor.bytes.write(nibbles, cursor.offset, 'hex');
+    },
+  };
+}
+
+const ZONES: Readonly<Record<string, number>> = { C: 0xc0, D: 0xd0, 0: 0xf0 };
+const NO_SIGN_ZONE = 0xf0;
+
+/** An amount in EBCDIC digits, with the sign in the first half of the last byte (zoned decimal). */
+export function zonedCodec(field: number): ValueCodec {
+  const digits = textCodec(field, permittedCodes.n, 'ebcdic');
+  return {
+    units: unitsOfText,
+    wireBytes: (units) => Math.max(0, units - 1),
+    unitsInBytes: oneByteEach,
+    fillByte: zeroByte,
+    read(cursor, units) {
+      if (units < 2) throw new Iso8583Error('content_invalid', field, cursor.offset);
+      const start = readBytes(cursor, units - 1, field);
+      const lastAt = cursor.offset - 1;
+      const last = cursor.bytes[lastAt] as number;
+      const sign = Object.keys(ZONES).find((name) => ZONES[name] === (last & 0xf0));
+      if (sign === undefined) throw new Iso8583Error('content_invalid', field, lastAt);
+      const unsigned = Buffer.from(cursor.bytes.subarray(start, cursor.offset));
+      unsigned[unsigned.length - 1] = last | NO_SIGN_ZONE;
+      const inner: Cursor = { bytes: unsigned, offset: 0, end: unsigned.length };
+      return sign + digits.read(inner, unsigned.length);
+    },
+    write(cursor, value) {
+      const zone = ZONES[value.slice(0, 1)];
+      if (zone === undefined || value.length < 2) {
+        throw new Iso8583Error('content_invalid', field, cursor.offset);
+      }
+      digits.write(cursor, value.slice(1));
+      const lastAt = cursor.offset - 1;
+      cursor.bytes[lastAt] = ((cursor.bytes[lastAt] as number) & 0x0f) | zone;
     },
   };
 }
@@ -144,6 +229,8 @@ export function rawCodec(field: number): ValueCodec {
     // Half a byte must not pass for a whole one.
     units: (value) => (value.length % 2 === 0 ? value.length / 2 : Number.NaN),
     wireBytes: (units) => units,
+    unitsInBytes: oneByteEach,
+    fillByte: zeroByte,
     read(cursor, units) {
       const start = readBytes(cursor, units, field);
       return cursor.bytes.toString('hex', start, cursor.offset).toUpperCase();
@@ -165,6 +252,8 @@ export function hexTextCodec(field: number, charset: Charset): ValueCodec {
   return {
     units: (value) => (value.length % 2 === 0 ? value.length / 2 : Number.NaN),
     wireBytes: (units) => units * 2,
+    unitsInBytes: (_cursor, count) => (count % 2 === 0 ? count / 2 : Number.NaN),
+    fillByte: () => text.fillByte('0'),
     read: (cursor, units) => text.read(cursor, units * 2).toUpperCase(),
     write: (cursor, value) => text.write(cursor, value.toUpperCase()),
   };

@@ -3,10 +3,13 @@ import { responseCodes } from '@switchyard/contract';
 import { compileDialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Message } from '../message.ts';
+import { checkContents } from './check-contents.ts';
+import { checkOperations } from './check-operations.ts';
 import type { CompiledHost } from './compile-host.ts';
+import { identifiesOriginal } from './convert-message.ts';
 import { checkCorrelation } from './correlation.ts';
 import type { HostTable } from './host-table.ts';
-import { throwTableError } from './host-table-error.ts';
+import { runChecks, throwTableError } from './host-table-error.ts';
 import { checkReferenceNumbers } from './reference-numbers.ts';
 import { createHostSamples, createPlatformSamples } from './sample-messages.ts';
 import { compileValueLayout } from './value-layout.ts';
@@ -59,8 +62,10 @@ function filledFields(table: HostTable): readonly [number, string][] {
   const { originalData, replacement, network, keyChange, functionCodes } = table;
   const filledByCodes: [number, string][] =
     functionCodes === undefined ? [] : [[functionCodeField, 'functionCodes']];
+  const filledByOriginal: [number, string][] =
+    originalData === undefined ? [] : [[originalData.field, 'originalData']];
   return [
-    [originalData.field, 'originalData'],
+    ...filledByOriginal,
     [replacement.field, 'replacement'],
     [network.field, 'network'],
     [keyChange.field, 'keyChange'],
@@ -90,9 +95,10 @@ function checkTargetFields(table: HostTable): void {
   check(
     [
       ['functionCodes', functionCodes && functionCodeField],
-      ['originalData', originalData.field, originalField],
+      ['originalData', originalData?.field, originalField],
       ['replacement', replacement.field, replacementField],
-      ['reversalReasons', reversalReasons?.field],
+      // A request has a response code only as the advice of an offline sale.
+      ['reversalReasons', reversalReasons?.field, responseCodeField],
     ],
     (field) => variableFields[field] !== undefined,
   );
@@ -265,7 +271,10 @@ function checkSampleMessages(host: CompiledHost): void {
   const { table } = host;
   const { layout, amountIs } = table.replacement;
   const hasPreviousAmount = compileValueLayout(layout)?.names.includes('before') === true;
+  const isOriginalComparable = identifiesOriginal(table);
   const isComparable = (name: string, field: number, { 35: track2 }: Message['fields']) => {
+    if (field === originalField && !isOriginalComparable) return false;
+    if (table.contents?.[field] !== undefined) return false;
     // Functions can share a code. Without the previous amount, field 4 does not give the reversed amount.
     if (field === networkField || table.omit?.includes(field)) return false;
     // Track 2 contains the card number.
@@ -273,15 +282,16 @@ function checkSampleMessages(host: CompiledHost): void {
     const isAmount = field === amountField || field === replacementField;
     return !(name === 'partial' && isAmount && amountIs === 'Remaining' && !hasPreviousAmount);
   };
-  for (const [name, sample] of Object.entries(createPlatformSamples(table.messages))) {
-    const { fields } = convertSample(host, name, sample);
+  for (const [name, sample] of Object.entries<Message>(createPlatformSamples(table.messages))) {
+    const { fields, operation } = convertSample(host, name, sample);
+    const { omit = [] } = (operation && table.operations?.[operation.name]) ?? {};
     for (const [key, content] of Object.entries(variableFields)) {
       const field = Number(key);
       const length = field === originalField ? originalLength : undefined;
       const expected = sample.fields[field]?.slice(0, length);
       const actual = fields[field]?.slice(0, length);
-      if (expected === undefined || expected === actual || !isComparable(name, field, fields))
-        continue;
+      if (expected === undefined || expected === actual || omit.includes(field)) continue;
+      if (!isComparable(name, field, fields)) continue;
       throwTableError(
         convertingMembers[field] ?? `/messages/fields/${key}`,
         `changes ${content}: field ${key} of the sample message "${name}" is ${actual ?? 'missing'} ` +
@@ -293,18 +303,28 @@ function checkSampleMessages(host: CompiledHost): void {
     convertSample(host, name, sample);
 }
 
-/** @throws HostTableError with the JSON pointer of the first mistake */
+/** @throws HostTableError with the JSON pointers of the mistakes; samples are encoded only without other mistakes */
 export function checkHostTable(host: CompiledHost): void {
   const { table } = host;
-  checkMac(table);
-  checkTargetFields(table);
-  checkConstants(table);
-  checkOmittedFields(table);
-  checkFunctionCodes(table);
-  checkCorrelation(table);
   const checkValue = createValueCheck(table);
-  checkReferenceNumbers(table, checkValue);
-  checkResponseCodes(table, checkValue);
-  checkCodes(table, checkValue);
+  runChecks([
+    () => checkMac(table),
+    () => checkTargetFields(table),
+    () => checkConstants(table),
+    () => checkOmittedFields(table),
+    () => checkFunctionCodes(table),
+    () => checkCorrelation(table),
+    () => checkReferenceNumbers(table, checkValue),
+    () => checkResponseCodes(table, checkValue),
+    () => checkCodes(table, checkValue),
+  ]);
+  checkContents(table, { requiredFields, filledFields: filledFields(table) });
+  checkOperations(host, {
+    variableFields,
+    requiredFields,
+    filledFields: filledFields(table),
+    checkValue,
+    convertSample,
+  });
   checkSampleMessages(host);
 }

@@ -7,6 +7,7 @@ import { createConverter, type Now } from './convert-message.ts';
 import { type Correlation, compileCorrelation } from './correlation.ts';
 import { compileHeaders, frameFormatOf, type HostHeaders } from './host-framing.ts';
 import type { HostTable, MacSettings } from './host-table.ts';
+import type { RequestLookup } from './operations.ts';
 import { compileReferencePattern, type PatternValues } from './reference-numbers.ts';
 
 /** A message that waits for its authentication code. */
@@ -44,12 +45,23 @@ export type CompiledHost = {
   encode(message: Message): Buffer;
   /** Whether the platform can decide about a payment without this field of the host's message. */
   canIgnoreField(field: number): boolean;
-  /** @throws Iso8583Error as `Dialect.decode` does */
-  decode(bytes: Buffer, textErrors?: TextErrorPolicy): Message;
+  /**
+   * With `operations` in the table, `findRequest` assigns a response to its operation, if the host has one message
+   * type for several operations.
+   *
+   * @throws Iso8583Error as `Dialect.decode` does
+   */
+  decode(bytes: Buffer, textErrors?: TextErrorPolicy, findRequest?: RequestLookup): Message;
+  /** The message with the numbers of its original, if the table requires this for its operation. */
+  takeOriginalNumbers(message: Message): Message;
   /** @throws Iso8583Error as `encode`, and `table_invalid` for a host without authentication */
   encodeWithoutMac(message: Message): MessageWithoutMac;
   /** @throws Iso8583Error as `decode`, and `table_invalid` for a host without authentication */
-  decodeWithMac(bytes: Buffer, textErrors?: TextErrorPolicy): MessageWithMac;
+  decodeWithMac(
+    bytes: Buffer,
+    textErrors?: TextErrorPolicy,
+    findRequest?: RequestLookup,
+  ): MessageWithMac;
 };
 
 const codeBytes = 8;
@@ -69,7 +81,7 @@ function macField({ place }: MacSettings, { fields }: Message): 64 | 128 {
 function sealing(table: HostTable, mac: MacSettings, dialect: Dialect) {
   const widthOf = (field: 64 | 128): number => {
     const format = table.messages.fields[field];
-    return (format?.encoding ?? table.messages.binaries) === 'hex' ? codeBytes * 2 : codeBytes;
+    return (format?.encoding ?? table.messages.binaries) === 'raw' ? codeBytes : codeBytes * 2;
   };
   const covered = (bytes: Buffer, field: 64 | 128): Buffer =>
     mac.over === 'WholeMessage' ? bytes : bytes.subarray(0, bytes.length - widthOf(field));
@@ -111,7 +123,7 @@ const currencyField = 49;
 function createIgnorableFieldCheck({ network, originalData, replacement }: HostTable) {
   // The fields up to 42 and these decide about a payment. Invalid text in another field must not turn an approval into
   // an unknown outcome.
-  const decisionFields = [currencyField, network.field, originalData.field, replacement.field];
+  const decisionFields = [currencyField, network.field, originalData?.field, replacement.field];
   return (field: number): boolean => field > merchantField && !decisionFields.includes(field);
 }
 
@@ -146,11 +158,13 @@ export function compileHost(table: HostTable, deps: { now: Now }): CompiledHost 
     requiresMac: (mti) => mac !== undefined && (mac.messages === 'All' || mti[1] !== '8'),
     encode: (message) => dialect.encode(converter.toHost(message)),
     canIgnoreField: createIgnorableFieldCheck(table),
-    decode: (bytes, textErrors) => converter.toCanonical(dialect.decode(bytes, textErrors)),
+    decode: (bytes, textErrors, findRequest) =>
+      converter.toCanonical(dialect.decode(bytes, textErrors), findRequest, textErrors),
+    takeOriginalNumbers: converter.takeOriginalNumbers,
     encodeWithoutMac: (message) => requireSeals().unsealed(converter.toHost(message)),
-    decodeWithMac(bytes, textErrors) {
+    decodeWithMac(bytes, textErrors, findRequest) {
       const { message, ...rest } = requireSeals().opened(bytes, textErrors);
-      return { message: converter.toCanonical(message), ...rest };
+      return { message: converter.toCanonical(message, findRequest, textErrors), ...rest };
     },
   };
 }

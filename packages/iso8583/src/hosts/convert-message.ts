@@ -1,7 +1,10 @@
 // Turns canonical messages into those of a host and back, as the host's table says.
+import type { TextErrorPolicy } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Fields, Message } from '../message.ts';
+import { compileContents } from './contents.ts';
 import type { HostTable, NetworkFunction } from './host-table.ts';
+import { compileOperations, type RequestLookup } from './operations.ts';
 import { compileValueLayout, type Layout } from './value-layout.ts';
 
 /** The time in milliseconds since 1970: DE12 of 1993 needs the year. */
@@ -9,7 +12,10 @@ export type Now = () => number;
 
 export type Converter = {
   toHost(message: Message): Message;
-  toCanonical(message: Message): Message;
+  /** With its own operations a table assigns a response to its request, if both have a message type in common. */
+  toCanonical(message: Message, findRequest?: RequestLookup, errors?: TextErrorPolicy): Message;
+  /** The message with the numbers of its original, if its operation requires this. */
+  takeOriginalNumbers(message: Message): Message;
 };
 
 type Codes = { readonly [code: string]: string };
@@ -88,7 +94,8 @@ function moveField(fields: Fields, from: number, to: number, value: string): voi
   fields[to] = value;
 }
 
-type FieldConversion = (fields: Fields, mti: string) => void;
+/** Changes the fields of a converted message. */
+type FieldConversion = (fields: Fields, mti: string, message: Message) => void;
 
 function localTime(
   { localTime: kind }: HostTable,
@@ -143,17 +150,35 @@ function reasons({ reversalReasons, conditions }: HostTable): {
   };
 }
 
+/** The parts of field 90 that identify a message at the platform. */
+const identifyingParts = ['type', 'stan', 'sent'] as const;
+
+/** Whether the original of the host has the message type, trace number and time of field 90. */
+export function identifiesOriginal({ originalData }: HostTable): boolean {
+  const names = compileValueLayout(originalData?.layout ?? '')?.names ?? [];
+  return identifyingParts.every((part) => names.includes(part));
+}
+
+const isZero = (part: string) => /^[0 ]*$/.test(part);
+
 function original(
   table: HostTable,
   now: Now,
+  hostTypeOf: (type: string) => string,
 ): { toHost: FieldConversion; fromHost: FieldConversion } {
-  const { field, layout } = table.originalData;
+  const { originalData } = table;
+  if (originalData === undefined)
+    return { toHost: (fields) => delete fields[originalField], fromHost() {} };
+  const { field, layout } = originalData;
   const hostLayout = compileRequiredLayout(layout, field);
   const canonicalLayout = compileRequiredLayout(originalLayout, originalField);
   const long = /\bsent:12\b/.test(layout);
-  if (field === originalField && layout === originalLayout) return { toHost() {}, fromHost() {} };
+  const isComplete = identifiesOriginal(table);
+  const hasCanonicalTypes = table.operations === undefined;
+  if (hasCanonicalTypes && field === originalField && layout === originalLayout)
+    return { toHost() {}, fromHost() {} };
   return {
-    toHost(fields) {
+    toHost(fields, _mti, message) {
       const parts = canonicalLayout.read(fields[originalField] ?? '');
       if (parts === undefined) return;
       const { type = '', sent = '', institution = '' } = parts;
@@ -162,16 +187,23 @@ function original(
         originalField,
         field,
         hostLayout.write({
+          ...message.original,
           ...parts,
-          type: table.version + type.slice(1),
+          type: table.version + hostTypeOf(type).slice(1),
           sent: long ? yearOf(sent.slice(0, 4), now()) + sent : sent,
           institution: institution.replace(/^0+(?=.)/, ''),
         }),
       );
     },
-    fromHost(fields) {
+    fromHost(fields, _mti, message) {
       const parts = hostLayout.read(fields[field] ?? '');
       if (parts === undefined) return;
+      if (!isComplete) {
+        delete fields[field];
+        const present = Object.entries(parts).filter(([, part]) => !isZero(part));
+        message.original = { ...message.original, ...Object.fromEntries(present) };
+        return;
+      }
       const { type = '', sent = '' } = parts;
       moveField(
         fields,
@@ -287,7 +319,9 @@ function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConv
     toHost(fields, mti) {
       const { 22: mode, 39: response } = fields;
       if (mode !== undefined) fields[22] = mapCode(entryModes, mode);
-      if (response !== undefined && responses !== undefined) {
+      // A request has field 39 for an offline sale, or for the reason of a reversal.
+      const isResponseCode = isAnswer(mti) || !isReversal(mti);
+      if (response !== undefined && isResponseCode && responses !== undefined) {
         const hostCodes = responses.toHost(mti);
         // A host has no word of its own for a code that its table does not know: it malfunctions.
         fields[39] = hostCodes[response] ?? hostCodes[malfunction] ?? response;
@@ -314,17 +348,26 @@ function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConv
   };
 }
 
+/** A table without a complete field 90 identifies originals by other numbers of its operations. */
+export const hasOwnOperations = (table: HostTable): boolean =>
+  table.operations !== undefined ||
+  table.repeatIndicator !== undefined ||
+  !identifiesOriginal(table);
+
 /** Whether only reversals differ from the canonical way: then the rest needs no copy. */
 function isPlain(table: HostTable): boolean {
   const { version, localTime: time, pan, originalData, replacement: left, securityControl } = table;
   const { functionCodes, entryModes, conditions, responseCodes, constants, omit } = table;
+  const { operations, repeatIndicator, contents, responseContents } = table;
   const tables = [functionCodes, entryModes, conditions, responseCodes, constants, omit];
   return (
     version === '0' &&
     time === 'TimeAndDate' &&
     pan === 'Always' &&
-    tables.every((each) => each === undefined) &&
-    originalData.field === originalField &&
+    [...tables, operations, repeatIndicator, contents, responseContents].every(
+      (each) => each === undefined,
+    ) &&
+    originalData?.field === originalField &&
     originalData.layout === originalLayout &&
     left.field === replacementField &&
     securityControl === securityLayout
@@ -336,27 +379,60 @@ export function createConverter(table: HostTable, now: Now): Converter {
   const fieldCodes = codes(table);
   const time = localTime(table, now);
   const why = reasons(table);
-  const rest = [original(table, now), replacement(table), network(table), security(table)];
+  const operations = hasOwnOperations(table) ? compileOperations(table) : undefined;
+  const hostTypeOf = operations?.hostTypeOfOriginal ?? ((type: string) => type);
+  const rest = [
+    original(table, now, hostTypeOf),
+    replacement(table),
+    network(table),
+    security(table),
+  ];
   // Outward, reasons come first: they read the canonical DE22, and DE25 before it is left out.
   const outward = [why, fieldCodes, time, ...rest].map(({ toHost }) => toHost);
   const inward = [fieldCodes, time, why, ...rest].map(({ fromHost }) => fromHost).reverse();
+  const hasContents =
+    table.contents !== undefined ||
+    table.responseContents !== undefined ||
+    Object.values(table.operations ?? {}).some((each) => each.contents !== undefined);
+  const contents = hasContents ? compileContents(table) : undefined;
   const { version } = table;
   const plain = isPlain(table);
   const isCanonical = (mti: string) => plain && !isReversal(mti) && !isNetwork(mti);
+
+  function convertFields(message: Message, errors: TextErrorPolicy | undefined): Message {
+    const { mti } = message;
+    const addData = isNetwork(mti) ? undefined : contents?.take(message, isAnswer(mti), errors);
+    for (const step of inward) step(message.fields, mti, message);
+    addData?.(message);
+    return message;
+  }
+
   return {
     toHost(message) {
       const { mti, fields } = message;
       if (isCanonical(mti)) return message;
-      const made = { ...fields };
-      for (const step of outward) step(made, mti);
-      return { mti: version + mti.slice(1), fields: made };
+      const operation = isNetwork(mti) ? undefined : operations?.select(message);
+      const made = { ...message, mti: version + mti.slice(1), fields: { ...fields } };
+      for (const step of outward) step(made.fields, mti, made);
+      if (operation !== undefined) operations?.write(made, mti, operation);
+      if (!isNetwork(mti))
+        Object.assign(made.fields, contents?.encode(message, isAnswer(mti), operation?.name));
+      return made;
     },
-    toCanonical(message) {
+    toCanonical(message, findRequest, errors) {
       const { mti, fields } = message;
       if (isCanonical(mti)) return message;
-      const canonical = `0${mti.slice(1)}`;
-      for (const step of inward) step(fields, canonical);
-      return { mti: canonical, fields };
+      const received = { mti: `0${mti.slice(1)}`, fields };
+      const readings = isNetwork(mti) ? undefined : operations?.read(received);
+      for (const reading of readings ?? []) {
+        const canonical = convertFields(reading, errors);
+        if (!isAnswer(canonical.mti)) return canonical;
+        const request = findRequest?.(canonical);
+        if (operations !== undefined && request !== undefined)
+          return operations.matchAnswer(canonical, request, fields[3]);
+      }
+      return readings?.[0] ?? convertFields(received, errors);
     },
+    takeOriginalNumbers: operations?.takeOriginalNumbers ?? ((message) => message),
   };
 }

@@ -1,7 +1,7 @@
 // The bytes around the messages of a host: the frame, and the header with its addresses.
 
 import { fromLatin1 } from '../characters.ts';
-import type { DialectTable } from '../dialect-table.ts';
+import type { DialectTable, LengthEncoding } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
 import type { FramingSettings } from './host-settings.ts';
@@ -160,18 +160,21 @@ export function compileHeaders(framing: FramingSettings): HostHeaders {
   };
 }
 
+const isBinaryLength = (encoding: LengthEncoding | undefined): boolean =>
+  encoding === 'bcd' || encoding === 'binary' || encoding === 'littleEndian';
+
 /** The encodings of a message in which each byte of ETX can occur. */
 function findBinaryEncoding({ fields, ...messages }: DialectTable): string | undefined {
   const { mti, bitmap, numerics, lengths, binaries } = messages;
   if (mti === 'bcd') return '/messages/mti';
   if (bitmap === 'binary') return '/messages/bitmap';
   if (numerics === 'bcd') return '/messages/numerics';
-  if (lengths === 'bcd' || lengths === 'binary') return '/messages/lengths';
+  if (isBinaryLength(lengths)) return '/messages/lengths';
   if (binaries === 'raw') return '/messages/binaries';
   for (const [field, { encoding, lengthEncoding }] of Object.entries(fields)) {
     const at = `/messages/fields/${field}`;
     if (encoding === 'bcd' || encoding === 'raw') return `${at}/encoding`;
-    if (lengthEncoding === 'bcd' || lengthEncoding === 'binary') return `${at}/lengthEncoding`;
+    if (isBinaryLength(lengthEncoding)) return `${at}/lengthEncoding`;
   }
   return undefined;
 }

@@ -1,12 +1,14 @@
 // The vocabulary in which a host is written down as data: framing, fields, codes, places.
 
 import type { DialectTable } from '../dialect-table.ts';
+import type { Contents } from './field-content.ts';
 import type {
   CorrelationSettings,
   FramingSettings,
   RetrievalReferenceSettings,
   TraceNumberSettings,
 } from './host-settings.ts';
+import type { Operations, RepeatIndicator } from './operation-settings.ts';
 
 /** A function of network management (DE70 in 1987). */
 export type NetworkFunction = 'signOn' | 'signOff' | 'echo' | 'keyChange' | 'keyRequest';
@@ -75,8 +77,18 @@ export type HostTable = {
     readonly otherwise: string;
   };
   readonly responseCodes?: HostResponseCodes;
-  /** Parts `type stan sent institution zeros`; `time` says whether `sent` is DE7 or DE12 and 13. */
-  readonly originalData: {
+  /** Message type and processing code of each operation; a missing one has the canonical message. */
+  readonly operations?: Operations;
+  readonly repeatIndicator?: RepeatIndicator;
+  /** Fields of payments that are built from payment data. */
+  readonly contents?: Contents;
+  /** Fields of responses with data for the platform. */
+  readonly responseContents?: Contents;
+  /**
+   * Parts `type stan sent institution rrn approval date time terminal amount zeros`; the member `time` states
+   * whether `sent` is DE7 or DE12 and 13. Without it, other fields identify the original.
+   */
+  readonly originalData?: {
     readonly field: number;
     readonly layout: string;
     readonly time: 'Transmission' | 'Local';
@@ -93,6 +105,10 @@ export type HostTable = {
   readonly network: {
     readonly field: number;
     readonly codes: { readonly [name in NetworkFunction]: string };
+    /** What signs on before payments: each connection (default), each terminal, or nothing. */
+    readonly signOnBy?: 'Connection' | 'Terminal' | 'None';
+    /** Seconds without a message before an echo test; default 60, `null` for none. */
+    readonly echoSeconds?: number | null;
   };
   /** A new key. Parts `usage` (P, M) `algorithm` (T, A) `index check wrapped zeros`. */
   readonly keyChange: { readonly field: number; readonly layout: string };

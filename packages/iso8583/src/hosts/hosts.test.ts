@@ -665,7 +665,7 @@ describe('a table in JSON', () => {
       [{ network: { codes: { echo: '30A' } } }, /^\/network\/codes\/echo .* does not allow these/],
       [
         { network: { signOn: '001' } },
-        /^\/network\/signOn is not a member here; the members are field, codes$/,
+        /^\/network\/signOn is not a member here; the members are field, codes, signOnBy, echoSeconds$/,
       ],
       [{ conditions: { '08': '8' } }, /^\/conditions\/08 .* does not fit field 25/],
       [

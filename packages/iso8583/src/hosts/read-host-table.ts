@@ -4,88 +4,33 @@ import { isObject } from '@switchyard/contract';
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
 import { lengthForms } from '../frame.ts';
+import { operationNames } from '../operation-names.ts';
 import { builtInHosts } from './built-in.ts';
 import { checkHostTable } from './check-host-table.ts';
 import { type CompiledHost, compileHost } from './compile-host.ts';
 import { repeatableFields } from './correlation.ts';
+import { messagesShape, subFieldDefinitions } from './field-format-shape.ts';
 import { checkFraming } from './host-framing.ts';
 import { echoComparisons } from './host-settings.ts';
 import type { HostTable } from './host-table.ts';
-import { throwTableError } from './host-table-error.ts';
+import { runChecks, throwTableError } from './host-table-error.ts';
 import { patternParts } from './reference-numbers.ts';
 import { sampleTime } from './sample-messages.ts';
-import { compileValueLayout } from './value-layout.ts';
+import {
+  eachIn,
+  type JsonSchema,
+  layout,
+  listOf,
+  matching,
+  oneOf,
+  orNothing,
+  type Shape,
+  shaped,
+  textOrObject,
+  whole,
+} from './table-shape.ts';
 
-type Check = (value: unknown, at: string) => void;
-type Shape = { readonly [member: string]: Check };
 type Document = { readonly [member: string]: unknown };
-
-const matching =
-  (pattern: RegExp, problem: string): Check =>
-  (value, at) => {
-    if (typeof value !== 'string' || !pattern.test(value))
-      throwTableError(at, `must be ${problem}`);
-  };
-
-const oneOf =
-  (...choices: readonly (string | number | boolean)[]): Check =>
-  (value, at) => {
-    if (!choices.some((choice) => choice === value))
-      throwTableError(
-        at,
-        `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`,
-      );
-  };
-
-const whole =
-  (least: number, most: number): Check =>
-  (value, at) => {
-    if (!Number.isInteger(value) || Number(value) < least || Number(value) > most) {
-      throwTableError(at, `must be a whole number from ${least} to ${most}`);
-    }
-  };
-
-const shaped =
-  (shape: Shape): Check =>
-  (value, at) => {
-    if (!isObject(value)) return throwTableError(at, 'must be an object');
-    for (const [member, inner] of Object.entries(value)) {
-      const check = shape[member];
-      if (check === undefined) {
-        const members = Object.keys(shape).join(', ');
-        return throwTableError(
-          `${at}/${member}`,
-          `is not a member here; the members are ${members}`,
-        );
-      }
-      check(inner, `${at}/${member}`);
-    }
-  };
-
-const eachIn =
-  (key: RegExp, keys: string, check: Check): Check =>
-  (value, at) => {
-    if (!isObject(value)) return throwTableError(at, 'must be an object');
-    for (const [member, inner] of Object.entries(value)) {
-      if (!key.test(member))
-        throwTableError(`${at}/${member}`, `has a wrong name; the names are ${keys}`);
-      check(inner, `${at}/${member}`);
-    }
-  };
-
-const layout =
-  (...names: readonly string[]): Check =>
-  (value, at) => {
-    const compiled = typeof value === 'string' ? compileValueLayout(value) : undefined;
-    const unknown = compiled?.names.find((name) => !names.includes(name));
-    if (compiled === undefined || unknown !== undefined) {
-      throwTableError(
-        at,
-        `must be parts with lengths, such as "${names[0]}:4 zeros:2". Parts: ${names.join(', ')}, zeros. ` +
-          'Lengths: a number, LL, LLL, or * for the last part',
-      );
-    }
-  };
 
 const hexadecimal = matching(
   /^(?:[0-9A-F]{2}){1,31}$/,
@@ -99,28 +44,32 @@ const codesBy = (key: RegExp, keys: string) => eachIn(key, keys, code);
 const field = whole(2, 128);
 const fieldKey = /^(?:[2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$/;
 const fieldKeys = 'field numbers from 2 to 128';
-const charset = oneOf('ascii', 'ebcdic');
-const lengths = oneOf('ascii', 'ebcdic', 'bcd', 'binary');
-
-const fieldFormat = shaped({
-  name: matching(/^.{1,100}$/, 'a name'),
-  content: oneOf('n', 'an', 'ans', 'z', 'x+n', 'b', 'tlv'),
-  size: oneOf('fixed', 'LL', 'LLL', 'LLLL', 'LLLLLL'),
-  max: whole(1, 9999),
-  encoding: oneOf('ascii', 'ebcdic', 'bcd', 'raw', 'hex'),
-  lengthEncoding: lengths,
-  justify: oneOf('left', 'right'),
-  pad: oneOf('0', 'F'),
-});
-
 const hostCodes = 'response codes of the host';
 
-const listOf =
-  (check: Check, content: string): Check =>
-  (value, at) => {
-    if (!Array.isArray(value)) return throwTableError(at, `must be a list of ${content}`);
-    for (const [index, each] of value.entries()) check(each, `${at}/${index}`);
-  };
+const constants = eachIn(fieldKey, fieldKeys, constant);
+
+const sourceName = matching(/^[A-Za-z0-9.]{1,40}$/, 'the name of a source');
+const constantSource = shaped({ constant }, ['constant']);
+const codedSource = shaped(
+  { source: sourceName, codes: eachIn(/^.{1,40}$/, 'values of the source', constant) },
+  ['source'],
+);
+const source = textOrObject(sourceName, { constant: constantSource, source: codedSource });
+const parts = shaped({ parts: eachIn(/^.{1,40}$/, 'the parts of the field', source) });
+const content = textOrObject(sourceName, { constant: constantSource, source: codedSource, parts });
+const contents = eachIn(fieldKey, fieldKeys, content);
+
+const operation = shaped({
+  type: matching(
+    /^0[124][024]0$/,
+    'the type of a first copy, such as 0200, with the first digit of 1987',
+  ),
+  processingCode: matching(/^[0-9]{6}$/, 'six digits in quotation marks'),
+  fromOriginal: listOf('the fields 11, 12, 13 and 37', oneOf(11, 12, 13, 37)),
+  constants,
+  omit: listOf('fields', field),
+  contents: eachIn(fieldKey, fieldKeys, orNothing(content)),
+});
 
 const network = {
   signOn: code,
@@ -133,18 +82,7 @@ const network = {
 const shape: Shape = {
   name: matching(/^[a-z0-9][a-z0-9-]{0,39}$/, 'small letters, digits and hyphens'),
   base: oneOf(...Object.keys(builtInHosts)),
-  messages: shaped({
-    mti: oneOf('ascii', 'ebcdic', 'bcd'),
-    bitmap: oneOf('binary', 'hex'),
-    bitmapSize: oneOf('grows', 'fixed16'),
-    text: charset,
-    numerics: oneOf('ascii', 'ebcdic', 'bcd'),
-    lengths,
-    binaries: oneOf('raw', 'hex'),
-    fields: eachIn(fieldKey, fieldKeys, (value, at) => {
-      if (value !== null) fieldFormat(value, at);
-    }),
-  }),
+  messages: messagesShape,
   framing: shaped({
     length: oneOf(...lengthForms),
     inclusive: oneOf(true, false),
@@ -161,7 +99,7 @@ const shape: Shape = {
     emptyFrames: oneOf('Ignored', 'Answered'),
   }),
   correlation: shaped({
-    fields: listOf(oneOf(...repeatableFields), 'fields'),
+    fields: listOf('fields', oneOf(...repeatableFields)),
     echo: eachIn(
       new RegExp(`^(?:${repeatableFields.join('|')})$`),
       `the fields ${repeatableFields.join(', ')}`,
@@ -195,7 +133,18 @@ const shape: Shape = {
   }),
   originalData: shaped({
     field,
-    layout: layout('type', 'stan', 'sent', 'institution'),
+    layout: layout(
+      'type',
+      'stan',
+      'sent',
+      'institution',
+      'rrn',
+      'approval',
+      'date',
+      'time',
+      'terminal',
+      'amount',
+    ),
     time: oneOf('Transmission', 'Local'),
   }),
   replacement: shaped({
@@ -203,7 +152,12 @@ const shape: Shape = {
     layout: layout('remaining', 'before'),
     amountIs: oneOf('Reversed', 'Remaining'),
   }),
-  network: shaped({ field, codes: shaped(network) }),
+  network: shaped({
+    field,
+    codes: shaped(network),
+    signOnBy: oneOf('Connection', 'Terminal', 'None'),
+    echoSeconds: orNothing(whole(5, 3600)),
+  }),
   keyChange: shaped({ field, layout: layout('usage', 'algorithm', 'index', 'check', 'wrapped') }),
   securityControl: layout('format', 'index'),
   mac: shaped({
@@ -212,15 +166,14 @@ const shape: Shape = {
     over: oneOf('BeforeField', 'WholeMessage'),
     messages: oneOf('Financial', 'All'),
   }),
-  constants: eachIn(fieldKey, fieldKeys, constant),
-  omit: listOf(field, 'fields'),
+  constants,
+  omit: listOf('fields', field),
+  operations: shaped(Object.fromEntries(operationNames.map((name) => [name, operation]))),
+  repeatIndicator: shaped({ field, first: code, repeat: code }, ['field', 'repeat']),
+  contents,
+  responseContents: contents,
+  $schema: matching(/^.{1,500}$/, 'the address of the JSON Schema'),
 };
-
-const orNothing =
-  (check: Check): Check =>
-  (value, at) => {
-    if (value !== null) check(value, at);
-  };
 
 /** What a host may do without: `null` takes it away from the base. */
 const withoutIt = [
@@ -233,14 +186,40 @@ const withoutIt = [
   'mac',
   'constants',
   'omit',
+  'operations',
+  'repeatIndicator',
+  'originalData',
+  'contents',
+  'responseContents',
 ] as const;
 
-const documentShape: Shape = Object.fromEntries(
-  Object.entries(shape).map(([member, check]) => {
-    const optional = withoutIt.some((each) => each === member);
-    return [member, optional ? orNothing(check) : check];
-  }),
+const documentShape = shaped(
+  Object.fromEntries(
+    Object.entries(shape).map(([member, check]) => {
+      const optional = withoutIt.some((each) => each === member);
+      return [member, optional ? orNothing(check) : check];
+    }),
+  ),
+  ['name', 'base'],
 );
+
+/**
+ * The JSON Schema of a host table. It states names and values of members; {@link readHostTable} also checks that the
+ * members agree with each other.
+ *
+ * @example
+ * ```ts
+ * writeFileSync('host-table.schema.json', JSON.stringify(hostTableSchema()));
+ * ```
+ */
+export function hostTableSchema(): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Host table of Switchyard',
+    ...documentShape.schema,
+    $defs: subFieldDefinitions,
+  };
+}
 
 /** Members that are merged with those of the base; every other one takes its place. */
 const merged = [
@@ -254,16 +233,25 @@ const merged = [
   'network',
 ] as const;
 
+/** `null` removes a member of the line. */
+function lineOver(base: FieldFormat | undefined, overrides: Document): FieldFormat {
+  const members = Object.entries({ ...base, ...overrides });
+  return Object.fromEntries(members.filter(([, value]) => value !== null)) as FieldFormat;
+}
+
 function fieldsOver(base: DialectTable['fields'], overrides: Document): DialectTable['fields'] {
   const fields: { [field: number]: FieldFormat } = { ...base };
   for (const [key, format] of Object.entries(overrides)) {
     if (format === null) delete fields[Number(key)];
-    else fields[Number(key)] = { ...fields[Number(key)], ...(format as FieldFormat) };
+    else fields[Number(key)] = lineOver(fields[Number(key)], format as Document);
   }
   return fields;
 }
 
-function over(base: HostTable, { base: _base, ...overrides }: Document): HostTable {
+function over(
+  base: HostTable,
+  { base: _base, $schema: _schema, ...overrides }: Document,
+): HostTable {
   const table: Record<string, unknown> = { ...base, ...overrides };
   for (const member of withoutIt) if (overrides[member] === null) delete table[member];
   for (const member of merged) {
@@ -291,6 +279,18 @@ function over(base: HostTable, { base: _base, ...overrides }: Document): HostTab
   return table as HostTable;
 }
 
+/** A field that the base does not have needs these members. */
+function requireWholeFields({ messages }: HostTable): void {
+  const fields = Object.entries(messages.fields);
+  runChecks(
+    fields.flatMap(([key, format]) =>
+      (['name', 'content', 'size', 'max'] as const)
+        .filter((member) => format[member] === undefined)
+        .map((member) => () => throwTableError(`/messages/fields/${key}/${member}`, 'is missing')),
+    ),
+  );
+}
+
 function compileTable(table: HostTable): CompiledHost {
   checkFraming(table);
   try {
@@ -298,7 +298,7 @@ function compileTable(table: HostTable): CompiledHost {
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
     const at = error.field === undefined ? '/messages' : `/messages/fields/${error.field}`;
-    return throwTableError(at, 'contradicts the rest of the table');
+    return throwTableError(at, error.problem ?? 'contradicts the rest of the table');
   }
 }
 
@@ -307,18 +307,17 @@ function compileTable(table: HostTable): CompiledHost {
  * host that it differs from; a field that is `null` is not known to the host.
  *
  * @param document the table
- * @throws HostTableError with the JSON pointer of the first mistake
+ * @throws HostTableError with all mistakes and their JSON pointers
  * @example
  * ```ts
  * const table = readHostTable({ name: 'north', base: 'iso1987-binary', framing: { length: 'bcd2' } });
  * ```
  */
 export function readHostTable(document: unknown): HostTable {
-  shaped(documentShape)(document, '');
-  const { name, base } = document as Document;
-  if (name === undefined) throwTableError('/name', 'is missing');
-  if (base === undefined) throwTableError('/base', 'is missing');
+  documentShape(document, '');
+  const { base } = document as Document;
   const table = over(builtInHosts[base as keyof typeof builtInHosts], document as Document);
+  requireWholeFields(table);
   checkHostTable(compileTable(table));
   return table;
 }

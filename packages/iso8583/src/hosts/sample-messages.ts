@@ -1,5 +1,7 @@
 // Sample messages in canonical form: the check of host tables encodes them, and the acquirer host prints them.
-import type { Message } from '../message.ts';
+import type { Message, OriginalMessage, PaymentData } from '../message.ts';
+import type { OperationName } from '../operation-names.ts';
+import { sampleTags } from './chip-tags.ts';
 import type { HostTable } from './host-table.ts';
 import { fitIdentifiers } from './identifiers.ts';
 
@@ -13,30 +15,23 @@ const cardFields = { ...terminalFields, 2: sampleCardNumber, 14: '3012', 18: '54
 const sampleTrack2 = `${sampleCardNumber}=3012201`.padEnd(37, '0');
 const tipAndCashback = '0040978D0000000002000044978D000000000100';
 const addressCheckAndSecurityCode = '8219123456789123456789092041234';
-/** The tags of an authorisation and their lengths, with issuer application data (9F10) of its maximum length. */
-const sampleTags: readonly (readonly [tag: string, bytes: number])[] = [
-  ['82', 2],
-  ['84', 7],
-  ['95', 5],
-  ['9A', 3],
-  ['9C', 1],
-  ['5F2A', 2],
-  ['9F02', 6],
-  ['9F03', 6],
-  ['9F10', 32],
-  ['9F1A', 2],
-  ['9F26', 8],
-  ['9F27', 1],
-  ['9F33', 3],
-  ['9F34', 3],
-  ['9F36', 2],
-  ['9F37', 4],
-];
 const sampleChipData = sampleTags
   .map(([tag, bytes]) => `${tag}${Buffer.of(bytes).toString('hex')}${'00'.repeat(bytes)}`)
   .join('')
   .toUpperCase();
 const originalSale = '0200900001013112000000000123456'.padEnd(42, '0');
+
+const originalMessage: OriginalMessage = {
+  type: '0200',
+  stan: '900001',
+  sent: '0131120000',
+  rrn: '603112900001',
+  approval: 'A1B2C3',
+  date: '0131',
+  time: '130100',
+  terminal: terminalFields[41],
+  amount: saleAmount,
+};
 
 const reference = (number: number) => ({
   7: `0131120${number}00`,
@@ -45,6 +40,12 @@ const reference = (number: number) => ({
   13: '0131',
   37: `60311290000${number}`,
 });
+
+const sampleData: PaymentData = {
+  merchantName: 'EXAMPLE SHOP',
+  merchantAddress: 'MAIN STREET 1',
+  orderId: '4711',
+};
 
 // The samples together have each entry mode (22) and each optional field.
 const platformSamples = {
@@ -83,6 +84,7 @@ const platformSamples = {
   },
   capture: {
     mti: '0220',
+    original: originalMessage,
     fields: {
       ...cardFields,
       ...reference(2),
@@ -96,6 +98,7 @@ const platformSamples = {
   },
   refund: {
     mti: '0200',
+    original: originalMessage,
     fields: {
       ...cardFields,
       ...reference(3),
@@ -109,6 +112,7 @@ const platformSamples = {
   },
   reversal: {
     mti: '0420',
+    original: originalMessage,
     fields: {
       ...cardFields,
       ...reference(4),
@@ -121,6 +125,7 @@ const platformSamples = {
   },
   partial: {
     mti: '0420',
+    original: originalMessage,
     fields: {
       ...cardFields,
       ...reference(5),
@@ -172,7 +177,41 @@ export function createPlatformSamples(messages: HostTable['messages']) {
     ...platformSamples,
     chip: { ...platformSamples.chip, fields: { ...fields, ...pin } },
   };
-  return mapSamples(samples, (sample) => fitIdentifiers(sample, messages));
+  return mapSamples(samples, (sample) =>
+    fitIdentifiers({ ...sample, data: sampleData }, messages),
+  );
+}
+
+/**
+ * A message of each operation.
+ *
+ * @example
+ * ```ts
+ * const bytes = compileHost(table, { now: () => sampleTime }).encode(createOperationSamples(table.messages).void);
+ * ```
+ */
+export function createOperationSamples(messages: HostTable['messages']): {
+  readonly [name in OperationName]: Message;
+} {
+  const { sale, chip, keyed, capture, refund, reversal, offline } = createPlatformSamples(messages);
+  const { 48: _privateData, ...keyedFields } = keyed.fields;
+  const authorizationFields = { ...keyedFields, 22: '011', 25: '00' };
+  return {
+    authorization: { mti: '0100', fields: authorizationFields },
+    accountVerification: {
+      mti: '0100',
+      fields: { ...authorizationFields, 4: '0'.repeat(12), 25: '51' },
+    },
+    motoAuthorization: keyed,
+    sale,
+    cashback: chip,
+    motoSale: { ...keyed, mti: '0200' },
+    offlineSale: offline,
+    capture,
+    refund,
+    void: { ...reversal, fields: { ...reversal.fields, 25: '4000', 38: 'A1B2C3' } },
+    reversal,
+  };
 }
 
 function mapSamples<Samples extends { readonly [name: string]: Message }>(

@@ -44,8 +44,9 @@ describe('acquirer-host on the command line', () => {
     assert.equal(help.status, 0);
     assert.match(help.stdout, /acquirer-host serve --data DIR/);
     const wrong: [string[], RegExp][] = [
-      [[], /use one of the commands serve, ledger, dialect/],
-      [['dialect', 'nothing'], /neither built in nor a file/],
+      [[], /use one of the commands serve, ledger/],
+      [['serve', '--data', 'x', '--dialect', 'nothing'], /neither built in nor a file/],
+      [['dialect', 'iso1987-binary'], /unexpected: iso1987-binary/],
       [['serve', '--data', 'x', '--mac-key', '00'], /--mac-key must be tdes:HEX or aes:HEX/],
       [['serve', '--data', 'x', '--keys', main], /--keys: .* cannot be read as JSON/],
       [['serve', '--data', 'x', '--tls-cert', main], /TLS needs both --tls-cert and --tls-key/],
@@ -56,6 +57,7 @@ describe('acquirer-host on the command line', () => {
       ],
       [['serve'], /--data is missing/],
       [['serve', '--data', 'x', '--port', '70000'], /--port must be a whole number/],
+      [['serve', '--data', 'x', '--over-capture', '101'], /--over-capture must be a whole number/],
       [['ledger', '--data', 'x', '--colour'], /--colour/],
       [['ledger', 'extra', '--data', 'x'], /unexpected: extra/],
     ];
@@ -63,58 +65,6 @@ describe('acquirer-host on the command line', () => {
       const { status, stderr } = run(...args);
       assert.equal(status, 2);
       assert.match(stderr, says);
-    }
-  });
-
-  it('prints the bytes and the fields of sample messages in a dialect', () => {
-    const { stdout, status } = run('dialect', 'iso1993-ascii');
-    assert.equal(status, 0);
-    const [first, ...lines] = stdout.trimEnd().split('\n');
-    assert.equal(first, 'The host table iso1993-ascii is valid.');
-    assert.deepEqual(
-      lines.filter((line) => !line.startsWith(' ')).map((line) => line.slice(0, 22)),
-      [
-        'sale      009D31323030',
-        'chip      017F31323030',
-        'keyed     00BF31313030',
-        'capture   00C331323230',
-        'refund    00C331323030',
-        'reversal  00BD31343230',
-        'partial   00DB31343230',
-        'offline   00A631323230',
-        'sign-on   002731383030',
-        'echo      002731383030',
-        'Messages of the host:',
-        'response  007C31323130',
-        'key       005431383030',
-      ],
-    );
-    const reversal = lines.slice(lines.findIndex((line) => line.startsWith('reversal')) + 1);
-    const fields = reversal.slice(
-      0,
-      reversal.findIndex((line) => !line.startsWith(' ')),
-    );
-    assert.equal(fields[0], '  MTI  1420');
-    assert.ok(fields.includes('   11  System trace audit number: 900004'));
-    assert.ok(fields.includes('   24  Function code: 400'));
-    assert.ok(fields.includes('   56  Original data elements: 120090000126013112000006123456'));
-  });
-
-  it('prints the fields of recorded messages', () => {
-    const { stdout: samples } = run('dialect', 'iso1987-binary');
-    const [, bytes = ''] = /^echo +([0-9A-F]+)$/m.exec(samples) ?? [];
-    const { stdout, status } = run('dialect', 'iso1987-binary', bytes + bytes);
-    assert.equal(status, 0);
-    assert.equal(stdout.match(/ {2}MTI {2}0800\n/g)?.length, 2);
-    assert.match(stdout, / {3}70 {2}[^:]+: 301\n/);
-    for (const [wrong, reason] of [
-      [bytes.slice(0, -2), /the last message has fewer bytes than its length states/],
-      [bytes + bytes.slice(0, -2), /the last message has fewer bytes than its length states/],
-      ['echo', /not an even number of hexadecimal digits/],
-    ] as const) {
-      const { stderr, status: failed } = run('dialect', 'iso1987-binary', wrong);
-      assert.equal(failed, 1);
-      assert.match(stderr, reason);
     }
   });
 
@@ -146,6 +96,33 @@ describe('acquirer-host on the command line', () => {
         ['sale', 766],
       ],
     );
+    rmSync(directory, { recursive: true });
+  });
+
+  it('approves captures above the hold up to --over-capture, after --answer-ms', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-over-capture-'));
+    const { child, port } = await serve(directory, '--over-capture', '20', '--answer-ms', '150');
+    const client = await connectAndSignOn(port);
+    const till = createTerminalRequests();
+    const authorization = till.hold(1000);
+    const sentAt = performance.now();
+    assert.equal((await client.sendAndWait(authorization)).fields[39], '00');
+    assert.ok(performance.now() - sentAt >= 149, 'the answer is delayed');
+    for (const [amount, code] of [
+      [1201, '61'],
+      [1200, '00'],
+      [1, '61'],
+    ] as const)
+      assert.equal(
+        (await client.sendAndWait(till.capture(authorization, amount))).fields[39],
+        code,
+      );
+    assert.equal((await client.sendAndWait(till.refund(authorization, 1200))).fields[39], '00');
+    await client.close();
+    assert.deepEqual(await end(child, 'SIGTERM'), [0, null]);
+    const { totals, faults } = JSON.parse(run('ledger', '--data', directory, '--json').stdout);
+    const [{ captured, refunded, openHolds, reversed }] = totals;
+    assert.deepEqual([captured, refunded, openHolds, reversed, faults], [1200, 1200, 0, 0, []]);
     rmSync(directory, { recursive: true });
   });
 

@@ -13,7 +13,6 @@ import {
   UsageError,
 } from '../usage-error.ts';
 import type { HostKey, HostKeys } from './connection/exchange-keys.ts';
-import { recordedLines, sampleLines } from './connection/sample-messages.ts';
 import { parseResponseChanges } from './decisions/change-response.ts';
 import { formatLedger } from './ledger/format-ledger.ts';
 import { readLedger } from './ledger/read-ledger.ts';
@@ -28,6 +27,10 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
       --port      port to listen on, 0 for any     (8583)
       --late-ms   delay of the answer to test amount 9092 (35000)
       --slow-ms   delay of the answer to test amount 9098 (8000)
+      --answer-ms delay of every other answer      (0)
+      --over-capture
+                  by how many percent of the approved amount captures can
+                  exceed it, 0 to 100            (0: it declines them with 61)
       --segment   maximum number of entries of one ledger file; the host holds the last two
                   files in memory              (10000)
       --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
@@ -40,12 +43,6 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
                   the machine can read these arguments: use --keys instead
       --keys      JSON file with these keys: {"zone-pin-key": "tdes:…"}
 ${tlsFileUsage}
-
-  acquirer-host dialect NAME|FILE
-      Checks a host table, and prints sample messages: their bytes and their fields.
-  acquirer-host dialect NAME|FILE HEX
-      Prints the fields of recorded messages: their bytes with length and TPDU, in hexadecimal.
-      Record test cards only.
 
   acquirer-host ledger --data DIR [--last N] [--json]
       Prints the ledger, also while the host runs.
@@ -61,6 +58,8 @@ const options = {
   port: { type: 'string', default: '8583' },
   'late-ms': { type: 'string', default: '35000' },
   'slow-ms': { type: 'string', default: '8000' },
+  'answer-ms': { type: 'string', default: '0' },
+  'over-capture': { type: 'string', default: '0' },
   segment: { type: 'string', default: '10000' },
   dialect: { type: 'string', default: 'iso1987-binary' },
   responses: { type: 'string' },
@@ -150,6 +149,8 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     ledgerDir,
     lateMs: parseWholeNumber(values['late-ms'], 'late-ms', 86_400_000),
     slowMs: parseWholeNumber(values['slow-ms'], 'slow-ms', 86_400_000),
+    answerMs: parseWholeNumber(values['answer-ms'], 'answer-ms', 86_400_000),
+    overCapturePercent: parseWholeNumber(values['over-capture'], 'over-capture', 100),
     segmentEntries: Math.max(1, parseWholeNumber(values.segment, 'segment', 100_000_000)),
     dialect: readTable(values.dialect),
     keys: parseKeys(values),
@@ -181,19 +182,13 @@ function printLedger(values: Values, ledgerDir: string): void {
 async function run(args: string[]): Promise<void> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
-  if (command === 'dialect' && (rest.length === 1 || rest.length === 2)) {
-    const [name = '', bytes] = rest;
-    const table = readTable(name);
-    process.stdout.write(bytes === undefined ? sampleLines(table) : recordedLines(table, bytes));
-    return;
-  }
   if (values.help) {
     process.stdout.write(usage);
     return;
   }
   if (rest.length > 0) throw new UsageError(`unexpected: ${rest.join(' ')}`);
   if (command !== 'serve' && command !== 'ledger')
-    throw new UsageError('use one of the commands serve, ledger, dialect');
+    throw new UsageError('use one of the commands serve, ledger');
   if (values.data === undefined) throw new UsageError('--data is missing');
   if (command === 'serve') await serve(values, values.data);
   else printLedger(values, values.data);

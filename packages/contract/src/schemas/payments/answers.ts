@@ -116,6 +116,7 @@ export const ReceiptCopy = Type.Object({
   retrievalReferenceNumber: Type.Optional(Type.String()),
   systemTraceAuditNumber: Type.Optional(Type.String()),
   responseText: Type.String({ examples: ['APPROVED'] }),
+  acquirerText: Type.Optional(Type.String({ description: 'Text of the acquirer.' })),
   responseReason: Type.Optional(
     Type.String({
       description: 'Why it was declined; on the copy of the merchant alone.',
@@ -172,6 +173,22 @@ const transactionMembers = {
       postal: wordOf(addressChecks, { description: 'The postal code.' }),
       raw: Type.Optional(Type.String({ description: 'The letter of the acquirer.' })),
     }),
+  ),
+  acquirerData: Type.Optional(
+    Type.Object(
+      {
+        receiptText: Type.Optional(
+          Type.String({ description: 'Text of the acquirer for the receipt.' }),
+        ),
+        networkReference: Type.Optional(
+          Type.String({ description: 'Reference of the card scheme.' }),
+        ),
+        balance: Type.Optional(
+          Type.Integer({ description: 'Available balance of the card, in minor units.' }),
+        ),
+      },
+      { description: 'Data of the response, if the host table of the link names its fields.' },
+    ),
   ),
   emvResponse: Type.Optional(
     Type.String({ description: 'Tags 91, 71, 72, 8A and 89 of the issuer, BER-TLV in hex.' }),

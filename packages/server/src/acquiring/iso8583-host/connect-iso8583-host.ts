@@ -32,7 +32,7 @@ const maxUnansweredRequests = 10_000;
 export function connectIso8583Host(options: Options): AcquirerConnection {
   const { link, hsm, keyRing, timeoutMs, compiledHost } = options;
   const { tls = false, connections: connectionCount = 1, institutionId } = link.settings;
-  const { table, correlation } = compiledHost;
+  const { takeOriginalNumbers, table, correlation } = compiledHost;
   requireTls(link);
   // Requests after a time-out or an ambiguous response. They identify a late response.
   const unansweredRequests = new LRUCache<
@@ -75,7 +75,7 @@ export function connectIso8583Host(options: Options): AcquirerConnection {
     getZonePinKey: () => (hsm === undefined ? undefined : keyRing?.getPinKey()),
     async send(request, onPossiblySent, span) {
       if (span !== undefined) span.attributes['network.protocol.name'] = 'iso8583';
-      const message = toIso8583Message(request, institutionId, table);
+      const message = takeOriginalNumbers(toIso8583Message(request, institutionId, table));
       const exchangeResult = await hostLink.sendRequest(message, timeoutMs, onPossiblySent);
       const { result } = exchangeResult;
       if (result === 'NotSent') return { outcome: 'NotSent', reason: exchangeResult.reason };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
-import { builtInHosts, compileHost, type Message } from '@switchyard/iso8583';
+import { builtInHosts, compileHost, type HostTable, type Message } from '@switchyard/iso8583';
 import {
   approvalResponse,
   approve,
@@ -13,6 +13,7 @@ import {
 } from '../../../test/support/acquirers/scripted-host.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createAddressGuard, createLog, systemClock } from '../../platform/index.ts';
+import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import { type HostLink, openHostLink } from './host-session-pool.ts';
 
@@ -455,5 +456,75 @@ describe('ISO 8583 host link', () => {
         ['0500', 'host sent a request that the platform does not answer'],
       ],
     );
+  });
+});
+
+const hostWith = (network: Partial<HostTable['network']>) => {
+  const { network: base, ...table } = builtInHosts['iso1987-binary'];
+  return compileHost({ ...table, network: { ...base, ...network } }, { now: Date.now });
+};
+
+describe('the sign-on that a host table requires', () => {
+  test('None: payments follow at once, without sign-on, echo and sign-off', async () => {
+    const compiledHost = hostWith({ signOnBy: 'None', echoSeconds: null });
+    const { host, link } = await setUp({ compiledHost });
+    await signedOn(link);
+    assert.equal((await link.sendRequest(sale('000001'), longMs)).result, 'Responded');
+    await link.close(longMs);
+    assert.deepEqual(host.receivedTypes(), ['0200']);
+  });
+
+  test('Terminal: each terminal signs on once, before its first payment', async () => {
+    const { host, link } = await setUp({ compiledHost: hostWith({ signOnBy: 'Terminal' }) });
+    await signedOn(link);
+    const stans = ['000001', '000002'];
+    const results = await Promise.all(stans.map((stan) => link.sendRequest(sale(stan), longMs)));
+    assert.deepEqual(
+      results.map(({ result }) => result),
+      ['Responded', 'Responded'],
+    );
+    const other = sale('000003');
+    other.fields[41] = 'TERM0002';
+    await link.sendRequest(other, longMs);
+    const types = ['0800001', '0200', '0200', '0800001', '0200'];
+    assert.deepEqual(host.receivedTypes(), types);
+    assert.equal(host.received[0]?.message.fields[41], 'TERM0001');
+  });
+
+  test('Terminal: a refused sign-on sends no payment, and the next payment repeats it', async () => {
+    const { host, link } = await setUp({ compiledHost: hostWith({ signOnBy: 'Terminal' }) });
+    await signedOn(link);
+    host.script(({ message, socket }) =>
+      socket.write(encodeMessageFrame(approvalResponse(message, { 39: '05' }))),
+    );
+    const refused = await link.sendRequest(sale('000001'), longMs);
+    assert.deepEqual(refused, { result: 'NotSent', reason: 'the terminal is not signed on' });
+    host.script(approve);
+    assert.equal((await link.sendRequest(sale('000002'), longMs)).result, 'Responded');
+    assert.deepEqual(host.receivedTypes(), ['0800001', '0800001', '0200']);
+  });
+
+  test('the response to a sign-on can have a new key', async () => {
+    const key = `PT01A1B2C3${'0123456789ABCDEF'.repeat(2)}`;
+    const imported: unknown[] = [];
+    const keyRing: ZoneKeyRing = {
+      listMacKeyRefs: () => [],
+      getPinKey: () => undefined,
+      shouldRequestKeys: () => false,
+      importKey: async (update) => {
+        imported.push(update);
+        return true;
+      },
+    };
+    const { link } = await setUp({ keyRing }, ({ message, socket }) =>
+      socket.write(encodeMessageFrame(approvalResponse(message, { 48: key }))),
+    );
+    await signedOn(link);
+    const [update] = imported;
+    assert.partialDeepStrictEqual(update, {
+      usage: 'ZonePin',
+      keyIndex: '01',
+      checkValue: 'A1B2C3',
+    });
   });
 });

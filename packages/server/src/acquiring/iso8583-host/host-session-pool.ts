@@ -1,9 +1,15 @@
 // Manages the sessions with a host, correlates responses, and answers network management requests.
 import type { CompiledHost, Iso8583Error, Message } from '@switchyard/iso8583';
-import { type Clock, isoTime, type Log } from '../../platform/index.ts';
+import { LRUCache } from 'lru-cache';
+import { type Clock, isoTime, type Log, lruCacheOptions } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/message-reference.ts';
-import { drain, type ExchangeResult, unencodableReason } from '../spi/acquirer-spi.ts';
+import {
+  type ConnectionPorts,
+  drain,
+  type ExchangeResult,
+  unencodableReason,
+} from '../spi/acquirer-spi.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
 import {
@@ -27,11 +33,13 @@ import {
   notSignedOn,
   type SendOptions,
 } from './pending-requests.ts';
+import { traceFrames } from './trace-frames.ts';
 
 export type HostLink = ReturnType<typeof openHostLink>;
 
 type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
-  Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
+  Pick<MessageFramingOptions, 'tpdu' | 'hsm'> &
+  Pick<ConnectionPorts, 'onFrame' | 'echoIntervalMs'> & {
     compiledHost: CompiledHost;
     /** Default 1. */
     connectionCount?: number | undefined;
@@ -40,28 +48,39 @@ type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
     log: Log;
     onUnmatchedResponse: (answer: Message) => void;
     onAvailabilityChange?: ((available: boolean) => void) | undefined;
-    echoIntervalMs?: number;
     reconnectDelaysMs?: readonly number[];
   };
 
 /** Reconnect delays; jitter reduces each to between 50 % and 100 %. */
 export const defaultReconnectDelaysMs = [1000, 2000, 5000, 10_000, 30_000, 60_000] as const;
-const defaultEchoIntervalMs = 60_000;
+const defaultEchoSeconds = 60;
+const msPerSecond = 1000;
+const terminalSignOnTimeoutMs = 5000;
+const maxSignedOnTerminals = 100_000;
 const keyRequestTimeoutMs = 5000;
+const approvedCode = '00';
+const terminalNotSignedOn = notSent('the terminal is not signed on');
 const keyRejectedCode = '96';
 /** ISO 8583:1987, DE39: requested function not supported. */
 const unsupportedFunctionCode = '40';
 
 export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
+  const { signOnBy = 'Connection', echoSeconds = defaultEchoSeconds } = compiledHost.table.network;
+  const echoIntervalMs =
+    options.echoIntervalMs ?? (echoSeconds === null ? undefined : echoSeconds * msPerSecond);
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
-  const framing = createMessageFraming({
-    host: compiledHost,
-    tpdu,
-    hsm,
-    listMacKeyRefs,
-    onIgnoredField: logIgnoredField,
-  });
+  const framing = traceFrames(
+    createMessageFraming({
+      host: compiledHost,
+      tpdu,
+      hsm,
+      listMacKeyRefs,
+      onIgnoredField: logIgnoredField,
+      findRequest: (response) => pendingRequests.findRequest(response),
+    }),
+    options.onFrame,
+  );
   const loggedFields = new Set<number | undefined>();
   const pendingRequests = createPendingRequests(compiledHost.correlation, nextSignedOnSession);
   const sessions: HostSession[] = [];
@@ -142,6 +161,7 @@ export function openHostLink(options: HostLinkOptions) {
     header: Buffer,
   ): Promise<void> {
     if (isSignOff(request)) {
+      terminalSignOns.clear();
       session.handleHostSignOff();
       pendingRequests.handleHostSignOff(session);
     }
@@ -206,8 +226,64 @@ export function openHostLink(options: HostLinkOptions) {
     }
   }
 
-  const sendNetworkRequest = (session: HostSession, message: Message, timeoutMs: number) =>
-    exchange(message, { timeoutMs, isNetworkMessage: true }, session);
+  /** A response to a sign-on or key request can have a new key. */
+  async function sendNetworkRequest(
+    session: HostSession,
+    message: Message,
+    timeoutMs: number,
+  ): Promise<ExchangeResult<Message>> {
+    const answer = await exchange(message, { timeoutMs, isNetworkMessage: true }, session);
+    if (answer.result === 'Responded' && parseKeyUpdate(answer.response) !== undefined)
+      await importHostKey(answer.response);
+    return answer;
+  }
+
+  /** Terminals that signed on since a connection opened, with pending sign-ons. */
+  const terminalSignOns = new LRUCache<string, Promise<boolean>>(
+    lruCacheOptions(maxSignedOnTerminals),
+  );
+
+  async function signOnTerminal({ fields }: Message, timeoutMs: number): Promise<boolean> {
+    const session = nextSignedOnSession();
+    if (session === undefined) return false;
+    const { 41: terminal, 42: merchant } = fields;
+    const message = networkMessage('signOn', nextTraceNumber(), { 41: terminal, 42: merchant });
+    const answer = await sendNetworkRequest(session, message, timeoutMs);
+    const code = answer.result === 'Responded' ? answer.response.fields[39] : answer.result;
+    if (code === approvedCode) return true;
+    log.warn({ terminal, code }, 'the host did not accept the sign-on of a terminal');
+    return false;
+  }
+
+  /** Signs a terminal on before its first payment; at the same time only once. */
+  async function requireTerminalSignOn(message: Message, timeoutMs: number): Promise<boolean> {
+    const key = `${message.fields[42]}|${message.fields[41]}`;
+    let signOnResult = terminalSignOns.get(key);
+    if (signOnResult === undefined) {
+      signOnResult = signOnTerminal(message, timeoutMs);
+      terminalSignOns.set(key, signOnResult);
+    }
+    const isSignedOn = await signOnResult;
+    if (!isSignedOn) terminalSignOns.delete(key);
+    return isSignedOn;
+  }
+
+  async function sendAfterTerminalSignOn(
+    message: Message,
+    timeoutMs: number,
+    onPossiblySent?: () => void,
+  ): Promise<ExchangeResult<Message>> {
+    const startedAt = performance.now();
+    const signOnTimeoutMs = Math.min(terminalSignOnTimeoutMs, timeoutMs / 2);
+    if (!(await requireTerminalSignOn(message, signOnTimeoutMs))) return terminalNotSignedOn;
+    const remainingMs = timeoutMs - (performance.now() - startedAt);
+    return exchange(message, { timeoutMs: remainingMs, onPossiblySent, isNetworkMessage: false });
+  }
+
+  function handleConnectionLost(session: HostSession): void {
+    terminalSignOns.clear();
+    pendingRequests.handleConnectionLost(session);
+  }
 
   /** Returns the response code of the host; undefined without a signed-on session or a response. */
   async function requestKeys(session = nextSignedOnSession()): Promise<string | undefined> {
@@ -215,7 +291,6 @@ export function openHostLink(options: HostLinkOptions) {
     const keyRequest = networkMessage('keyRequest', nextTraceNumber());
     const answer = await sendNetworkRequest(session, keyRequest, keyRequestTimeoutMs);
     if (answer.result !== 'Responded') return undefined;
-    if (parseKeyUpdate(answer.response) !== undefined) await importHostKey(answer.response);
     return answer.response.fields[39];
   }
 
@@ -229,12 +304,13 @@ export function openHostLink(options: HostLinkOptions) {
     const session = openHostSession({
       ...options,
       reconnectDelaysMs: options.reconnectDelaysMs ?? defaultReconnectDelaysMs,
-      echoIntervalMs: options.echoIntervalMs ?? defaultEchoIntervalMs,
+      requiresSignOn: signOnBy === 'Connection',
+      echoIntervalMs,
       framing,
       nextTraceNumber,
       sendNetworkRequest,
       onPayload: receivePayload,
-      onLost: pendingRequests.handleConnectionLost,
+      onLost: handleConnectionLost,
       onSignedOnChange: notifyAvailability,
       onSignedOn: requestFirstKeys,
     });
@@ -250,10 +326,12 @@ export function openHostLink(options: HostLinkOptions) {
       message: Message,
       timeoutMs: number,
       onPossiblySent?: () => void,
-    ): Promise<ExchangeResult<Message>> =>
-      isAvailable()
-        ? exchange(message, { timeoutMs, onPossiblySent, isNetworkMessage: false })
-        : Promise.resolve(notSignedOn),
+    ): Promise<ExchangeResult<Message>> => {
+      if (!isAvailable()) return Promise.resolve(notSignedOn);
+      return signOnBy === 'Terminal'
+        ? sendAfterTerminalSignOn(message, timeoutMs, onPossiblySent)
+        : exchange(message, { timeoutMs, onPossiblySent, isNetworkMessage: false });
+    },
     /** Rejects new messages, waits for pending responses, signs off and disconnects. */
     async close(drainTimeoutMs: number): Promise<void> {
       // A signed-off host may still send pending responses.

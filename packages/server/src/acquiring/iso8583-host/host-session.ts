@@ -34,7 +34,10 @@ type HostSessionOptions = HostTarget & {
   framing: HostConnectionOptions['framing'];
   clock: Clock;
   log: Log;
-  echoIntervalMs: number;
+  /** Whether the session signs on before it counts as signed on. */
+  requiresSignOn: boolean;
+  /** Without it, the session sends no echo tests. */
+  echoIntervalMs: number | undefined;
   nextTraceNumber(): { stan: string; transmittedAt: string };
   /** Sends a network management message over this session, signed on or not. */
   sendNetworkRequest(
@@ -104,17 +107,29 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       else session.connection.reconnect(fault);
       return;
     }
+    options.log.info({ host: options.host, port: options.port }, 'signed on to the host');
+    start();
+  }
+
+  /** Payments can follow. */
+  function start(): void {
     lastFault = undefined;
     session.connection.resetBackoff();
     signOnFailures = 0;
     missedEchoes = 0;
     setSignedOn(true);
-    timer = setInterval(() => void sendEcho(), options.echoIntervalMs);
-    options.log.info({ host: options.host, port: options.port }, 'signed on to the host');
+    const { echoIntervalMs } = options;
+    if (echoIntervalMs !== undefined)
+      timer = setInterval(() => void sendEcho(echoIntervalMs), echoIntervalMs);
     options.onSignedOn(session);
   }
 
-  async function sendEcho(): Promise<void> {
+  async function begin(): Promise<void> {
+    if (options.requiresSignOn) await signOn();
+    else start();
+  }
+
+  async function sendEcho(intervalMs: number): Promise<void> {
     // Only one echo is pending at a time, because its time-out may exceed the interval.
     if (isEchoing) return;
     const receivedCountBefore = receivedCountAtLastEcho;
@@ -122,7 +137,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
     if (receivedCount !== receivedCountBefore) return;
     const generation = sessionGeneration;
     isEchoing = true;
-    await sendNetworkMessage('echo', Math.min(options.echoIntervalMs, echoTimeoutMs));
+    await sendNetworkMessage('echo', Math.min(intervalMs, echoTimeoutMs));
     isEchoing = false;
     if (generation !== sessionGeneration) return;
     // Any received message proves that the host is alive.
@@ -152,14 +167,14 @@ export function openHostSession(options: HostSessionOptions): HostSession {
       { reason: fault, retryInMs: baseDelayMs },
       'the platform is not signed on to the host; it retries the sign-on',
     );
-    timer = setTimeout(() => void signOn(), withJitter(baseDelayMs));
+    timer = setTimeout(() => void begin(), withJitter(baseDelayMs));
   }
 
   const session: HostSession = {
     connection: openHostConnection({
       ...options,
       hasUnconfirmedPayment: () => lastPaymentSequence > lastConfirmedSequence,
-      onOpen: () => void signOn(),
+      onOpen: () => void begin(),
       onPayload: (payload, header) => options.onPayload(session, payload, header),
       onLost(reason) {
         suspend();
@@ -196,7 +211,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
     },
     async signOff() {
       clearTimeout(timer);
-      if (signedOn) await sendNetworkMessage('signOff', signOffTimeoutMs);
+      if (signedOn && options.requiresSignOn) await sendNetworkMessage('signOff', signOffTimeoutMs);
     },
     close() {
       clearTimeout(timer);

@@ -6,6 +6,7 @@ import {
   encodeFrame,
   type Iso8583Error,
   type Message,
+  type RequestLookup,
 } from '@switchyard/iso8583';
 import type { Hsm } from '../../vault/index.ts';
 
@@ -24,6 +25,8 @@ export type MessageFramingOptions = {
   listMacKeyRefs(): readonly string[];
   /** Without it, invalid characters refuse the whole message. */
   onIgnoredField?: (error: Iso8583Error) => void;
+  /** Finds the request of a response, if the host has one message type for several operations. */
+  findRequest?: RequestLookup;
 };
 
 const maxFrameBytes = 8192;
@@ -31,7 +34,7 @@ const macBytes = 8;
 const financialMti = '0200';
 
 export function createMessageFraming(options: MessageFramingOptions) {
-  const { host, tpdu, hsm, listMacKeyRefs, onIgnoredField } = options;
+  const { host, tpdu, hsm, listMacKeyRefs, onIgnoredField, findRequest } = options;
   const { framing, headers, table } = host;
   const algorithm = table.mac?.algorithm;
   const textErrors = onIgnoredField && {
@@ -61,7 +64,7 @@ export function createMessageFraming(options: MessageFramingOptions) {
   }
 
   async function decodeAndVerifyMac(payload: Buffer): Promise<Message> {
-    const { message, over, code } = host.decodeWithMac(payload, textErrors);
+    const { message, over, code } = host.decodeWithMac(payload, textErrors, findRequest);
     if (!host.requiresMac(message.mti)) return message;
     if (code === undefined) throw new MacError('the MAC of the message is missing');
     // The host may use the previous key during a key update.
@@ -91,7 +94,7 @@ export function createMessageFraming(options: MessageFramingOptions) {
      */
     decodeMessage: (payload: Buffer): Message | Promise<Message> =>
       table.mac === undefined
-        ? host.decode(payload, textErrors)
+        ? host.decode(payload, textErrors, findRequest)
         : decodeAndVerifyMac(Buffer.from(payload)),
     createDeframer: () => createDeframer(framing, { maxBytes: maxFrameBytes }),
     /** False if financial messages require a MAC key and none exists. */

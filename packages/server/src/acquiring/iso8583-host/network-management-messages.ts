@@ -12,13 +12,17 @@ const keyUpdateCode = '101';
 
 export type NetworkRequest = keyof typeof networkManagementCodes;
 
-/** Builds a network management request (0800). It is correlated by STAN, without terminal id. */
+/** Terminal and merchant of a sign-on for one terminal (DE41, DE42). */
+export type SignOnTerminal = Partial<Pick<Message['fields'], 41 | 42>>;
+
+/** Builds a network management request (0800). */
 export function networkMessage(
   kind: NetworkRequest,
   trace: { stan: string; transmittedAt: string },
+  terminal: SignOnTerminal = {},
 ): Message {
   const fields = { 7: trace.transmittedAt, 11: trace.stan, 70: networkManagementCodes[kind] };
-  return { mti: '0800', fields };
+  return { mti: '0800', fields: { ...fields, ...terminal } };
 }
 
 /** True for a request or advice: the function digit of the MTI is even. */

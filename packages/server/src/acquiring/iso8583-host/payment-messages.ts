@@ -7,10 +7,13 @@ import {
   fitNumber,
   type HostTable,
   type Message,
+  type OriginalMessage,
+  type PaymentData,
   padIdentifier,
 } from '@switchyard/iso8583';
 import { alphaOf, numericOf } from '@switchyard/money';
 import {
+  type AcquirerData,
   type AcquirerOutcome,
   type AcquirerPin,
   type AcquirerReference,
@@ -77,13 +80,36 @@ const traceDigits = 6;
 function formatOriginalData(
   original: AcquirerReference,
   institutionId: string,
-  { originalData: { time } }: RequestRules,
+  { originalData }: RequestRules,
 ): string {
   const institution = institutionId.padStart(11, '0');
   const { transmittedAt, localDate, localTime } = original;
-  const originalTime = time === 'Local' ? localDate + localTime : transmittedAt;
+  const originalTime = originalData?.time === 'Local' ? localDate + localTime : transmittedAt;
   const stan = original.stan.padStart(traceDigits, '0').slice(-traceDigits);
   return original.mti + stan + originalTime + institution + '0'.repeat(11);
+}
+
+/** The numbers of the original that a host table can select. */
+function describeOriginal(
+  original: NonNullable<AcquirerRequest['original']>,
+  approval: string | undefined,
+  { retrievalReference: { assignedBy } }: RequestRules,
+): OriginalMessage {
+  const { mti, stan, localDate, localTime, terminalId, amount } = original;
+  // Without a response the platform does not have the number that the host assigned.
+  const hasReference = assignedBy === 'Platform' || original.rrnAssignedBy === 'Host';
+  return {
+    type: mti,
+    stan,
+    date: localDate,
+    time: localTime,
+    terminal: terminalId,
+    ...defined({
+      rrn: hasReference ? original.rrn : undefined,
+      approval,
+      amount: amount === undefined ? undefined : formatAmount(amount),
+    }),
+  };
 }
 
 /** Reversal reason as four-digit code of ISO 8583:1993; the host table maps it to the host's code. */
@@ -165,7 +191,16 @@ export function toIso8583Message(
   };
   if (remainingAmount !== undefined)
     fields[replacementAmountsField] = formatAmount(remainingAmount).padEnd(42, '0');
-  return { mti: request.repeat ? toRepeatMti(reference.mti) : reference.mti, fields };
+  const mti = request.repeat ? toRepeatMti(reference.mti) : reference.mti;
+  const { merchantName, merchantAddress, orderId } = request;
+  return {
+    mti,
+    fields,
+    data: defined({ merchantName, merchantAddress, orderId }),
+    ...defined({
+      original: original && describeOriginal(original, request.authorizationCode, rules),
+    }),
+  };
 }
 
 /** Returns the issuer data for the chip without echoed card data. Invalid data does not change the outcome. */
@@ -183,6 +218,28 @@ function parseIssuerData(de55: string | undefined, pan: string | undefined): str
 function parseAddressResult(de48: string | undefined): string | undefined {
   const letter = de48 === undefined ? undefined : readSubelement(de48, addressResultTag);
   return letter !== undefined && /^[A-Z]$/.test(letter) ? letter : undefined;
+}
+
+const balancePattern = /^[CD0]?[0-9]{1,15}$/;
+
+/** Leaves out a text with the card number, and a balance that is not an amount. */
+function parseAcquirerData(
+  { receiptText, networkReference, balance }: PaymentData,
+  pan: string | undefined,
+): AcquirerData {
+  const hasBalance = balance !== undefined && balancePattern.test(balance);
+  const amount = hasBalance ? Number(balance.replace(/^[CD]/, '')) : undefined;
+  return defined({
+    receiptText: withoutCardNumber(receiptText, pan),
+    networkReference: withoutCardNumber(networkReference, pan),
+    balance: balance?.startsWith('D') === true && amount !== undefined ? -amount : amount,
+  });
+}
+
+function withoutCardNumber(text: string | undefined, pan: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  const isUsable = trimmed !== '' && !(pan !== undefined && trimmed?.includes(pan));
+  return isUsable ? trimmed : undefined;
 }
 
 /** The parts of the compiled host table for responses. */
@@ -231,6 +288,7 @@ export function toAcquirerOutcome(
   const additionalData = defined({
     issuerData: parseIssuerData(response.fields[55], request.fields[2]),
     addressResult: parseAddressResult(response.fields[48]),
+    acquirerData: response.data && parseAcquirerData(response.data, request.fields[2]),
     retrievalReference: readAssignedReference(response, rules.table.retrievalReference),
   });
   const requestedAmount = Number(request.fields[4]);

@@ -13,6 +13,7 @@ export type SendOptions = {
 };
 
 type PendingRequest = {
+  message: Message;
   resolve: (result: ExchangeResult<Message>) => void;
   cancelTimeout: () => void;
   session: HostSession;
@@ -79,6 +80,7 @@ export function createPendingRequests(
           entry.sendSequence = entry.session.recordSent(!isNetworkMessage);
         };
         const entry: PendingRequest = {
+          message,
           resolve,
           cancelTimeout: startResponseTimeout(timeoutMs, () => expireRequest(key, entry)),
           session,
@@ -90,6 +92,7 @@ export function createPendingRequests(
         enqueueOn(session, entry);
       });
     },
+    findRequest: (response: Message) => pending.get(correlation.keyOf(response))?.message,
     /** Returns false if no request is pending for this response. */
     resolveResponse(response: Message): boolean {
       const key = correlation.keyOf(response);

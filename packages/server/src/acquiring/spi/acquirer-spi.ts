@@ -1,6 +1,6 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
 import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
-import type { CompiledHost, HostTable } from '@switchyard/iso8583';
+import type { CompiledHost, HostTable, Message } from '@switchyard/iso8583';
 import {
   type AddressGuard,
   type Clock,
@@ -51,6 +51,11 @@ export type AcquirerRequest = {
   /** The merchant's number at the acquirer (DE42). */
   merchantNumber: string;
   mcc: string;
+  merchantName?: string;
+  /** One line. */
+  merchantAddress?: string;
+  /** The order at the merchant. */
+  orderId?: string;
   /** Minor units. */
   amount: number;
   currency: string;
@@ -71,8 +76,8 @@ export type AcquirerRequest = {
   authorizationCode?: string;
   /** RFC 3339 time of the offline approval; only for `OfflineSale`. */
   authorizedAt?: string;
-  /** The original message of a capture, refund or reversal. */
-  original?: AcquirerReference;
+  /** The original message of a capture, refund or reversal, with its amount in minor units. */
+  original?: AcquirerReference & { amount?: number };
   reversalReason?: AcquirerReversalReason;
   /** Amount that remains authorised after a partial reversal, minor units (DE95). */
   remainingAmount?: number;
@@ -90,6 +95,9 @@ export type ExchangeResult<Response> =
 /** The host table cannot encode the message: a repetition cannot succeed. */
 export const unencodableReason = 'not encodable';
 
+/** Data of a response that decides nothing; `balance` in minor units. */
+export type AcquirerData = { receiptText?: string; networkReference?: string; balance?: number };
+
 /** After `Unknown` the transaction may be posted; after `NotSent` it is not. */
 export type AcquirerOutcome =
   | {
@@ -101,6 +109,7 @@ export type AcquirerOutcome =
       issuerData?: string;
       /** AVS result letter. */
       addressResult?: string;
+      acquirerData?: AcquirerData;
       /** The number that the host assigned (DE37). */
       retrievalReference?: string;
     }
@@ -111,6 +120,7 @@ export type AcquirerOutcome =
       isExplicitDecline?: true;
       issuerData?: string;
       addressResult?: string;
+      acquirerData?: AcquirerData;
       retrievalReference?: string;
     }
   | { outcome: 'NotSent'; reason: string }
@@ -186,6 +196,22 @@ export type ConnectionPorts = {
   addressGuard: AddressGuard;
   onLateResponse(late: LateResponse): void;
   onAvailabilityChange?(available: boolean): void;
+  /** Receives each message of a host in clear, for a certification run. */
+  onFrame?(frame: TracedFrame): void;
+  /** Interval of echo tests of a host; default 60 seconds. */
+  echoIntervalMs?: number;
+};
+
+/** The bytes of one message on the connection. They contain card data. */
+export type TracedFrame = {
+  direction: 'Sent' | 'Received';
+  /** Length, header and TPDU before the message. */
+  header: Buffer;
+  message: Buffer;
+  /** ETX and check byte after the message; empty if the host has none. */
+  trailer: Buffer;
+  /** In canonical form; undefined if the message cannot be read, or its code is not valid. */
+  canonical?: Message;
 };
 
 export type ConnectionStatus = {

@@ -88,7 +88,7 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
   const { row } = transaction;
   const context = authorizationContext(transaction);
   const { purpose } = context.request;
-  const { authorizationCode, amount: approvedAmount } = outcome.data;
+  const { authorizationCode, amount: approvedAmount, acquirerData } = outcome.data;
   const isApproved = approvedStates.has(row.state);
   // An approval of the issuer verifies an online PIN, regardless of the chip data.
   const pinResult: ReceiptCopy['cardholderVerification'] = isApproved ? 'PinVerified' : 'None';
@@ -102,6 +102,7 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
       panSequence: context.panSequenceNumber,
       authorizationCode,
       cardholderVerification: context.isPinSent && pinResult,
+      acquirerText: acquirerData?.receiptText,
     }),
     responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };
@@ -162,7 +163,10 @@ export function viewOperation(
 
 function viewResponse(
   transaction: TransactionRecord,
-): Pick<Transaction, 'response' | 'authorizationCode' | 'emvResponse' | 'addressVerification'> {
+): Pick<
+  Transaction,
+  'response' | 'authorizationCode' | 'emvResponse' | 'acquirerData' | 'addressVerification'
+> {
   const outcome = saleOutcome(transaction);
   const response = saleResponse(transaction);
   if (outcome === undefined || response === undefined) return {};
@@ -171,6 +175,7 @@ function viewResponse(
     response,
     authorizationCode: outcome.authorizationCode,
     emvResponse: outcome.issuerData,
+    acquirerData: outcome.acquirerData,
     addressVerification:
       isAvsRequested && outcome.response && addressVerificationOf(outcome.avsResultCode),
   });
@@ -233,6 +238,7 @@ function viewEvent({ sequence, type, at, data }: StoredEvent): TransactionEvent 
     changes: _changes,
     issuerData: _issuerData,
     avsResultCode: _avsResultCode,
+    acquirerData: _acquirerData,
     retrievalReference: _retrievalReference,
     traceparent: _traceparent,
     ...eventData

@@ -10,6 +10,7 @@ import type { FailPoints, Span } from '../../platform/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import {
   authorizationContext,
+  merchantData,
   type StoredOperation,
   saleOutcome,
   type TransactionRecord,
@@ -49,8 +50,8 @@ export async function createStoredCardRequest(
   { purpose, actor }: { purpose: string; actor?: string | undefined },
 ) {
   const { organizationId, transactionId, merchantId, amount, currency } = transaction.row;
-  const { linkId, reference, acquirerMerchantId, mcc, entryMode, card } =
-    authorizationContext(transaction);
+  const context = authorizationContext(transaction);
+  const { linkId, reference, acquirerMerchantId, mcc, entryMode, card } = context;
   const storedCard = await vault.detokenizeCard(organizationId, card.token, {
     purpose,
     actor: actor ?? `merchant ${merchantId}`,
@@ -64,6 +65,7 @@ export async function createStoredCardRequest(
     reference,
     merchantNumber: acquirerMerchantId,
     mcc,
+    ...merchantData(context),
     amount,
     currency,
     entryMode,
@@ -93,7 +95,7 @@ export async function sendOperation(
     repeat: isRepeat,
     reference: details.reference,
     amount,
-    original: context.reference,
+    original: { ...context.reference, amount: transaction.row.amount },
     ...defined({
       amounts: context.amounts?.cashback === undefined ? undefined : context.amounts,
       authorizationCode: saleOutcome(transaction)?.authorizationCode,

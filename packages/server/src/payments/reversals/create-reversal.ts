@@ -40,7 +40,7 @@ export type ReversalInput = {
   /** Minor units; the full sale if absent. */
   amount?: number;
   response?: { code: string };
-  issuer?: Pick<EventData, 'issuerData' | 'avsResultCode' | 'retrievalReference'>;
+  issuer?: Pick<EventData, 'issuerData' | 'avsResultCode' | 'acquirerData' | 'retrievalReference'>;
   authorizationCode?: string | undefined;
   /** Epoch ms before which the reversal is not sent; `at` if absent. */
   notBefore?: number;

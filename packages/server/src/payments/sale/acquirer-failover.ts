@@ -13,7 +13,11 @@ import type { AcquirerContract } from '../../provisioning/index.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
 import { settlementContext } from '../transaction/settlement-and-expiry.ts';
 import { calculateOverCaptureAllowance } from '../transaction/state-machine.ts';
-import type { AuthorizationContext, StoredEvent } from '../transaction/transaction.ts';
+import {
+  type AuthorizationContext,
+  merchantData,
+  type StoredEvent,
+} from '../transaction/transaction.ts';
 import { avsData } from '../validation/validate-sale-request.ts';
 import type { SaleIntent } from './create-sale-intent.ts';
 
@@ -97,6 +101,7 @@ function sendToAcquirer(
       reference: context.reference,
       merchantNumber: context.acquirerMerchantId,
       mcc: context.mcc,
+      ...merchantData(context),
       amount: request.amount,
       currency: request.currency,
       entryMode: request.entryMode,

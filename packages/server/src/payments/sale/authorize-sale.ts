@@ -119,7 +119,12 @@ function decideSaleOutcome(
   }
 }
 
-type IssuerData = { issuerData?: string; addressResult?: string; retrievalReference?: string };
+type IssuerData = Pick<
+  AcquirerOutcome & { outcome: 'Approved' },
+  'issuerData' | 'addressResult' | 'acquirerData' | 'retrievalReference'
+>;
 
-const issuerData = ({ issuerData, addressResult: avsResultCode, retrievalReference }: IssuerData) =>
-  defined({ issuerData, avsResultCode, retrievalReference });
+const issuerData = ({ addressResult: avsResultCode, ...data }: IssuerData) => {
+  const { issuerData, acquirerData, retrievalReference } = data;
+  return defined({ issuerData, avsResultCode, acquirerData, retrievalReference });
+};

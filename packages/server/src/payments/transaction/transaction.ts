@@ -1,11 +1,14 @@
 // A transaction as it is stored: row, events and operations.
 import {
   type CaptureMode,
+  defined,
   type EntryMode,
   type OfflineData,
+  type Order,
   responseCodeFacts,
 } from '@switchyard/contract';
 import type {
+  AcquirerData,
   AcquirerReference,
   AcquirerRequestKind,
   ClearingLine,
@@ -140,6 +143,7 @@ export type EventData = {
   settlementDate?: string;
   issuerData?: string;
   avsResultCode?: string;
+  acquirerData?: AcquirerData;
   /** The number that the host assigned to the sale (DE37); the references of a response show it. */
   retrievalReference?: string;
   actor?: string;
@@ -239,6 +243,12 @@ export function authorizationContext({ events }: TransactionRecord): Authorizati
     .retrievalReference;
   if (rrn === undefined) return context;
   return { ...context, reference: withAssignedReference(context.reference, rrn) };
+}
+
+/** Members of an acquirer message about the merchant and its order. */
+export function merchantData({ merchantName, merchantAddress, request }: AuthorizationContext) {
+  const { orderId } = (request['order'] ?? {}) as Partial<Order>;
+  return defined({ merchantName, merchantAddress, orderId });
 }
 
 const saleRequestKinds: ReadonlySet<string> = new Set(['Sale', 'Authorization', 'OfflineSale']);

@@ -1,4 +1,5 @@
 // Builds the answer to a request.
+import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import type { RecordedAnswer } from '../ledger/ledger-entries.ts';
 import { addressVerificationResult } from './address-verification.ts';
@@ -18,7 +19,12 @@ function answerType(mti: string): string {
 
 /** An answer that has a response code (DE39) and echoes fields of the request. */
 export function answerWithCode(request: Message, code: string): Message {
-  const answer: Message = { mti: answerType(request.mti), fields: {} };
+  const { operation } = request;
+  const answer: Message = {
+    mti: answerType(request.mti),
+    fields: {},
+    ...defined({ operation }),
+  };
   for (const field of ECHOED) {
     const value = request.fields[field];
     if (value !== undefined) answer.fields[field] = value;
@@ -53,5 +59,11 @@ export function answerForDecision(request: Message, answered: RecordedAnswer): M
   }
   const address = reversal ? undefined : addressVerificationResult(request.fields[48]);
   if (address !== undefined) fields[48] = `8301${address}`;
+  // Only a host table with `responseContents` sends them.
+  answer.data = {
+    receiptText: answered.approval === '' ? 'DECLINED' : 'APPROVED',
+    networkReference: `N${answered.approval}`,
+    balance: String(answered.amount),
+  };
   return answer;
 }

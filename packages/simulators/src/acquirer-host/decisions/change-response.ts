@@ -93,6 +93,6 @@ export function createResponseChanger(
     if (fillsAccountType && code?.slice(2, 4) === defaultAccount)
       fields[processingCodeField] = code.slice(0, 2) + creditAccount + code.slice(4);
     for (const field of omit) delete fields[field];
-    return { mti: response.mti, fields };
+    return { ...response, fields };
   };
 }

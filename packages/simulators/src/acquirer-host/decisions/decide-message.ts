@@ -27,6 +27,9 @@ import { verifyPin } from './verify-pin.ts';
 /** The state of one connection. */
 export type ConnectionSession = { isSignedOn: boolean };
 
+/** What signs on before payments. */
+export type SignOnBy = 'Connection' | 'Terminal' | 'None';
+
 export type HostDecision = { answer: Message; delivery: AnswerDelivery };
 
 export type MessageDecider = {
@@ -53,6 +56,12 @@ const MALFUNCTION = '96';
 /** Limit of originals whose failed reversals the host counts at the same time. */
 const countedReversalsMax = 10_000;
 
+/** Limit of terminals that sign on. */
+const terminalsMax = 100_000;
+
+const terminalKey = ({ 41: terminal, 42: merchant = '' }: Message['fields']) =>
+  `${merchant.trimEnd()}.${terminal}`;
+
 /** The effect of a message: the original before and after it, and the response code. */
 type Outcome = {
   before: OriginalTransaction | undefined;
@@ -71,13 +80,32 @@ export type MessageDeciderOptions = {
   pinKeys?: () => readonly Buffer[];
   /** Whether the host sends new keys when the other side requests them. */
   givesKeys?: boolean;
+  /** Default `Connection`. */
+  signOnBy?: SignOnBy;
   /** The length of the retrieval reference numbers (DE37) that the host assigns; undefined if it assigns none. */
   assignedReferenceLength?: number | undefined;
+  /** By how many percent of the approved amount captures can exceed it. Default: 0. */
+  overCapturePercent?: number;
 };
 
 export function createMessageDecider(deps: MessageDeciderOptions): MessageDecider {
   const { ledger, clock, originalBy, pinKeys, givesKeys = false, assignedReferenceLength } = deps;
+  const { signOnBy = 'Connection', overCapturePercent = 0 } = deps;
   const reversalAttempts = new Map<string, number>();
+  const signedOnTerminals = new Set<string>();
+
+  function isSignedOn({ fields }: Message, session: ConnectionSession): boolean {
+    if (signOnBy === 'Terminal') return signedOnTerminals.has(terminalKey(fields));
+    return signOnBy === 'None' || session.isSignedOn;
+  }
+
+  function answerNetworkMessage(message: Message, session: ConnectionSession): HostDecision {
+    const { fields } = message;
+    const isTerminalSignOn = signOnBy === 'Terminal' && fields[70] === SIGN_ON;
+    if (isTerminalSignOn && signedOnTerminals.size < terminalsMax)
+      signedOnTerminals.add(terminalKey(fields));
+    return answerNetworkManagement(message, session, givesKeys);
+  }
 
   function record(request: FinancialRequest, outcome: Outcome, delivery: AnswerDelivery): void {
     const { before, after, code, amount, approval } = outcome;
@@ -112,13 +140,15 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
     kind: 'hold' | 'sale',
     code: string,
   ): Outcome {
-    const { key, terminal, merchant, currency, rrn, pan, amount } = request;
+    const { key, terminal, merchant, currency, rrn, pan, amount, localTime } = request;
     const approved = approvedAmount(code, amount);
     const approval = isApprovalCode(code) ? (request.approvedOffline ?? ledger.nextApproval()) : '';
     const captured = kind === 'sale' ? approved : 0;
     const facts = { key, kind, terminal, merchant, currency, rrn, pan, code, approval };
     const after: OriginalTransaction = {
       ...facts,
+      requested: amount,
+      ...defined({ localTime }),
       approved,
       held: approved,
       captured,
@@ -166,7 +196,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
     const refund = request.kind === 'refund';
     const availableAmount = refund
       ? original.captured - original.refunded
-      : original.held - original.captured;
+      : capturableAmount(original, overCapturePercent);
     const declineCode = declineCodeOf(request, original, availableAmount);
     const rule = amountRule(amount);
     // The host does not approve a part of a capture or refund: code 10 approves all of it.
@@ -255,8 +285,8 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
 
   function decide(message: Message, session: ConnectionSession): HostDecision | undefined {
     if (isResponseMessage(message.mti)) return undefined;
-    if (message.mti.startsWith('08')) return answerNetworkManagement(message, session, givesKeys);
-    if (!session.isSignedOn) {
+    if (message.mti.startsWith('08')) return answerNetworkMessage(message, session);
+    if (!isSignedOn(message, session)) {
       return { answer: answerWithCode(message, NOT_SIGNED_ON), delivery: 'once' };
     }
     const request = parseFinancialRequest(message, originalBy);
@@ -297,13 +327,22 @@ function pinDeclineCode({ fields }: Message, keys: readonly Buffer[]): string | 
   return verdicts.includes(undefined) ? undefined : verdicts[0];
 }
 
-/** The last capture releases the rest of the hold. */
+/** A hold of which nothing is open cannot be exceeded. */
+function capturableAmount(
+  { approved, held, captured }: OriginalTransaction,
+  overCapturePercent: number,
+): number {
+  const open = held - captured;
+  return open === 0 ? 0 : open + Math.floor((approved * overCapturePercent) / 100);
+}
+
+/** The last capture releases the rest of the hold; an over-capture raises the hold. */
 function applyCapture(
   original: OriginalTransaction,
   { amount, final }: FinancialRequest,
 ): OriginalTransaction {
   const captured = original.captured + amount;
-  return { ...original, captured, held: final ? captured : original.held };
+  return { ...original, captured, held: final ? captured : Math.max(captured, original.held) };
 }
 
 /** The response code that declines a capture or refund, or `undefined`. */

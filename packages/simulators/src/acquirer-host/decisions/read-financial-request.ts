@@ -1,5 +1,6 @@
 // Reads a financial request from the fields of a message. Of the card data it keeps the masked number only.
-import { type Message, maskPan } from '@switchyard/iso8583';
+import { defined } from '@switchyard/contract';
+import { type Message, maskPan, type OriginalMessage } from '@switchyard/iso8583';
 import type { LedgerEntryKind } from '../ledger/ledger-entries.ts';
 
 export type FinancialRequest = {
@@ -22,6 +23,10 @@ export type FinancialRequest = {
   approvedOffline?: string;
   /** Possible ledger keys of the original; empty without DE90. */
   originalKeys: string[];
+  /** The parts of the original that a message without DE90 has. */
+  original?: OriginalMessage;
+  /** Local date and time (DE13, DE12). */
+  localTime?: string;
   /** The last capture (DE25 00; 06 announces further captures): the host releases the rest of the hold. */
   final: boolean;
   /** The reason of a reversal (DE25, four digits). */
@@ -137,6 +142,8 @@ export function parseFinancialRequest(
     rrn: fields[37] ?? '',
     pan,
     originalKeys: originalKeysOf(merchantAndTerminal, fields[90]),
+    localTime: (fields[13] ?? '') + (fields[12] ?? ''),
+    ...defined({ original: message.original }),
     final: kind === 'capture' && fields[25] === NOTHING_MORE_TO_COME,
     remaining: replacement === undefined ? undefined : Number(replacement),
     ...(kind === 'reversal' && fields[25]?.length === 4 ? { reason: fields[25] } : {}),

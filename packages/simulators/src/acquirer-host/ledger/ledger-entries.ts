@@ -1,10 +1,12 @@
 // Ledger entries, and the totals of a merchant and currency.
 import { defined } from '@switchyard/contract';
+import type { OriginalMessage } from '@switchyard/iso8583';
 import { createTwoGenerationCache } from '../../two-generation-cache.ts';
 
 /**
  * A hold (0100) or a sale (0200), approved or declined, with its captures, refunds and reversals. Always
- * `0 <= refunded <= captured <= held <= approved`; of a sale, all that is held is captured.
+ * `0 <= refunded <= captured <= held`. `held` exceeds `approved` only after an over-capture, which captures all of
+ * it; of a sale, all that is held is captured.
  */
 export type OriginalTransaction = {
   /** Message class, merchant, terminal, trace number, transmission time (DE42, 41, 11, 7). */
@@ -15,13 +17,17 @@ export type OriginalTransaction = {
   /** DE49, numeric. */
   readonly currency: string;
   readonly rrn: string;
+  /** Minor units requested (DE4). */
+  readonly requested?: number;
+  /** Local date and time (DE13, DE12). */
+  readonly localTime?: string;
   /** First six and last four digits. */
   readonly pan: string;
   readonly code: string;
   readonly approval: string;
   /** Minor units approved at first; 0 when declined. */
   readonly approved: number;
-  /** The approved amount less reversals. */
+  /** The approved amount less reversals; an over-capture raises it to the captured amount. */
   readonly held: number;
   readonly captured: number;
   readonly refunded: number;
@@ -82,7 +88,7 @@ export type RecordedAnswer = { code: string; approval: string; amount: number; r
 const openOf = (original: OriginalTransaction): number =>
   original.kind === 'hold' ? original.held - original.captured : 0;
 
-/** The change of the totals between two states of an original; only reversals reduce the held amount. */
+/** The change of the totals between two states of an original. */
 export function entryEffect(
   before: OriginalTransaction | undefined,
   after: OriginalTransaction,
@@ -91,7 +97,8 @@ export function entryEffect(
     openOf(after) - (before === undefined ? 0 : openOf(before)),
     after.captured - (before?.captured ?? 0),
     after.refunded - (before?.refunded ?? 0),
-    before === undefined ? 0 : before.held - after.held,
+    // An over-capture raises the held amount.
+    before === undefined ? 0 : Math.max(0, before.held - after.held),
   ];
 }
 
@@ -145,8 +152,35 @@ export function createTotals(approves: (code: string) => boolean) {
   };
 }
 
-/** Identifies an original by DE42, 41 and 37, where a message has no DE90. */
-export type OriginalReference = { merchant: string; terminal: string; rrn: string };
+/** Identifies an original where a message has no DE90: by the parts in `original`, or by its own DE37. */
+export type OriginalReference = {
+  merchant: string;
+  terminal: string;
+  rrn: string;
+  original?: OriginalMessage;
+};
+
+const traceNumberOf = ({ key }: OriginalTransaction): string | undefined => key.split('.').at(-2);
+
+/** A host compares the digits that a message has: a shorter number has no leading digits. */
+const endsAlike = (a: string, b: string | undefined): boolean =>
+  b !== undefined && (a.endsWith(b) || b.endsWith(a));
+
+function isReferredTo(transaction: OriginalTransaction, reference: OriginalReference): boolean {
+  const { rrn, terminal, original = { rrn } } = reference;
+  const { date = '', time = '', amount } = original;
+  const localTime = transaction.localTime ?? '';
+  return (
+    transaction.merchant === reference.merchant &&
+    transaction.terminal === terminal &&
+    (original.rrn === undefined || original.rrn === transaction.rrn) &&
+    (original.stan === undefined || endsAlike(original.stan, traceNumberOf(transaction))) &&
+    (original.approval === undefined || original.approval === transaction.approval.trim()) &&
+    localTime.startsWith(date) &&
+    localTime.endsWith(time) &&
+    (amount === undefined || Number(amount) === transaction.requested)
+  );
+}
 
 /** The recent entries, by the keys that later messages use. */
 export function createRecentEntries() {
@@ -166,15 +200,10 @@ export function createRecentEntries() {
       return { code, approval, amount: approved, rrn };
     },
     original: originals.get,
-    /** Searches all originals; few messages identify an original in this way. */
-    originalOf({ merchant, terminal, rrn }: OriginalReference): OriginalTransaction | undefined {
-      if (rrn === '') return undefined;
-      for (const original of originals.values()) {
-        const { rrn: known, terminal: knownTerminal, merchant: knownMerchant } = original;
-        if (known === rrn && knownTerminal === terminal && knownMerchant === merchant)
-          return original;
-      }
-      return undefined;
+    /** Searches all originals; few messages identify an original in this way. Trace numbers repeat: the last counts. */
+    originalOf(reference: OriginalReference): OriginalTransaction | undefined {
+      if (reference.rrn === '' && reference.original === undefined) return undefined;
+      return [...originals.values()].findLast((each) => isReferredTo(each, reference));
     },
     originals: originals.values,
     rotate(): void {
