@@ -13,6 +13,7 @@ import {
   Iso8583Error,
   type Message,
   maskField,
+  type SubFields,
   sampleTime,
 } from '@switchyard/iso8583';
 import { aesCmac, retailMac } from '@switchyard/pin';
@@ -46,6 +47,8 @@ export type ExplainedMessage = {
 const deps = { now: () => sampleTime };
 const sampleMacKey = Buffer.alloc(16);
 const macBytes = 8;
+/** A record that ends early is reported as such, also if its length is much too high. */
+const recordedBytesMax = 1 << 20;
 
 /** The names of all sample messages. */
 export const sampleNames = (table: HostTable): readonly string[] => [
@@ -53,19 +56,30 @@ export const sampleNames = (table: HostTable): readonly string[] => [
   ...Object.keys(createHostSamples(table.messages)),
 ];
 
-function partsOf(format: FieldFormat | undefined, field: number, value: string): ExplainedPart[] {
-  if (format?.subFields === undefined) return [];
-  const { decode, nameOf } = compileSubFields(format, field);
+/** Chip data has data objects also without a structure in the table. */
+const structureOf = ({ content, subFields }: FieldFormat): FieldFormat['subFields'] =>
+  subFields ?? (content === 'tlv' ? { type: 'BerTlv' } : undefined);
+
+/** All parts of a value, and the parts inside them: `01`, `01/9F36`. */
+function partsIn(structure: SubFields, value: string, prefix = ''): ExplainedPart[] {
   try {
-    return Object.entries(decode(value)).map(([id, part]) => ({
-      id,
-      name: nameOf(id) ?? '',
-      value: part,
-    }));
+    return Object.entries(structure.decode(value)).flatMap(([id, part]) => {
+      const nested = structure.partsOf(id);
+      return [
+        { id: prefix + id, name: structure.nameOf(id) ?? '', value: part },
+        ...(nested === undefined ? [] : partsIn(nested, part, `${prefix}${id}/`)),
+      ];
+    });
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    return [{ id: '', name: 'not in the structure of the table', value: error.message }];
+    return [{ id: prefix, name: 'not in the structure of the table', value: error.message }];
   }
+}
+
+function partsOf(format: FieldFormat, field: number, value: string): ExplainedPart[] {
+  const subFields = structureOf(format);
+  if (subFields === undefined) return [];
+  return partsIn(compileSubFields({ ...format, subFields }, field), value);
 }
 
 /** The message as the platform sees it; undefined if the table does not allow it. */
@@ -105,7 +119,8 @@ function elementsOf(
     const maskedValue =
       masking === undefined || masking.unmasked.has(field) ? value : maskField(field, value);
     const isMasked = maskedValue !== value;
-    const parts = partsOf(format, field, value).map((each) =>
+    const allParts = format === undefined ? [] : partsOf(format, field, value);
+    const parts = allParts.map((each) =>
       isMasked ? { ...each, value: `<${each.value.length}>` } : each,
     );
     return {
@@ -181,7 +196,7 @@ export function explainRecorded(
   const masking = { unmasked };
   if (!isFramed) return [{ message: '1', elements: elementsOf(table, bytes, 0, masking) }];
   const { framing } = compileHost(table, deps);
-  const deframer = createDeframer(framing, { maxBytes: bytes.length });
+  const deframer = createDeframer(framing, { maxBytes: recordedBytesMax });
   const frames = deframer.push(bytes);
   if (deframer.heldBytes() > 0)
     throw new Iso8583Error('message_truncated', undefined, bytes.length);

@@ -85,6 +85,14 @@ test('check accepts the built-in tables', async () => {
   }
 });
 
+test('check mentions a file whose name is not that of the table', async () => {
+  const table = '{ "name": "north", "base": "iso1987-ascii" }';
+  const other = await run('dialect', 'check', write('south.json', table));
+  assert.deepEqual([other.code, other.stdout], [0, 'The host table north is valid.\n']);
+  assert.match(other.stderr, /only from a file with the name north\.json/);
+  assert.equal((await run('dialect', 'check', write('north.json', table))).stderr, '');
+});
+
 test('explain covers each byte of each sample message once', async () => {
   for (const [name, table] of Object.entries(builtInHosts)) {
     const { messages } = await explainJson(name);
@@ -151,6 +159,12 @@ test('explain shows the parts of a field, and computes the authentication code',
   const elements = messages[0]?.elements ?? [];
   const parts = elements.find(({ field }) => field === '48')?.parts;
   assert.deepEqual(parts?.at(-1), { id: '92', name: 'Security code', value: '1234' });
+  const chip = (await explainJson('iso1987-binary', 'chip')).messages[0]?.elements ?? [];
+  assert.deepEqual(chip.find(({ field }) => field === '55')?.parts?.[1], {
+    id: '84',
+    name: '',
+    value: '00000000000000',
+  });
   assert.match(elements.find(({ field }) => field === '64')?.value ?? '', /^[0-9A-F]{16}$/);
 });
 
