@@ -6,6 +6,7 @@ import {
   compileSubFields,
   createDeframer,
   createHostSamples,
+  createOperationSamples,
   createPlatformSamples,
   encodeFrame,
   type FieldFormat,
@@ -18,7 +19,7 @@ import {
 } from '@switchyard/iso8583';
 import { aesCmac, retailMac } from '@switchyard/pin';
 import { describeFormat } from './describe-format.ts';
-import { describeField, describeMessageType } from './field-meaning.ts';
+import { describeField, describeMessageType, describeSource } from './field-meaning.ts';
 
 /** A part of the value of a field. */
 export type ExplainedPart = { readonly id: string; readonly name: string; readonly value: string };
@@ -35,6 +36,8 @@ export type ExplainedElement = {
   readonly value: string;
   readonly format?: string;
   readonly meaning?: string;
+  /** The payment data from which the table builds the field, or that it reads from a response. */
+  readonly source?: string;
   readonly parts?: readonly ExplainedPart[];
 };
 
@@ -50,9 +53,15 @@ const macBytes = 8;
 /** A record that ends early is reported as such, also if its length is much too high. */
 const recordedBytesMax = 1 << 20;
 
+/** The messages of the platform, with one of each operation. */
+const requestSamples = ({ messages }: HostTable): Readonly<Record<string, Message>> => ({
+  ...createPlatformSamples(messages),
+  ...createOperationSamples(messages),
+});
+
 /** The names of all sample messages. */
 export const sampleNames = (table: HostTable): readonly string[] => [
-  ...Object.keys(createPlatformSamples(table.messages)),
+  ...Object.keys(requestSamples(table)),
   ...Object.keys(createHostSamples(table.messages)),
 ];
 
@@ -110,7 +119,7 @@ function elementsOf(
     const position = { offset: offset + part.offset, bytes: part.bytes, name, value };
     if (field === undefined) {
       if (name === 'Message type')
-        return { ...position, field: 'MTI', meaning: describeMessageType(value) };
+        return { ...position, field: 'MTI', meaning: describeMessageType(value, canonical) };
       if (name.startsWith('Bitmap')) return { ...position, field: 'bitmap' };
       const hidden = masking === undefined ? part.bytes : '*'.repeat(part.bytes.length);
       return { ...position, bytes: hidden };
@@ -131,6 +140,7 @@ function elementsOf(
       ...defined({
         format: format && describeFormat(format, table.messages),
         meaning: isMasked ? undefined : describeField(field, value, canonical),
+        source: describeSource(table, field, canonical),
         parts: parts.length === 0 ? undefined : parts,
       }),
     };
@@ -158,10 +168,9 @@ function encodeSample(table: HostTable, message: Message): Buffer {
  * @throws Iso8583Error for a sample that the table cannot write
  */
 export function explainSample(table: HostTable, name: string): ExplainedMessage {
-  const platformSamples: Readonly<Record<string, Message>> = createPlatformSamples(table.messages);
   const hostSamples: Readonly<Record<string, Message>> = createHostSamples(table.messages);
   const isOfHost = Object.hasOwn(hostSamples, name);
-  const message = isOfHost ? hostSamples[name] : platformSamples[name];
+  const message = isOfHost ? hostSamples[name] : requestSamples(table)[name];
   if (message === undefined) throw new Iso8583Error('mti_invalid');
   // Constants and omissions apply only to messages of the platform.
   const { constants: _constants, omit: _omit, ...tableOfHost } = table;

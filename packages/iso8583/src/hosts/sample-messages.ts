@@ -1,5 +1,5 @@
 // Sample messages in canonical form: the check of host tables encodes them, and the acquirer host prints them.
-import type { Message, OriginalMessage } from '../message.ts';
+import type { Message, OriginalMessage, PaymentData } from '../message.ts';
 import type { OperationName } from '../operation-names.ts';
 import { sampleTags } from './chip-tags.ts';
 import type { HostTable } from './host-table.ts';
@@ -40,6 +40,12 @@ const reference = (number: number) => ({
   13: '0131',
   37: `60311290000${number}`,
 });
+
+const sampleData: PaymentData = {
+  merchantName: 'EXAMPLE SHOP',
+  merchantAddress: 'MAIN STREET 1',
+  orderId: '4711',
+};
 
 // The samples together have each entry mode (22) and each optional field.
 const platformSamples = {
@@ -171,10 +177,17 @@ export function createPlatformSamples(messages: HostTable['messages']) {
     ...platformSamples,
     chip: { ...platformSamples.chip, fields: { ...fields, ...pin } },
   };
-  return mapSamples(samples, (sample) => fitIdentifiers(sample, messages));
+  return mapSamples(samples, (sample) => fitIdentifiers({ ...sample, data: sampleData }, messages));
 }
 
-/** A canonical message of each operation. */
+/**
+ * A message of each operation.
+ *
+ * @example
+ * ```ts
+ * const bytes = compileHost(table, { now: () => sampleTime }).encode(createOperationSamples(table.messages).void);
+ * ```
+ */
 export function createOperationSamples(messages: HostTable['messages']): {
   readonly [name in OperationName]: Message;
 } {

@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import {
   builtInHosts,
   compileHost,
+  createOperationSamples,
   createPlatformSamples,
   encodeFrame,
   sampleTime,
@@ -32,6 +33,7 @@ type Explained = {
       name: string;
       value: string;
       meaning?: string;
+      source?: string;
       parts?: { id: string; name: string; value: string }[];
     }[];
   }[];
@@ -97,7 +99,11 @@ test('explain covers each byte of each sample message once', async () => {
   for (const [name, table] of Object.entries(builtInHosts)) {
     const { messages } = await explainJson(name);
     const host = compileHost(table, { now: () => sampleTime });
-    const samples = Object.entries(createPlatformSamples(table.messages));
+    const { messages: formats } = table;
+    const samples = Object.entries({
+      ...createPlatformSamples(formats),
+      ...createOperationSamples(formats),
+    });
     assert.deepEqual(
       messages.map(({ message }) => message),
       [...samples.map(([kind]) => kind), 'response', 'key'],
@@ -166,6 +172,27 @@ test('explain shows the parts of a field, and computes the authentication code',
     value: '00000000000000',
   });
   assert.match(elements.find(({ field }) => field === '64')?.value ?? '', /^[0-9A-F]{16}$/);
+});
+
+test('explain states the operation of a message and the sources of its fields', async () => {
+  const file = write(
+    'operations.json',
+    JSON.stringify({
+      name: 'operations',
+      base: 'iso1987-ascii',
+      operations: { void: { type: '0200', processingCode: '020000' } },
+      contents: { 62: 'orderId' },
+      responseContents: { 44: 'addressResult' },
+    }),
+  );
+  const { messages } = await explainJson(file, 'void');
+  const elements = messages[0]?.elements ?? [];
+  const find = (name: string) => elements.find(({ field }) => field === name);
+  assert.equal(find('MTI')?.value, '0200');
+  assert.match(find('MTI')?.meaning ?? '', /operation void$/);
+  assert.deepEqual([find('62')?.value, find('62')?.source], ['4711', 'orderId']);
+  const text = await run('dialect', 'explain', file, 'void');
+  assert.match(text.stdout, /4711 · from orderId/);
 });
 
 test('explain masks the card data of recorded messages', async () => {
