@@ -4,6 +4,7 @@ import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import {
   builtInHosts,
   type CompiledHost,
+  fitNumber,
   type HostTable,
   type Message,
   type OriginalMessage,
@@ -92,19 +93,19 @@ function formatOriginalData(
 function describeOriginal(
   original: NonNullable<AcquirerRequest['original']>,
   approval: string | undefined,
-  { retrievalReference: { assignedBy } }: RequestRules,
+  { messages: { fields }, retrievalReference: { assignedBy } }: RequestRules,
 ): OriginalMessage {
   const { mti, stan, localDate, localTime, terminalId, amount } = original;
   // Without a response the platform does not have the number that the host assigned.
-  const hasReference = assignedBy === 'Platform' || original.rrnAssignedBy === 'Host';
+  const assignedReference = original.rrnAssignedBy === 'Host' ? original.rrn : undefined;
   return {
     type: mti,
-    stan,
+    stan: fitNumber(stan, fields[11]),
     date: localDate,
     time: localTime,
     terminal: terminalId,
     ...defined({
-      rrn: hasReference ? original.rrn : undefined,
+      rrn: assignedBy === 'Host' ? assignedReference : fitNumber(original.rrn, fields[37]),
       approval,
       amount: amount === undefined ? undefined : formatAmount(amount),
     }),
@@ -163,7 +164,8 @@ export function toIso8583Message(
     3: selectProcessingCode(request),
     4: formatAmount(request.amount),
     7: reference.transmittedAt,
-    11: reference.stan,
+    // The table can have changed since the number was allocated.
+    11: fitNumber(reference.stan, rules.messages.fields[11]),
     12: reference.localTime,
     13: reference.localDate,
     14: request.card.expiry,
@@ -173,7 +175,7 @@ export function toIso8583Message(
     25: isReasoned ? reversalReasons[reversalReason] : selectConditionCode(request),
     32: institutionId,
     35: sensitive?.track2,
-    37: selectRetrievalReference(request, rules.retrievalReference),
+    37: selectRetrievalReference(request, rules),
     38: request.authorizationCode?.padEnd(authorizationCodeLength, ' '),
     // DE39 in an advice distinguishes an offline sale from a capture.
     39: kind === 'OfflineSale' ? offlineApprovedCode : undefined,
