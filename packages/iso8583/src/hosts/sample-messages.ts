@@ -177,9 +177,7 @@ export function createPlatformSamples(messages: HostTable['messages']) {
     ...platformSamples,
     chip: { ...platformSamples.chip, fields: { ...fields, ...pin } },
   };
-  return mapSamples(samples, (sample) =>
-    fitIdentifiers({ ...sample, data: sampleData }, messages),
-  );
+  return mapSamples(samples, (sample) => fitIdentifiers({ ...sample, data: sampleData }, messages));
 }
 
 /**

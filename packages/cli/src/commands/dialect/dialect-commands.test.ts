@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import {
   builtInHosts,
   compileHost,
+  createOperationSamples,
   createPlatformSamples,
   encodeFrame,
   sampleTime,
@@ -98,7 +99,11 @@ test('explain covers each byte of each sample message once', async () => {
   for (const [name, table] of Object.entries(builtInHosts)) {
     const { messages } = await explainJson(name);
     const host = compileHost(table, { now: () => sampleTime });
-    const samples = Object.entries(createPlatformSamples(table.messages));
+    const { messages: formats } = table;
+    const samples = Object.entries({
+      ...createPlatformSamples(formats),
+      ...createOperationSamples(formats),
+    });
     assert.deepEqual(
       messages.map(({ message }) => message),
       [...samples.map(([kind]) => kind), 'response', 'key'],
