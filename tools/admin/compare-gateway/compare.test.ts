@@ -228,7 +228,7 @@ describe('switchyard acquirer compare', () => {
       const { 35: track, 48: securityCode, 55: chip } = message.fields;
       if (direction === 'FromHost' || (chip === undefined && securityCode === undefined))
         return message;
-      const fields = { ...message.fields, 43: `till of ${number}`.padEnd(40) };
+      const fields: Message['fields'] = { ...message.fields, 43: `till of ${number}`.padEnd(40) };
       if (securityCode !== undefined) fields[48] = `${securityCode}9304ABCD`;
       if (track !== undefined) fields[35] = `${track.slice(0, -1)}9`;
       if (chip !== undefined)
