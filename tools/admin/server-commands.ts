@@ -43,6 +43,7 @@ const reports = () => import('./reports.ts');
 const migrate = () => import('./migrate.ts');
 const doctor = () => import('./doctor/doctor.ts');
 const ledger = () => import('./ledger.ts');
+const certification = () => import('./certify/certify.ts');
 const compare = () => import('./compare-gateway/compare.ts');
 
 const setupCommand: CommandDefinition = {
@@ -292,6 +293,28 @@ const adminCommands: readonly CommandDefinition[] = [
   },
 ];
 
+const certifyCommand: CommandDefinition = {
+  command: 'certify',
+  description:
+    'Runs the test script of an acquirer against its test host, over a connection of its own with the settings, keys and certificate of the link, and writes a signed report with the bytes of each message. It stores no payment. After Ctrl+C the next run continues with the first case that is not finished. The exit code is 10 if a case fails.',
+  options: [
+    option('--link <link>', 'id or name of the acquirer link', { required: true }),
+    option('--plan <file>', 'the plan: cases in YAML or JSON', { required: true }),
+    option(
+      '--report <dir>',
+      'directory of the report and of the finished cases; default: certification-LINK',
+    ),
+    option('--from <case>', 'run this case and all later ones'),
+    option('--only <text>', 'run only the cases whose id or title contains this text'),
+    option('--restart', 'run all cases again'),
+  ],
+  finishes: true,
+  run: platformCommand(certification, 'certify'),
+  examples: [
+    'switchyard acquirer certify --link north --plan deploy/certification/acquirer-plan.yaml --report certification-north',
+  ],
+};
+
 const parsePercent = parseMatching(
   /^(?:100|\d{1,2}(?:\.\d{1,6})?)%?$/,
   'a percentage from 0% to 100%',
@@ -334,5 +357,5 @@ const compareCommand: CommandDefinition = {
 
 export const serverCommands: ServerCommands = {
   admin: adminCommands,
-  acquirer: [compareCommand],
+  acquirer: [certifyCommand, compareCommand],
 };

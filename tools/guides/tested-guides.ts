@@ -19,6 +19,7 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
   'docs/how-to/acquirers/approve-refunds.md': {
     output: [/kind: 'Refund',\n +status: 'Succeeded'/, /"status":"Used"/, /"status":"Revoked"/],
   },
+  'docs/how-to/acquirers/certify-a-link.md': { output: [/^20 passed, 0 failed, 0 skipped, /m] },
   'docs/how-to/acquirers/compare-with-the-gateway-in-use.md': {
     output: [/^24 +Network international identifier +0 +0 +0 +3 +/m, /^exit code 8$/m],
   },

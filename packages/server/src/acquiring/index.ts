@@ -44,8 +44,12 @@ export {
   toAcquirerOutcome,
   toIso8583Message,
 } from './iso8583-host/payment-messages.ts';
+export { createZoneKeys } from './keys/import-zone-keys.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
+export { connectAcquirer } from './links/connect-acquirer.ts';
+export { buildReference } from './numbering/message-reference.ts';
 export type {
+  AcquirerConnection,
   AcquirerData,
   AcquirerLink,
   AcquirerOutcome,
@@ -55,6 +59,7 @@ export type {
   AcquirerRequestKind,
   AcquirerReversalReason,
   LateResponse,
+  TracedFrame,
 } from './spi/acquirer-spi.ts';
 export {
   isAmbiguousDecline,
