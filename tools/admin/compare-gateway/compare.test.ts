@@ -222,25 +222,33 @@ describe('switchyard acquirer compare', () => {
     assert.equal(strict.code, 8);
   });
 
-  test('card data that differs is described by its position and its tags', async () => {
+  test('card data that differs is described by its position and its tags, in every field', async () => {
+    const [number = ''] = cardData;
     const change: ChangeMessage = (message, direction) => {
-      const { 35: track, 52: pin, 55: chip } = message.fields;
-      if (direction === 'FromHost' || chip === undefined || track === undefined) return message;
-      const fields = {
-        ...message.fields,
-        35: `${track.slice(0, -1)}9`,
-        55: `${chip.replace('9F3303E0F0C8', '9F3303E0F0C0').replace('9C0100', '')}DF010412345678`,
-      };
-      return { ...message, fields: { ...fields, 52: pin } };
+      const { 35: track, 48: securityCode, 55: chip } = message.fields;
+      if (direction === 'FromHost' || (chip === undefined && securityCode === undefined))
+        return message;
+      const fields: Message['fields'] = { ...message.fields, 43: `till of ${number}`.padEnd(40) };
+      if (securityCode !== undefined) fields[48] = `${securityCode}9304ABCD`;
+      if (track !== undefined) fields[35] = `${track.slice(0, -1)}9`;
+      if (chip !== undefined)
+        fields[55] = `${chip.replace('9F3303E0F0C8', '9F3303E0F0C0').replace('9C0100', '')}DF010412345678`;
+      return { ...message, fields };
     };
     const messages = await recordTraffic(allKinds(), {
       table: builtInHosts['iso1987-binary'],
       change,
     });
     const { report } = await compare(messages, 'iso1987-binary');
-    const details = report.fields.flatMap(({ example }) => example?.detail ?? []);
+    const examples = report.fields.flatMap(({ field, example }) =>
+      example === undefined ? [] : [[field, example.recorded, example.platform, example.detail]],
+    );
     // The platform sends the track and the tags of the card: only tags that it never sends are missing.
-    assert.deepEqual(details, ['missing tags DF01']);
+    assert.deepEqual(examples, [
+      [43, '[card data]', undefined, undefined],
+      [48, '<30>', '<22>', 'from character 23'],
+      [55, '<162>', '<148>', 'missing tags DF01'],
+    ]);
   });
 
   test('responses that the platform would not accept, with the reason', async () => {
@@ -453,10 +461,11 @@ describe('switchyard acquirer compare', () => {
       [['--trace', trace, '--dialect', 'iso1987-ascii', '--out', trace], /exists already/],
       [['--dialect', 'iso1987-ascii'], /--trace/],
     ];
-    for (const [args, expected] of wrong) {
-      const { code, stderr } = await runCompare(...args);
-      assert.match(stderr, expected);
-      assert.equal(code, 2, stderr);
-    }
+    for (const [args, expected] of wrong)
+      for (const json of [[], ['--json']]) {
+        const { code, stderr } = await runCompare(...args, ...json);
+        assert.match(stderr, expected);
+        assert.equal(code, 2, stderr);
+      }
   });
 });

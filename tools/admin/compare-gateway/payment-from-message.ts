@@ -284,20 +284,19 @@ export function createPaymentDeriver(production: ProductionMessages, sales: Reco
 
   /** The facts that all messages of a payment have: of the sale if the trace has it, otherwise of this message. */
   function readPaymentFacts(fields: Fields, sale: RecordedSale | undefined) {
-    const { 18: mcc = unknownMcc, 49: numericCurrency } = fields;
-    const stored: Partial<RecordedSale> = sale ?? {};
-    const { entryMode = facts.entryModeOf(fields) } = stored;
-    const isRemoteOrder = stored.isRemoteOrder ?? facts.isRemoteOrder(fields);
-    const currency = numericCurrency === undefined ? stored.currency : alphaOf(numericCurrency);
+    const { 49: numericCurrency } = fields;
+    const { mcc, entryMode, amounts, isRemoteOrder } = sale ?? {
+      mcc: fields[18] ?? unknownMcc,
+      entryMode: facts.entryModeOf(fields),
+      isRemoteOrder: facts.isRemoteOrder(fields),
+      amounts: readAmounts(fields),
+    };
     return {
-      card: readCard(fields, sale),
-      currency,
+      mcc,
       entryMode,
-      mcc: stored.mcc ?? mcc,
-      ...defined({
-        amounts: stored.amounts ?? readAmounts(fields),
-        isRemoteOrder: isRemoteOrder ? true : undefined,
-      }),
+      card: readCard(fields, sale),
+      currency: numericCurrency === undefined ? sale?.currency : alphaOf(numericCurrency),
+      ...defined({ amounts, isRemoteOrder: isRemoteOrder === true ? true : undefined }),
     };
   }
 
