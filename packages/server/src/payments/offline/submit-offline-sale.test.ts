@@ -22,6 +22,7 @@ const context = {
   kind: 'OfflineSale',
   linkId: 'link',
   timeZone: 'UTC',
+  request: {},
   reference: { mti: '0220' },
   card: { token: 'token' },
   offline: { authorizationCode: '9A01B2', authorizedAt: '2026-03-01T11:00:00.000Z' },

@@ -20,6 +20,7 @@ const context = {
   acquirerMerchantId: 'M1',
   mcc: '5411',
   timeZone: 'UTC',
+  request: {},
   holdDays: 30,
   captureTransport: 'File',
   reference: { stan: '000001' },

@@ -18,6 +18,7 @@ const context = {
   kind: 'Sale',
   linkId: 'link',
   timeZone: 'UTC',
+  request: {},
   partialApproval: false,
   card: { token: 't' },
 } as unknown as AuthorizationContext;
