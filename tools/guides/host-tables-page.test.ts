@@ -31,6 +31,19 @@ test('the complete table of the page passes the check and has every documented m
   );
 });
 
+test('each example of a framing and of a correlation passes the check', () => {
+  const examples = [...page.matchAll(/^\|.*\| `(\{ "(?:length|echo|fields)".*? \})`.*\|$/gm)].map(
+    ([, text = '']) => JSON.parse(text),
+  );
+  assert.equal(examples.length, 14);
+  // A frame without a length needs chip data in characters.
+  const messages = { fields: { '55': { encoding: 'hex' } } };
+  for (const example of examples) {
+    const member = 'length' in example ? { framing: example } : { correlation: example };
+    readHostTable({ name: 'example', base: 'iso1987-ascii', messages, ...member });
+  }
+});
+
 test('a host with its own code 96 answers an unknown outcome, as the page says', () => {
   const document = tables.find(({ name }) => name === 'nord-bank');
   const host = compileHost(readHostTable(document), { now: Date.now });

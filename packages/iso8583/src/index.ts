@@ -43,7 +43,7 @@ export type {
   NetworkFunction,
 } from './hosts/host-table.ts';
 export { HostTableError, type TableMistake } from './hosts/host-table-error.ts';
-export { findIdentifierFault, padIdentifier } from './hosts/identifiers.ts';
+export { findIdentifierFault, fitNumber, padIdentifier } from './hosts/identifiers.ts';
 export type { RequestLookup } from './hosts/operations.ts';
 export { hostTableSchema, readHostTable } from './hosts/read-host-table.ts';
 export { compileReferencePattern } from './hosts/reference-numbers.ts';

@@ -47,6 +47,11 @@ function stopWithParent(): void {
   process.channel?.unref();
 }
 
+/** The code of a process that SIGTERM ended. Linux ignores the signal in the first process of a container without a handler. */
+const terminatedExitCode = 143;
+const endBeforeStart = () => process.exit(terminatedExitCode);
+process.once('SIGTERM', endBeforeStart);
+
 if (process.argv.includes('--version')) {
   const { version, commit } = buildVersion;
   process.stdout.write(`${[version, commit].filter(Boolean).join(' ')}\n`);
@@ -62,6 +67,7 @@ try {
   if (process.env['WATCH_REPORT_DEPENDENCIES'] === undefined) stopWithParent();
   // The platform is imported only after these checks have passed.
   const { startPlatform } = await import('./start.ts');
+  process.off('SIGTERM', endBeforeStart);
   await startPlatform(settings, { verbose: process.argv.includes('--verbose') });
 } catch (error) {
   // The text of a problem is for clients of the API.

@@ -19,7 +19,9 @@ export const tlsServerOptions = ({ cert, key, clientCa }: HostTls): TlsOptions =
   cert,
   key,
   minVersion: 'TLSv1.2',
-  ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+  ...defined({ ca: clientCa }),
+  requestCert: clientCa !== undefined,
+  rejectUnauthorized: clientCa !== undefined,
 });
 
 /** The command line options for TLS. */

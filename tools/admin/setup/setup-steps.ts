@@ -27,7 +27,7 @@ export const stepPurposes = {
   operator: 'the organisation that runs the platform',
   'operator application': 'API credentials that approve sign-ups and acquirer links',
   acquirer: 'the organisation to which merchants, contracts and terminals belong',
-  administrator: 'the first person who can sign in; the running platform sends the invitation',
+  administrator: 'the first user; the running platform sends the invitation',
   link: "the connection to the acquirer's host",
   'approval of the link': 'the operator allows connections to this host and port',
   merchant: 'the business that takes the payments',

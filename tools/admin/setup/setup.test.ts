@@ -97,7 +97,7 @@ test('the command asks for the values of a missing file, saves them, and sets up
   await writeFile(file, stringify({ ...document, ...otherLink }));
   const failed = await run(['--show-secrets']);
   assert.notEqual(failed.code, 0);
-  assert.match(failed.stderr, /absent/);
+  assert.match(failed.stderr, /dialect must be one of/);
   assert.match(failed.stderr, /The step "link" failed\. The steps before it are done\./);
 });
 

@@ -8,6 +8,8 @@ type Table = (typeof tables)[number];
 
 const chunkRows = 250_000;
 const modelsMax = 200;
+const latestMax = 1000;
+const latestTable = (table: Table): string => `bench_latest_${table}`;
 const memoryForIndexes = '512MB';
 
 /**
@@ -16,7 +18,7 @@ const memoryForIndexes = '512MB';
  * bucket of the model's merchant.
  */
 const transactionId = `(lpad(to_hex($3::bigint + i), 12, '0') || '70008' || substr(md5(i::text), 1, 12)
-  || lpad(to_hex(m.bucket), 3, '0'))::uuid`;
+  || lpad(to_hex(m.bucket::int), 3, '0'))::uuid`;
 const madeAt = `to_timestamp(($3::bigint + i) / 1000.0)`;
 
 /** What differs from the model, by column; every other column is the model's. */
@@ -62,8 +64,21 @@ async function takeModels(query: Database['query'], organizationId: string): Pro
   return Number(row?.['models'] ?? 0);
 }
 
+/** The platform refuses new sales if the database lacks the last ones that it acknowledged. */
+async function keepLatest(query: Database['query']): Promise<void> {
+  await query(
+    `CREATE TEMPORARY TABLE bench_latest AS
+      SELECT transaction_id FROM transactions ORDER BY created_at DESC LIMIT ${latestMax}`,
+  );
+  for (const table of tables)
+    await query(
+      `CREATE TEMPORARY TABLE ${latestTable(table)} AS
+        SELECT t.* FROM ${table} t JOIN bench_latest USING (transaction_id)`,
+    );
+}
+
 /**
- * Replaces all transactions by `rows` finished ones. The server must be idle during that time.
+ * Replaces all transactions, except the latest, by `rows` finished ones. The server must be idle during that time.
  *
  * @param onProgress called after each chunk with the number of rows
  */
@@ -75,6 +90,7 @@ export async function fillTransactions(
   await database.session(async ({ query }) => {
     await query(`SET maintenance_work_mem = '${memoryForIndexes}'`);
     const models = await takeModels(query, options.organizationId);
+    await keepLatest(query);
     if (models === 0) throw new Error('there is no finished sale to model the rows on');
     const [now] = await query('SELECT (extract(epoch FROM now()) * 1000)::bigint AS ms');
     const firstMs = Number(now?.['ms']) - rows - 1000;
@@ -90,6 +106,7 @@ export async function fillTransactions(
       const from = `generate_series($1::bigint, $2::bigint) AS i
         JOIN ${modelTable(table)} m ON m.bench_number = i % ${models}`;
       inserts.push(await copyStatement(query, table, replaced[table], from));
+      await query(await copyStatement(query, table, {}, `${latestTable(table)} m`));
     }
     for (let from = 1; from <= rows; from += chunkRows) {
       const to = Math.min(rows, from + chunkRows - 1);

@@ -167,6 +167,11 @@ describe('correlation of responses', () => {
       { correlation: { fields: [37] } },
       { correlation: { fields: [11] }, traceNumber: { uniqueBy: 'Link' } },
       {
+        correlation: { fields: [7, 11] },
+        traceNumber: { digits: 4, uniqueBy: 'Link' },
+        messages: { fields: { '11': { max: 4 } } },
+      },
+      {
         correlation: { echo: { '37': 'Ignore' } },
         retrievalReference: { assignedBy: 'Host', inRequests: 'IfAssigned' },
         omit: [37],

@@ -117,6 +117,6 @@ export function checkCorrelation(table: HostTable): void {
       '/correlation/fields',
       'must identify a request: two terminals of the link can send these fields with the same values on one day. ' +
         'Use 41 with 11 or 37; or 37, if its pattern has a number of six digits or more; ' +
-        'or 11, if traceNumber is unique by "Link" and has six digits or more',
+        'or 11, if traceNumber is unique by "Link" and has six digits or more; with fewer digits add 7',
     );
 }

@@ -48,7 +48,18 @@ export function findIdentifierFault(
   return `must fit field ${field} of ${name}: up to ${format.max} ${content}`;
 }
 
-function fitNumber(value: string, { size, max }: FieldFormat): string {
+/**
+ * A trace number or retrieval reference number in the length of its field: its last digits, after zeros.
+ *
+ * @param format the field of the host; undefined if the host has none
+ * @example
+ * ```ts
+ * fitNumber('000042', { name: 'Trace number', content: 'n', size: 'fixed', max: 4 }); // '0042'
+ * ```
+ */
+export function fitNumber(value: string, format: FieldFormat | undefined): string {
+  if (format === undefined) return value;
+  const { size, max } = format;
   const digits = value.slice(-max);
   return size === 'fixed' ? digits.padStart(max, '0') : digits;
 }
@@ -60,8 +71,8 @@ export function fitIdentifiers<Sample extends Message>(
 ): Sample {
   const fields = { ...sample.fields };
   for (const field of identifierFields) {
-    const [value, format] = [fields[field], formats[field]];
-    if (value !== undefined && format !== undefined) fields[field] = fitNumber(value, format);
+    const value = fields[field];
+    if (value !== undefined) fields[field] = fitNumber(value, formats[field]);
   }
   return { ...sample, fields };
 }

@@ -18,6 +18,7 @@ export const patternParts = ['year', 'day', 'hour', 'stan', 'number'] as const;
 /** The values of the parts of a pattern; a part has the last digits of its value. */
 export type PatternValues = { readonly [part in (typeof patternParts)[number]]: string };
 
+const transmissionTimeField = 7;
 const traceField = 11;
 const rrnField = 37;
 const terminalField = 41;
@@ -42,9 +43,11 @@ export function isUniqueOnLink(table: HostTable, fields: readonly number[]): boo
   const hasReference = fields.includes(rrnField);
   if (fields.includes(terminalField) && (hasTrace || hasReference)) return true;
   const { uniqueBy, digits } = traceNumber;
+  // Fewer digits repeat on one day, but not within the second that the transmission time names.
+  const isTraceUnique = digits >= uniqueDigits || fields.includes(transmissionTimeField);
   return hasReference
     ? (partDigits(retrievalReference.pattern).get('number') ?? 0) >= uniqueDigits
-    : hasTrace && uniqueBy === 'Link' && digits >= uniqueDigits;
+    : hasTrace && uniqueBy === 'Link' && isTraceUnique;
 }
 
 /** @throws HostTableError */

@@ -148,7 +148,7 @@ describe('a host that assigns the retrieval reference number', { concurrency: 4 
       assert.equal(sold.receipt.merchant.retrievalReferenceNumber, sold.retrievalReferenceNumber);
       const stored = await readTransaction(setup, sold.transactionId);
       assert.equal(stored.retrievalReferenceNumber, sold.retrievalReferenceNumber);
-      // The host finds an original only by its own number, if the request has one.
+      // The simulated host finds the original of a refund only by its own number.
       const refund = await act(setup, sold.transactionId, 'refund', { amount: 1200 });
       const [original] = setup.host.ledger().originals.slice(-1);
       assert.deepEqual(

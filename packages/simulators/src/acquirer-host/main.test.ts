@@ -107,8 +107,9 @@ describe('acquirer-host on the command line', () => {
     const other = makeCertificate('other');
     const { child, port } = await serve(
       join(directory, 'ledger'),
-      ...['--tls-cert', host.certFile, '--tls-key', join(directory, 'localhost', 'local-key.pem')],
-      ...['--tls-client-ca', client.certFile],
+      `--tls-cert=${host.certFile}`,
+      `--tls-key=${join(directory, 'localhost', 'local-key.pem')}`,
+      `--tls-client-ca=${client.certFile}`,
     );
     for (const tls of [
       undefined,

@@ -68,8 +68,10 @@ test('the simulator requires TLS, and the client certificate of an authority tha
   const { cert, key, certFile } = makeCertificate('platform');
   const { child, output } = await serve(
     join(directory, 'ledger'),
-    ...['--platform-key', 'A'.repeat(43), '--tls-client-ca', certFile],
-    ...['--tls-cert', host.certFile, '--tls-key', join(directory, 'localhost', 'local-key.pem')],
+    `--platform-key=${'A'.repeat(43)}`,
+    `--tls-cert=${host.certFile}`,
+    `--tls-key=${join(directory, 'localhost', 'local-key.pem')}`,
+    `--tls-client-ca=${certFile}`,
   );
   const [, port] = /^listening on https:\/\/127\.0\.0\.1:(\d+)\n/.exec(output) ?? [];
   const send = async (identity: object) => {

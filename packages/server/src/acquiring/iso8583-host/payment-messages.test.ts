@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { builtInHosts, compileHost, type HostTable, type Message } from '@switchyard/iso8583';
+import {
+  builtInHosts,
+  compileHost,
+  type HostTable,
+  type Message,
+  readHostTable,
+} from '@switchyard/iso8583';
 import fc from 'fast-check';
 import type { AcquirerRequest } from '../spi/acquirer-spi.ts';
 import {
@@ -252,6 +258,21 @@ describe('a host that assigns the retrieval reference number', () => {
     assert.equal(rrnOf(reversal, 'Always'), sale.reference.rrn);
     assert.equal(rrnOf({}, 'IfAssigned'), undefined);
     assert.equal(rrnOf(reversal, 'IfAssigned'), undefined);
+  });
+
+  test('numbers that were allocated before the table changed fit its fields', () => {
+    const table = readHostTable({
+      name: 'toy',
+      base: 'iso1987-binary',
+      messages: { fields: { '11': { max: 4 }, '37': { max: 6 } } },
+      traceNumber: { digits: 4 },
+      retrievalReference: { pattern: 'number:6' },
+    });
+    const earlier = { ...sale.reference, stan: '123456', rrn: '632507123456' };
+    const request = { ...sale, kind: 'Refund', reference: earlier, original: earlier } as const;
+    const { fields } = toIso8583Message(request, '123456', table);
+    assert.deepEqual([fields[11], fields[37]], ['3456', '123456']);
+    assert.equal(fields[90]?.slice(4, 10), '123456');
   });
 
   test('a response without a number assigns none', () => {

@@ -4,6 +4,7 @@ import { EmvError, parseIssuerResponse } from '@switchyard/emv';
 import {
   builtInHosts,
   type CompiledHost,
+  fitNumber,
   type HostTable,
   type Message,
   type OriginalMessage,
@@ -163,7 +164,8 @@ export function toIso8583Message(
     3: selectProcessingCode(request),
     4: formatAmount(request.amount),
     7: reference.transmittedAt,
-    11: reference.stan,
+    // The table can have changed since the number was allocated.
+    11: fitNumber(reference.stan, rules.messages.fields[11]),
     12: reference.localTime,
     13: reference.localDate,
     14: request.card.expiry,
@@ -173,7 +175,7 @@ export function toIso8583Message(
     25: isReasoned ? reversalReasons[reversalReason] : selectConditionCode(request),
     32: institutionId,
     35: sensitive?.track2,
-    37: selectRetrievalReference(request, rules.retrievalReference),
+    37: selectRetrievalReference(request, rules),
     38: request.authorizationCode?.padEnd(authorizationCodeLength, ' '),
     // DE39 in an advice distinguishes an offline sale from a capture.
     39: kind === 'OfflineSale' ? offlineApprovedCode : undefined,

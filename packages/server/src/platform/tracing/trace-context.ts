@@ -7,9 +7,9 @@ export type TraceParent = {
   readonly isSampled: boolean;
 };
 
-/** Version 00 and its successors, but not ff; neither identifier all zeros. */
+/** Version 00 has 55 characters; a later one may have more, but none is ff. Neither identifier is all zeros. */
 const traceparentPattern =
-  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.{0,256})?$/;
+  /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.{0,256})?$/;
 
 const sampledFlag = 1;
 

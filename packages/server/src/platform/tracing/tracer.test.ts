@@ -185,6 +185,13 @@ describe('traces', () => {
     });
   });
 
+  test('a traceparent of version 00 ends after its flags, and a later one may have more', () => {
+    const more = `${sampledParent}-more`;
+    assert.equal(parseTraceparent(more), undefined);
+    assert.equal(parseTraceparent(more.replace(/^00/, '01'))?.traceId, callerTrace);
+    assert.equal(parseTraceparent(sampledParent.replace(/^00/, 'ff')), undefined);
+  });
+
   for (const status of [429, 502, 503, 504]) {
     test(`spans are sent again after ${status} with Retry-After`, async (t) => {
       const { tracer, collector, metric } = await startTracer(t);

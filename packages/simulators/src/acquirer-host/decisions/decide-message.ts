@@ -262,8 +262,11 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
       : { ...request, rrn: ledger.nextRetrievalReference(assignedReferenceLength) };
 
   function decideOnOriginal(message: Message, request: FinancialRequest): HostDecision {
-    // A number of the host names the original also without DE90.
-    const originalKeys = isAssignedReference(request.rrn) ? [] : request.originalKeys;
+    // A host that assigns numbers finds the original of a capture or refund only by its number.
+    const isFoundByNumber =
+      isAssignedReference(request.rrn) ||
+      (assignedReferenceLength !== undefined && request.kind !== 'reversal');
+    const originalKeys = isFoundByNumber ? [] : request.originalKeys;
     const original = ledger.findOriginal(originalKeys, request);
     if (original === undefined) {
       return { answer: answerWithCode(message, NOT_FOUND), delivery: 'once' };
