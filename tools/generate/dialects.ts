@@ -8,7 +8,7 @@ import {
 import { code, table } from './markdown.ts';
 
 const hosts: readonly HostTable[] = Object.values(builtInHosts);
-const years = { '0': '1987', '1': '1993' } as const;
+const years = { '0': '1987', '1': '1993', '2': '2003' } as const;
 const encodings: Readonly<Record<string, string>> = {
   ascii: 'ASCII',
   bcd: 'BCD',

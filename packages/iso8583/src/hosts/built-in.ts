@@ -122,13 +122,3 @@ export const builtInHosts = {
     },
   },
 } as const satisfies { readonly [name: string]: HostTable };
-
-/**
- * The names of the hosts that are built in.
- *
- * @example
- * ```ts
- * builtInHostNames.includes('iso1987-ascii'); // true
- * ```
- */
-export const builtInHostNames: readonly string[] = Object.keys(builtInHosts);

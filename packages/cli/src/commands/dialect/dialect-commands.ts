@@ -1,7 +1,7 @@
 /** `switchyard dialect`: checks, explains and imports tables of acquirer hosts. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
-import { builtInHostNames, HostTableError, Iso8583Error, readHostTable } from '@switchyard/iso8583';
+import { HostTableError, hostTableNames, Iso8583Error, readHostTable } from '@switchyard/iso8583';
 import { InvalidArgumentError } from 'commander';
 import type { CommandGroup } from '../../command-line/command-definition.ts';
 import { option } from '../../command-line/command-option.ts';
@@ -14,11 +14,7 @@ import {
 } from '../../dialect/explain-message.ts';
 import { formatExplanation } from '../../dialect/format-explanation.ts';
 import { channelNames, findChannelName } from '../../dialect/packager/channels.ts';
-import {
-  type BuiltInHostName,
-  convertPackager,
-  type ImportedTable,
-} from '../../dialect/packager/convert-packager.ts';
+import { convertPackager, type ImportedTable } from '../../dialect/packager/convert-packager.ts';
 import { readPackager } from '../../dialect/packager/read-packager.ts';
 import { readTableFile } from '../../dialect/read-table-file.ts';
 import { describeFileError, fail } from '../../runtime/command-error.ts';
@@ -85,7 +81,7 @@ async function explain(
 type ImportOptions = {
   readonly packager: string;
   readonly channel: string;
-  readonly base: BuiltInHostName;
+  readonly base: string;
   readonly name?: string;
   readonly out?: string;
 };
@@ -216,7 +212,7 @@ export const dialectCommands: CommandGroup = {
           parse: parseChannel,
         }),
         option('--base <table>', 'the built-in table with the most similar message flow', {
-          choices: builtInHostNames,
+          choices: hostTableNames,
           default: 'iso1987-binary',
         }),
         option('--name <name>', 'the name of the table; by default that of the packager file'),

@@ -40,7 +40,7 @@ export type RequestFault = { fault: '12' | '30' };
 const FORMAT_ERROR: RequestFault = { fault: '30' };
 const INVALID_TRANSACTION: RequestFault = { fault: '12' };
 
-const REQUIRED = [4, 7, 11, 41, 42, 49] as const;
+const REQUIRED = [4, 11, 41, 42, 49] as const;
 /** Goods, cash, goods with cashback. */
 const DEBITS = new Set(['00', '01', '09']);
 const REFUND = '20';
@@ -95,7 +95,8 @@ function keyOf(
 export type OriginalTime = 'Transmission' | 'Local';
 
 function sentAt(fields: Message['fields'], time: OriginalTime): string {
-  return time === 'Local' ? (fields[13] ?? '') + (fields[12] ?? '') : (fields[7] ?? '');
+  const localTime = (fields[13] ?? '') + (fields[12] ?? '');
+  return time === 'Local' ? localTime : (fields[7] ?? localTime);
 }
 
 /** DE90: message type 4, trace number 6, transmission time 10, two institutions of 11. */
