@@ -320,7 +320,7 @@ function variantOf(fields: Fields, mti: string): '' | ' partial' | ' offline' {
 }
 
 function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConversion } {
-  const { entryModes, functionCodes, constants = {}, omit = [], pan } = table;
+  const { entryModes, functionCodes, constants = {}, omit = [], pan, keyChange } = table;
   const modeOf = inverse(entryModes);
   const responses = responseMaps(table);
   return {
@@ -338,7 +338,9 @@ function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConv
       const code = functionCodes?.[request + variantOf(fields, mti)] ?? functionCodes?.[request];
       if (code !== undefined) fields[24] = code;
       if (pan === 'WithoutTrack2' && fields[35] !== undefined) delete fields[2];
-      for (const field of omit) delete fields[field];
+      // The next step moves a new key from field 48.
+      const hasKey = isNetwork(mti) && keyChange.field !== keyField;
+      for (const field of omit) if (field !== keyField || !hasKey) delete fields[field];
       // A reversal that says why keeps its reason in place of a constant.
       const reasonField = isReversal(mti) ? table.reversalReasons?.field : undefined;
       for (const [key, value] of Object.entries(constants)) {

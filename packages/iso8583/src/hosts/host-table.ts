@@ -41,6 +41,8 @@ export type HostResponseCodes = {
 export type HostTable = {
   /** As links name it: letters, digits and hyphens. */
   readonly name: string;
+  /** The style of hosts that the table is for, in one line. */
+  readonly description?: string;
   /** How messages and fields stand on the wire. */
   readonly messages: DialectTable;
   /** How messages are delimited, and the header in front of them. */

@@ -101,6 +101,7 @@ const network = {
 
 const shape: Shape = {
   name: matching(/^[a-z0-9][a-z0-9-]{0,39}$/, 'small letters, digits and hyphens'),
+  description: matching(/^.{1,200}$/, 'a text of one line with up to 200 characters'),
   base: oneOf(...hostTableNames),
   messages: messagesShape,
   framing: shaped({
@@ -274,7 +275,8 @@ function over(
   base: HostTable,
   { base: _base, $schema: _schema, ...overrides }: Document,
 ): HostTable {
-  const table: Record<string, unknown> = { ...base, ...overrides };
+  const { description: _description, ...inherited } = base;
+  const table: Record<string, unknown> = { ...inherited, ...overrides };
   for (const member of withoutIt) if (overrides[member] === null) delete table[member];
   for (const member of merged) {
     const overridingPart = overrides[member];

@@ -1,7 +1,13 @@
 /** `switchyard dialect`: checks, explains and imports tables of acquirer hosts. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
-import { HostTableError, hostTableNames, Iso8583Error, readHostTable } from '@switchyard/iso8583';
+import {
+  findHostTable,
+  HostTableError,
+  hostTableNames,
+  Iso8583Error,
+  readHostTable,
+} from '@switchyard/iso8583';
 import { InvalidArgumentError } from 'commander';
 import type { CommandGroup } from '../../command-line/command-definition.ts';
 import { option } from '../../command-line/command-option.ts';
@@ -23,6 +29,14 @@ import type { ExitName } from '../../runtime/exit-codes.ts';
 async function check({ output }: CommandContext, [file = '']: string[]): Promise<void> {
   const { name } = readTableFile(file);
   output.printResult({ valid: true, name }, () => `The host table ${name} is valid.\n`);
+}
+
+async function list({ output }: CommandContext): Promise<void> {
+  const tables = hostTableNames.map((name) => ({
+    name,
+    hosts: findHostTable(name)?.description ?? '',
+  }));
+  output.printResult(tables, () => output.formatTable(['name', 'hosts'], tables));
 }
 
 type ExplainOptions = {
@@ -166,6 +180,14 @@ export const dialectCommands: CommandGroup = {
   summary: 'tables of acquirer hosts',
   description: 'Checks, explains and imports tables of acquirer hosts. Needs no server.',
   commands: [
+    {
+      command: 'list',
+      summary: 'list the host tables of the platform',
+      description:
+        'Lists the host tables of the platform, each with the style of hosts that it is for. A link can use them, and each can be the base of a table.',
+      examples: ['switchyard dialect list'],
+      run: list,
+    },
     {
       command: 'check <table>',
       summary: 'check a host table',
