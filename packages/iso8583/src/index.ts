@@ -52,7 +52,12 @@ export {
   readHostTable,
 } from './hosts/read-host-table.ts';
 export { compileReferencePattern } from './hosts/reference-numbers.ts';
-export { createHostSamples, createPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
+export {
+  createHostSamples,
+  createOperationSamples,
+  createPlatformSamples,
+  sampleTime,
+} from './hosts/sample-messages.ts';
 export type {
   Fields,
   Message,

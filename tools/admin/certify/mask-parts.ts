@@ -21,20 +21,25 @@ const panField = 2;
 /** Track 2 and its extension, track 1, PIN block. */
 const secretFields: readonly number[] = [34, 35, 36, 45, 52];
 const securityControlField = 53;
-/** Fields with a fixed meaning that is no card data. Every other field can contain a security code. */
+/** Fields with a fixed meaning that is no card data. Every other field can contain a security code, 49 in 2003. */
 const plainFields: ReadonlySet<number> = new Set([
   3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 28, 29, 30,
-  32, 33, 37, 38, 39, 40, 41, 42, 43, 49, 50, 51, 54, 55, 56, 64, 70, 90, 95, 96, 128,
+  32, 33, 37, 38, 39, 40, 41, 42, 43, 50, 51, 54, 55, 56, 64, 70, 90, 95, 96, 128,
 ]);
 
 const stars = (text: string) => '*'.repeat(text.length);
 
-/** A field with a card number in text, packed digits or hexadecimal. */
+/** Digits as a message can have them: as text or packed, and as hexadecimal bytes in ASCII and EBCDIC. */
+const encodingsOf = (digits: string): readonly string[] => [
+  digits,
+  digits.replaceAll(/\d/g, '3$&'),
+  digits.replaceAll(/\d/g, 'F$&'),
+];
+
 const containsNumber = (value: string, bytes: string, { cardNumbers }: Secrets): boolean =>
-  cardNumbers.some((number) => {
-    const inText = Buffer.from(number, 'latin1').toString('hex').toUpperCase();
-    return [value, bytes].some((text) => text.includes(number) || text.includes(inText));
-  });
+  cardNumbers
+    .flatMap(encodingsOf)
+    .some((number) => value.includes(number) || bytes.includes(number));
 
 /** @param bytes of the field, which can contain a card number that its value does not show */
 export function maskFieldValue(field: number, value: string, secrets: Secrets, bytes = ''): string {
@@ -42,7 +47,9 @@ export function maskFieldValue(field: number, value: string, secrets: Secrets, b
   if (secretFields.includes(field)) return stars(value);
   if (containsNumber(value, bytes, secrets)) return stars(value);
   if (plainFields.has(field) || field === securityControlField) return value;
-  return secrets.securityCodes.reduce((text, code) => text.replaceAll(code, stars(code)), value);
+  return secrets.securityCodes
+    .flatMap(encodingsOf)
+    .reduce((text, code) => text.replaceAll(code, stars(code)), value);
 }
 
 /**

@@ -34,6 +34,7 @@ type Explained = {
       name: string;
       value: string;
       meaning?: string;
+      source?: string;
       parts?: { id: string; name: string; value: string }[];
     }[];
   }[];
@@ -87,6 +88,14 @@ test('check accepts the tables of the platform, which list names', async () => {
     const { code, stdout } = await run('dialect', 'check', name);
     assert.deepEqual([code, stdout], [0, `The host table ${name} is valid.\n`]);
   }
+});
+
+test('check mentions a file whose name is not that of the table', async () => {
+  const table = '{ "name": "north", "base": "iso1987-ascii" }';
+  const other = await run('dialect', 'check', write('south.json', table));
+  assert.deepEqual([other.code, other.stdout], [0, 'The host table north is valid.\n']);
+  assert.match(other.stderr, /only from a file with the name north\.json/);
+  assert.equal((await run('dialect', 'check', write('north.json', table))).stderr, '');
 });
 
 test('explain covers each byte of each sample message once', async () => {
@@ -166,6 +175,27 @@ test('explain shows the parts of a field, and computes the authentication code',
     value: '00000000000000',
   });
   assert.match(elements.find(({ field }) => field === '64')?.value ?? '', /^[0-9A-F]{16}$/);
+});
+
+test('explain states the operation of a message and the sources of its fields', async () => {
+  const file = write(
+    'operations.json',
+    JSON.stringify({
+      name: 'operations',
+      base: 'iso1987-ascii',
+      operations: { void: { type: '0200', processingCode: '020000' } },
+      contents: { 62: 'orderId' },
+      responseContents: { 44: 'addressResult' },
+    }),
+  );
+  const { messages } = await explainJson(file, 'void');
+  const elements = messages[0]?.elements ?? [];
+  const find = (name: string) => elements.find(({ field }) => field === name);
+  assert.equal(find('MTI')?.value, '0200');
+  assert.match(find('MTI')?.meaning ?? '', /operation void$/);
+  assert.deepEqual([find('62')?.value, find('62')?.source], ['4711', 'orderId']);
+  const text = await run('dialect', 'explain', file, 'void');
+  assert.match(text.stdout, /4711 · from orderId/);
 });
 
 test('explain masks the card data of recorded messages', async () => {
