@@ -54,15 +54,15 @@ function read(style: Style, bytes: Buffer, units: number): string {
 /** @returns message type and fields as they are on the wire; bytes in hexadecimal digits */
 export function decodeSecondly(notation: HostNotation, frame: Buffer) {
   let at = notation.before;
-  const take = (count: number) => {
+  const nextBytes = (count: number) => {
     at += count;
     return frame.subarray(at - count, at);
   };
-  const mti = read(notation.mti, take(byteCount(notation.mti, 4)), 4);
-  const takeBitmap = () =>
-    notation.bitmap === 'text' ? take(16).toString('latin1') : take(8).toString('hex');
-  let bits = BigInt(`0x${takeBitmap()}`).toString(2).padStart(64, '0');
-  if (bits.startsWith('1')) bits += BigInt(`0x${takeBitmap()}`).toString(2).padStart(64, '0');
+  const mti = read(notation.mti, nextBytes(byteCount(notation.mti, 4)), 4);
+  const readBitmap = () =>
+    notation.bitmap === 'text' ? nextBytes(16).toString('latin1') : nextBytes(8).toString('hex');
+  let bits = BigInt(`0x${readBitmap()}`).toString(2).padStart(64, '0');
+  if (bits.startsWith('1')) bits += BigInt(`0x${readBitmap()}`).toString(2).padStart(64, '0');
   const formats = new Map(
     notation.fields.split(/\s+/).map((field) => {
       const [number, format = ''] = field.split(':');
@@ -80,9 +80,9 @@ export function decodeSecondly(notation: HostNotation, frame: Buffer) {
     const length = { a: 'latin1', c: 'hex', b: 'hex' } as const;
     const units =
       kind === 'a' || kind === 'c' || kind === 'b'
-        ? Number.parseInt(take(size).toString(length[kind]), kind === 'b' ? 16 : 10)
+        ? Number.parseInt(nextBytes(size).toString(length[kind]), kind === 'b' ? 16 : 10)
         : size;
-    fields[number] = read(style as Style, take(byteCount(style as Style, units)), units);
+    fields[number] = read(style as Style, nextBytes(byteCount(style as Style, units)), units);
   }
   const rest = frame.length - at;
   if (rest !== (notation.after ?? 0)) throw new Error(`${rest} bytes after the last field`);

@@ -57,8 +57,8 @@ function describedParts(format: SubFieldFormat): readonly (readonly [string, Nam
       return Object.entries(format.names ?? {}).map(([id, name]) => [id, { name }]);
     case 'Tokens': {
       const { names = {}, parts = {} } = format;
-      const named = Object.entries(names).map(([id, name]) => [id, { name }] as const);
-      return [...named, ...Object.entries(parts)];
+      const otherTokens = Object.entries(names).map(([id, name]) => [id, { name }] as const);
+      return [...otherTokens, ...Object.entries(parts)];
     }
     case 'Positions':
     case 'Separated':

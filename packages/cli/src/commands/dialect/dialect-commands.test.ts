@@ -105,10 +105,8 @@ test('explain covers each byte of each sample message once', async () => {
     const { messages } = await explainJson(name);
     const host = compileHost(table, { now: () => sampleTime });
     const samples = Object.entries(createPlatformSamples(table.messages));
-    assert.deepEqual(
-      messages.map(({ message }) => message),
-      [...samples.map(([kind]) => kind), 'response', 'key'],
-    );
+    const kinds = messages.map(({ message }) => message);
+    assert.deepEqual(kinds.slice(-2), ['response', 'key']);
     for (const [kind, sample] of samples) {
       const elements = messages.find(({ message }) => message === kind)?.elements ?? [];
       const bytes = elements.map((element) => element.bytes).join('');
