@@ -111,6 +111,26 @@ describe('the bytes of an operation', () => {
   });
 });
 
+describe('a new key', () => {
+  const key = `PT01A1B2C3${'0123456789ABCDEF'.repeat(2)}`;
+
+  for (const field of [53, 62, 120, 127])
+    it(`is in field ${field}`, () => {
+      const host = hostOf({
+        securityControl: null,
+        messages: {
+          fields: { [field]: { name: 'New key', content: 'ans', size: 'LLL', max: 999 } },
+        },
+        keyChange: { field, layout: 'wrapped:LLL index:2 check:6 usage:1 algorithm:1' },
+        network: { signOnBy: 'None', echoSeconds: null },
+      });
+      const fields = { 7: '1122020000', 11: '000002', 48: key, 70: '101' };
+      const bytes = host.encode({ mti: '0800', fields });
+      assert.ok(bytes.toString('latin1').includes(`032${key.slice(10)}01A1B2C3PT`));
+      assert.deepEqual({ ...host.decode(bytes).fields }, fields);
+    });
+});
+
 describe('the response of a host with one message type for several operations', () => {
   const host = hostOf(numbers);
   const sale = { mti: '0200', fields: { 3: '000000', ...terminal } };

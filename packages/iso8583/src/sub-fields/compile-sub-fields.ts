@@ -83,6 +83,29 @@ export function findPart(
   return parts.find(([each]) => each === id)?.[1];
 }
 
+const byteEncodings: readonly unknown[] = ['raw', 'bcd', 'zoned', 'binary', 'littleEndian'];
+
+/** A field of text has no bytes that are not characters. */
+function requireCharacters(
+  field: number,
+  format: SubFieldFormat,
+  encodings: Encodings,
+  parts: readonly (readonly [string, NamedPart])[],
+): void {
+  const used: unknown[] = Object.values(encodings);
+  if (format.type === 'BerTlv') used.push('binary');
+  if (format.type === 'Bitmap') used.push(format.bitmap);
+  if (format.type === 'Tags') used.push(format.tagEncoding, format.lengthEncoding);
+  for (const [, { encoding, lengthEncoding }] of parts) used.push(encoding, lengthEncoding);
+  const bytes = used.find((encoding) => byteEncodings.includes(encoding));
+  if (bytes !== undefined) {
+    throw tableError(
+      field,
+      `must have the content b or tlv for subFields with the encoding ${bytes} (${format.type}), or only characters in them`,
+    );
+  }
+}
+
 /**
  * Compiles the structure of a field that consists of parts.
  *
@@ -114,6 +137,7 @@ export function compileSubFields(format: StructuredFormat, field = 0): SubFields
   const encodings: Encodings = { ...defaults, ...subFields.encodings };
   const codec = compileParts(subFields, { field, encodings, isBytes });
   const described = describedParts(subFields);
+  if (!isBytes) requireCharacters(field, subFields, encodings, described);
   const names = new Map(described.map(([id, { name }]) => [id, name]));
   const nested = new Map<string, SubFields>();
   for (const [id, part] of described) {

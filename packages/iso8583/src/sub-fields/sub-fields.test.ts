@@ -234,6 +234,10 @@ describe('a table with a structure that contradicts itself', () => {
       },
       /encoding of characters/,
     ],
+    [{ type: 'BerTlv' }, /the content b or tlv .* binary \(BerTlv\)/],
+    [{ type: 'Bitmap', bitmap: 'binary', bitmapBytes: 1, parts: {} }, /binary \(Bitmap\)/],
+    [{ type: 'Tags', tagSize: 2, tagEncoding: 'bcd', lengthSize: 2 }, /bcd \(Tags\)/],
+    [{ type: 'Tokens', encodings: { numerics: 'bcd' } }, /bcd \(Tokens\)/],
     [
       {
         type: 'Tags',

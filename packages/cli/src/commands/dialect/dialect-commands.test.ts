@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import {
   builtInHosts,
   compileHost,
+  createOperationSamples,
   createPlatformSamples,
   encodeFrame,
   findHostTable,
@@ -104,9 +105,15 @@ test('explain covers each byte of each sample message once', async () => {
     assert.ok(table);
     const { messages } = await explainJson(name);
     const host = compileHost(table, { now: () => sampleTime });
-    const samples = Object.entries(createPlatformSamples(table.messages));
-    const kinds = messages.map(({ message }) => message);
-    assert.deepEqual(kinds.slice(-2), ['response', 'key']);
+    const { messages: formats } = table;
+    const samples = Object.entries({
+      ...createPlatformSamples(formats),
+      ...createOperationSamples(formats),
+    });
+    assert.deepEqual(
+      messages.map(({ message }) => message),
+      [...samples.map(([kind]) => kind), 'response', 'key'],
+    );
     for (const [kind, sample] of samples) {
       const elements = messages.find(({ message }) => message === kind)?.elements ?? [];
       const bytes = elements.map((element) => element.bytes).join('');

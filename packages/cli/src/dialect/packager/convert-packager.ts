@@ -62,13 +62,17 @@ function bitmapMembers(packager: PackagerStructure, report: ImportReport): Parti
   return isField65 ? { bitmap, thirdBitmap: 'field65' } : { bitmap };
 }
 
-/** The content that the base has for a field is more exact than that of the class. */
+const isText = ({ content }: Pick<FieldFormat, 'content'>) => content === 'an' || content === 'ans';
+
+/** The content of the base, where the class allows it: jPOS does not check the digits of characters. */
 function contentOf(
   { id }: PackagerField,
-  { content }: Pick<FieldFormat, 'content'>,
+  { content, encoding }: ClassFormat,
   base: FieldFormat | undefined,
 ): FieldFormat['content'] {
   if (content === 'n' && id === track2Field) return 'z';
+  if (content === 'n' && encoding !== 'bcd' && base !== undefined && isText(base))
+    return base.content;
   return content === 'b' && base?.content === 'tlv' ? 'tlv' : content;
 }
 
@@ -120,7 +124,6 @@ function mostFrequent<Value extends string>(
   return first?.[0] ?? otherwise;
 }
 
-const isText = ({ content }: FieldFormat) => content === 'an' || content === 'ans';
 const isBytes = ({ content }: FieldFormat) => content === 'b' || content === 'tlv';
 
 /** The encodings that most fields have in common. */

@@ -250,6 +250,17 @@ test('a length beyond its digits is cut and listed, and field 65 is left out', (
   );
 });
 
+test('digits as characters have the content of the base, because jPOS does not check them', () => {
+  const xml = `<isopackager>
+    <isofield id="35" length="37" name="Track 2" class="org.jpos.iso.IFA_LLNUM"/>
+    <isofield id="48" length="99" name="Data" class="org.jpos.iso.IFA_LLNUM"/>
+    <isofield id="49" length="3" name="Currency" class="org.jpos.iso.IFB_NUMERIC"/></isopackager>`;
+  const { table } = convertPackager(readPackager('x.xml', xml), importOptions);
+  const { fields } = table['messages'] as { fields: Record<string, { content: string }> };
+  const contents = ['35', '48', '49'].map((field) => fields[field]?.content);
+  assert.deepEqual(contents, ['z', 'ans', 'n']);
+});
+
 test('a class without a documented format is listed with its line', () => {
   const inner = `
     <isofield id="2" length="9" name="Own" class="com.example.OwnField"/>`;

@@ -93,19 +93,19 @@ function formatOriginalData(
 function describeOriginal(
   original: NonNullable<AcquirerRequest['original']>,
   approval: string | undefined,
-  { retrievalReference: { assignedBy } }: RequestRules,
+  { messages: { fields }, retrievalReference: { assignedBy } }: RequestRules,
 ): OriginalMessage {
   const { mti, stan, localDate, localTime, terminalId, amount } = original;
   // Without a response the platform does not have the number that the host assigned.
-  const hasReference = assignedBy === 'Platform' || original.rrnAssignedBy === 'Host';
+  const assignedReference = original.rrnAssignedBy === 'Host' ? original.rrn : undefined;
   return {
     type: mti,
-    stan,
+    stan: fitNumber(stan, fields[11]),
     date: localDate,
     time: localTime,
     terminal: terminalId,
     ...defined({
-      rrn: hasReference ? original.rrn : undefined,
+      rrn: assignedBy === 'Host' ? assignedReference : fitNumber(original.rrn, fields[37]),
       approval,
       amount: amount === undefined ? undefined : formatAmount(amount),
     }),
