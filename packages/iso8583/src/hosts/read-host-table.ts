@@ -101,7 +101,6 @@ const network = {
 
 const shape: Shape = {
   name: matching(/^[a-z0-9][a-z0-9-]{0,39}$/, 'small letters, digits and hyphens'),
-  description: matching(/^.{1,200}$/, 'a text of one line with up to 200 characters'),
   base: oneOf(...hostTableNames),
   messages: messagesShape,
   framing: shaped({
@@ -194,6 +193,7 @@ const shape: Shape = {
   repeatIndicator: shaped({ field, first: code, repeat: code }, ['field', 'repeat']),
   contents,
   responseContents: contents,
+  description: matching(/^.{1,200}$/, 'a text of one line with up to 200 characters'),
   $schema: matching(/^.{1,500}$/, 'the address of the JSON Schema'),
 };
 

@@ -41,6 +41,8 @@ const FORMAT_ERROR: RequestFault = { fault: '30' };
 const INVALID_TRANSACTION: RequestFault = { fault: '12' };
 
 const REQUIRED = [4, 11, 41, 42, 49] as const;
+/** The fields of the time that identifies a message. */
+const TIME_FIELDS = { Transmission: [7], Local: [12, 13] } as const;
 /** Goods, cash, goods with cashback. */
 const DEBITS = new Set(['00', '01', '09']);
 const REFUND = '20';
@@ -95,8 +97,7 @@ function keyOf(
 export type OriginalTime = 'Transmission' | 'Local';
 
 function sentAt(fields: Message['fields'], time: OriginalTime): string {
-  const localTime = (fields[13] ?? '') + (fields[12] ?? '');
-  return time === 'Local' ? localTime : (fields[7] ?? localTime);
+  return time === 'Local' ? (fields[13] ?? '') + (fields[12] ?? '') : (fields[7] ?? '');
 }
 
 /** DE90: message type 4, trace number 6, transmission time 10, two institutions of 11. */
@@ -122,7 +123,8 @@ export function parseFinancialRequest(
   const { mti, fields } = message;
   const messageClass = classes[mti.slice(0, 3)];
   if (messageClass === undefined) return INVALID_TRANSACTION;
-  for (const field of REQUIRED) if (fields[field] === undefined) return FORMAT_ERROR;
+  const required = [...REQUIRED, ...TIME_FIELDS[originalBy]];
+  if (required.some((field) => fields[field] === undefined)) return FORMAT_ERROR;
   const kind = kindOf(messageClass, message);
   if (kind === undefined) return fields[3] === undefined ? FORMAT_ERROR : INVALID_TRANSACTION;
   const pan = panOf(message);
