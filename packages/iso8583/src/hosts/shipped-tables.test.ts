@@ -205,3 +205,31 @@ it('each JSON table passes the check of a table', () => {
     assert.deepEqual(readHostTable(JSON.parse(readFileSync(file, 'utf8'))), findHostTable(name));
   }
 });
+
+describe('the security code and the address check of a keyed sale', () => {
+  const fieldOf = (name: string, field: number) => {
+    const table = findHostTable(name);
+    assert.ok(table);
+    const { keyed } = createPlatformSamples(table.messages);
+    const bytes = compileHost(table, { now: () => sampleTime }).encode(keyed);
+    return compileDialect(table.messages).decode(bytes).fields[field];
+  };
+  const hex = (text: string) => Buffer.from(text).toString('hex').toUpperCase();
+  const address = '1234567890';
+
+  it('are tokens of base24', () => {
+    const securityCode = `! C000026 ${'1234'.padEnd(26)}`;
+    const verification = `! 0100029 ${address.padEnd(20)}123456789`;
+    assert.equal(fieldOf('base24', 63), `& 0000300087${securityCode}${verification}`);
+  });
+
+  it('are parts of 127 of postilion, one with parts of its own', () => {
+    const parts = hex(`12603112900008123429123456789${address.padEnd(20)}`);
+    assert.equal(fieldOf('postilion', 127), `4042000000000000${parts}`);
+  });
+
+  it('are packed and text parts of 49 of jpos-cmf', () => {
+    const texts = hex(`123456789 ${address.padEnd(40)}`);
+    assert.equal(fieldOf('jpos-cmf', 49), `58000000000000001234${texts}`);
+  });
+});
