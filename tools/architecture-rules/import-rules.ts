@@ -7,7 +7,7 @@ import { type Fault, type Import, isTest, type SourceFile } from './source-files
 export const packageTable: Record<string, string[]> = {
   money: [],
   emv: ['contract'],
-  iso8583: ['contract'],
+  iso8583: ['money', 'contract'],
   nexo: ['money'],
   pin: [],
   pkcs11: [],

@@ -3,12 +3,14 @@ import { actionCodes } from '../../packages/contract/src/index.ts';
 import {
   builtInHosts,
   type FieldFormat,
+  findHostTable,
   type HostTable,
+  hostTableNames,
 } from '../../packages/iso8583/src/index.ts';
 import { code, table } from './markdown.ts';
 
 const hosts: readonly HostTable[] = Object.values(builtInHosts);
-const years = { '0': '1987', '1': '1993' } as const;
+const years = { '0': '1987', '1': '1993', '2': '2003' } as const;
 const encodings: Readonly<Record<string, string>> = {
   ascii: 'ASCII',
   bcd: 'BCD',
@@ -26,6 +28,14 @@ const pairs = (codes: Readonly<Record<string, string>> = {}) =>
     .map(([from, to]) => `${from} → ${to}`)
     .toSorted()
     .join(', ');
+
+/** The tables of the platform, and the hosts that each is for. */
+export function hostTablesTable(): string {
+  return table(
+    ['Table', 'Hosts'],
+    hostTableNames.map((name) => [code(name), findHostTable(name)?.description ?? '']),
+  );
+}
 
 /** One row for each property, one column for each host. */
 export function builtInHostsTable(): string {

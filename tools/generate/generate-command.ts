@@ -16,7 +16,12 @@ import { dataModelDiagram } from './diagrams/data-model.ts';
 import { architectureBlocks } from './diagrams/modules.ts';
 import { qrHoldsTable, qrStatesTable, qrTransitionsTable } from './diagrams/qr-states.ts';
 import { statesTable, transitionsDiagram } from './diagrams/states.ts';
-import { actionCodesTable, builtInHostsTable, fieldFormatsTable } from './dialects.ts';
+import {
+  actionCodesTable,
+  builtInHostsTable,
+  fieldFormatsTable,
+  hostTablesTable,
+} from './dialects.ts';
 import { errorsDocument } from './errors.ts';
 import { eventsDocument } from './events.ts';
 import { hostTableSchemaDocument } from './host-table-schema.ts';
@@ -88,6 +93,7 @@ const documents: Generated[] = [
     path: 'docs/reference/dialects.md',
     write: (present) =>
       replaceBlocks(present, {
+        tables: hostTablesTable(),
         hosts: builtInHostsTable(),
         fields: fieldFormatsTable(),
         codes: actionCodesTable(),

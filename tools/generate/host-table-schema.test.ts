@@ -29,7 +29,7 @@ test('the schema and the reader refuse the same names and values', () => {
     { name: 'x' },
     { ...base, other: 1 },
     { ...base, name: 'Nord Bank' },
-    { ...base, base: 'iso2003' },
+    { ...base, base: 'iso2021' },
     { ...base, framing: { length: 'binary9' } },
     { ...base, messages: { bitmap: 'none' } },
     field({ content: 'q' }),

@@ -156,6 +156,14 @@ export type TokensFormat = {
   readonly type: 'Tokens';
   /** Names by identifier, for people. */
   readonly names?: { readonly [id: string]: string };
+  /** Tokens with a fixed length, which blanks fill up, or with parts, by identifier. */
+  readonly parts?: {
+    readonly [id: string]: {
+      readonly name: string;
+      readonly length?: number;
+      readonly subFields?: SubFieldFormat;
+    };
+  };
 };
 
 /** The structure of a value that consists of parts. */

@@ -29,7 +29,7 @@ export { iso1987Ascii, iso1987Binary, iso1987BinaryEmv } from './dialects/iso198
 export { iso1993Ascii } from './dialects/iso1993.ts';
 export { Iso8583Error, type Iso8583ErrorCode, iso8583ErrorCodes } from './errors.ts';
 export { encodeFrame, type Frame, type FrameFormat } from './frame.ts';
-export { builtInHostNames, builtInHosts } from './hosts/built-in.ts';
+export { builtInHosts } from './hosts/built-in.ts';
 export {
   type CompiledHost,
   compileHost,
@@ -45,7 +45,12 @@ export type {
 export { HostTableError, type TableMistake } from './hosts/host-table-error.ts';
 export { findIdentifierFault, fitNumber, padIdentifier } from './hosts/identifiers.ts';
 export type { RequestLookup } from './hosts/operations.ts';
-export { hostTableSchema, readHostTable } from './hosts/read-host-table.ts';
+export {
+  findHostTable,
+  hostTableNames,
+  hostTableSchema,
+  readHostTable,
+} from './hosts/read-host-table.ts';
 export { compileReferencePattern } from './hosts/reference-numbers.ts';
 export {
   createHostSamples,

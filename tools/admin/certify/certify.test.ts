@@ -11,7 +11,9 @@ import { runWith } from '../../../packages/cli/src/command-line/run-command.fixt
 import { defined } from '../../../packages/contract/src/index.ts';
 import {
   builtInHosts,
+  findHostTable,
   type HostTable,
+  hostTableNames,
   readHostTable,
 } from '../../../packages/iso8583/src/index.ts';
 import {
@@ -26,8 +28,6 @@ import { repositoryRoot } from '../../repository-root.ts';
 import { serverCommands } from '../server-commands.ts';
 import type { Report } from './report-document.ts';
 import type { CaseResult } from './run-case.ts';
-
-type HostName = keyof typeof builtInHosts;
 
 const shippedPlan = join(repositoryRoot, 'deploy/certification/acquirer-plan.yaml');
 const shippedCases = 96;
@@ -140,11 +140,10 @@ const partOf = ({ steps }: CaseResult, direction: 'Sent' | 'Received', field: st
     .find((message) => message.direction === direction && message.mti[1] !== '8')
     ?.parts.find((part) => part.field === field);
 
-test('the shipped plan passes against the simulator with each built-in table', async () => {
-  const names = Object.keys(builtInHosts) as HostName[];
+test('the shipped plan passes against the simulator with each table of the platform', async () => {
   await Promise.all(
-    names.map(async (name) => {
-      const platform = await startPlatform(builtInHosts[name]);
+    hostTableNames.map(async (name) => {
+      const platform = await startPlatform(findHostTable(name) as HostTable);
       try {
         const { code, stdout, stderr } = await platform.certify(['--json']);
         assert.equal(code, 0, `${name}: ${stdout}${stderr}`);
@@ -203,8 +202,12 @@ async function assertNoCardData({ report, readReport }: TestPlatform): Promise<v
   const newKey = findCase(document, 'NET-06').steps.at(1)?.messages;
   const keyValues = newKey?.flatMap(({ parts }) => parts).filter(({ field }) => field === '48');
   assert.ok(keyValues?.every(({ value }) => /^\*+$/.test(value)));
-  const privateData = partOf(findCase(document, 'MOTO-02'), 'Sent', '48');
-  assert.equal(privateData?.value, '9203***');
+  const moto = findCase(document, 'MOTO-02').steps.flatMap(({ messages }) => messages);
+  const sent = moto.find(({ direction, mti }) => direction === 'Sent' && mti[1] !== '8');
+  const privateData = sent?.parts.find(
+    ({ field, value }) => field !== '2' && value.includes('***'),
+  );
+  assert.ok(['48', '49', '63', '127'].includes(privateData?.field ?? ''), privateData?.value);
   assert.match(privateData?.bytes ?? '', /^\*+$/);
 }
 

@@ -1,5 +1,5 @@
 /** Reads host tables: built-in ones by name, others from JSON files. */
-import { builtInHosts, type HostTable, HostTableError, readHostTable } from '@switchyard/iso8583';
+import { findHostTable, type HostTable, HostTableError, readHostTable } from '@switchyard/iso8583';
 import { Type } from 'typebox';
 import { readCheckedDocument } from '../files/checked-document.ts';
 
@@ -10,8 +10,8 @@ const anyObject = Type.Object({});
  * @throws CommandError with all mistakes of the file, their lines and JSON pointers
  */
 export function readTableFile(nameOrFile: string): HostTable {
-  if (Object.hasOwn(builtInHosts, nameOrFile))
-    return builtInHosts[nameOrFile as keyof typeof builtInHosts];
+  const ownTable = findHostTable(nameOrFile);
+  if (ownTable !== undefined) return ownTable;
   const { value, requireNoErrors } = readCheckedDocument(nameOrFile, anyObject);
   try {
     return readHostTable(value);

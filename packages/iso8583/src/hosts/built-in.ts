@@ -65,18 +65,22 @@ export const builtInHosts = {
   'iso1987-binary': {
     ...iso1987,
     name: 'iso1987-binary',
+    description:
+      'ISO 8583:1987 with packed digits and binary fields; the messages of the platform before a table applies',
     messages: iso1987BinaryEmv,
     framing: { length: 'binary2' },
   },
   'iso1987-ascii': {
     ...iso1987,
     name: 'iso1987-ascii',
+    description: 'ISO 8583:1987 in characters',
     messages: asciiWithChip,
     framing: { length: 'ascii4' },
   },
   'iso1993-ascii': {
     ...iso1987,
     name: 'iso1993-ascii',
+    description: 'ISO 8583:1993 in characters, with action codes and function codes',
     messages: iso1993Ascii,
     framing: { length: 'binary2' },
     version: '1',
@@ -122,13 +126,3 @@ export const builtInHosts = {
     },
   },
 } as const satisfies { readonly [name: string]: HostTable };
-
-/**
- * The names of the hosts that are built in.
- *
- * @example
- * ```ts
- * builtInHostNames.includes('iso1987-ascii'); // true
- * ```
- */
-export const builtInHostNames: readonly string[] = Object.keys(builtInHosts);

@@ -1,9 +1,12 @@
 // Refuses fields of a host table that cannot hold the payment data that they are built from.
 import { compileDialect } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
-import type { Message } from '../message.ts';
 import { operationNames } from '../operation-names.ts';
-import { compileSubFields } from '../sub-fields/compile-sub-fields.ts';
+import {
+  compileSubFields,
+  findPart,
+  type StructuredFormat,
+} from '../sub-fields/compile-sub-fields.ts';
 import {
   type ContentSource,
   type FieldContent,
@@ -75,20 +78,16 @@ function refuse(error: unknown, value: string, at: string): never {
   );
 }
 
+type Encode = (value: string) => void;
+
 function checkContent(
-  table: HostTable,
   field: number,
+  format: StructuredFormat | undefined,
   content: FieldContent,
   sources: Sources,
   at: string,
+  encode: Encode,
 ): void {
-  const format = table.messages.fields[field];
-  if (format === undefined) return;
-  const dialect = compileDialect(table.messages);
-  const encode = (value: string) => {
-    const message: Message = { mti: '0200', fields: { [field]: value } };
-    dialect.encode(message);
-  };
   if (!isStructured(content)) {
     for (const value of listSamples(content, sources, at)) {
       try {
@@ -99,24 +98,21 @@ function checkContent(
     }
     return;
   }
-  if (format.subFields === undefined)
+  if (format?.subFields === undefined)
     throwTableError(at, `needs a structure: add subFields to /messages/fields/${field}`);
   const subFields = compileSubFields(format, field);
   for (const [id, part] of Object.entries(content.parts)) {
-    const partAt = `${at}/parts/${id}`;
-    for (const value of listSamples(part, sources, partAt)) {
-      try {
-        encode(subFields.encode({ [id]: value }));
-      } catch (error) {
-        refuse(error, value, partAt);
-      }
-    }
+    const partFormat = findPart(format, id);
+    checkContent(field, partFormat, part, sources, `${at}/parts/${id}`, (value) =>
+      encode(subFields.encode({ [id]: value })),
+    );
   }
 }
 
 /** @throws HostTableError with the JSON pointer of the first mistake */
 export function checkContents(table: HostTable, rules: ContentRules): void {
   const { contents = {}, responseContents = {}, operations = {} } = table;
+  const dialect = compileDialect(table.messages);
   const checkAll = (
     all: { readonly [field: number]: FieldContent | null },
     sources: Sources,
@@ -126,7 +122,9 @@ export function checkContents(table: HostTable, rules: ContentRules): void {
       if (content === null) continue;
       const field = Number(key);
       checkField(table, field, `${at}/${key}`, rules);
-      checkContent(table, field, content, sources, `${at}/${key}`);
+      checkContent(field, table.messages.fields[field], content, sources, `${at}/${key}`, (value) =>
+        dialect.encode({ mti: '0200', fields: { [field]: value } }),
+      );
     }
   };
   checkAll(contents, requestSources, '/contents');

@@ -51,6 +51,9 @@ const entryModeField = 22;
 const functionCodeField = 24;
 const conditionField = 25;
 const rrnField = 37;
+const transmissionTimeField = 7;
+const localTimeFields = [12, 13];
+const currencyField = 49;
 const responseCodeField = 39;
 const keyField = 48;
 const networkField = 70;
@@ -133,7 +136,10 @@ function checkOmittedFields(table: HostTable): void {
     const at = `/omit/${index}`;
     const content = requiredFields[field];
     const isAssignedByHost = field === rrnField && retrievalReference.assignedBy === 'Host';
-    if (content !== undefined && !isAssignedByHost)
+    // The local time distinguishes messages with the same trace number.
+    const hasLocalTime = localTimeFields.every((each) => !omit.includes(each));
+    const isReplaced = field === transmissionTimeField && hasLocalTime;
+    if (content !== undefined && !isAssignedByHost && !isReplaced)
       throwTableError(at, `must not be ${field}: this field contains ${content}`);
     const [, member] = filled.find(([each]) => each === field) ?? [];
     if (member !== undefined)
@@ -318,7 +324,11 @@ export function checkHostTable(host: CompiledHost): void {
     () => checkResponseCodes(table, checkValue),
     () => checkCodes(table, checkValue),
   ]);
-  checkContents(table, { requiredFields, filledFields: filledFields(table) });
+  const { [currencyField]: currency, ...otherRequiredFields } = requiredFields;
+  checkContents(table, {
+    requiredFields: table.amountFormat === undefined ? requiredFields : otherRequiredFields,
+    filledFields: filledFields(table),
+  });
   checkOperations(host, {
     variableFields,
     requiredFields,

@@ -3,12 +3,17 @@ import type { TextErrorPolicy } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Fields, Message } from '../message.ts';
 import { type OperationName, operationNames } from '../operation-names.ts';
-import { compileSubFields } from '../sub-fields/compile-sub-fields.ts';
+import {
+  compileSubFields,
+  findPart,
+  type StructuredFormat,
+} from '../sub-fields/compile-sub-fields.ts';
 import {
   type ContentSource,
   type FieldContent,
   isConstant,
   isStructured,
+  type StructuredContent,
   toCodedSource,
 } from './field-content.ts';
 import type { HostTable } from './host-table.ts';
@@ -25,7 +30,15 @@ type Text = {
   readonly isConstant: boolean;
 };
 
+type Format = StructuredFormat | undefined;
+
 type Sources = { readonly [name: string]: PaymentSource };
+
+/** One value, or the parts of a structure, of which one at least has data. */
+function compileText(format: Format, field: number, content: FieldContent, sources: Sources): Text {
+  if (isStructured(content)) return compileParts(format, field, content, sources);
+  return compileSource(content, sources);
+}
 
 function compileSource(content: ContentSource, sources: Sources): Text {
   if (isConstant(content)) return { read: () => content.constant, write() {}, isConstant: true };
@@ -42,28 +55,18 @@ function compileSource(content: ContentSource, sources: Sources): Text {
   };
 }
 
-type FieldCodec = {
-  encode(message: Message): string | undefined;
-  decode(message: Message, value: string): void;
-};
-
-function compileContent(
-  { messages }: HostTable,
+function compileParts(
+  format: Format,
   field: number,
-  content: FieldContent,
+  content: StructuredContent,
   sources: Sources,
-): FieldCodec {
-  if (!isStructured(content)) {
-    const { read, write } = compileSource(content, sources);
-    return { encode: read, decode: write };
-  }
-  const format = messages.fields[field];
+): Text {
   const subFields = format?.subFields && compileSubFields(format, field);
   const parts = Object.entries(content.parts).map(
-    ([id, part]) => [id, compileSource(part, sources)] as const,
+    ([id, part]) => [id, compileText(findPart(format, id), field, part, sources)] as const,
   );
   return {
-    encode(message) {
+    read(message) {
       const values: Record<string, string> = {};
       let hasData = false;
       for (const [id, { read, isConstant: isFixed }] of parts) {
@@ -74,17 +77,18 @@ function compileContent(
       }
       return hasData ? subFields?.encode(values) : undefined;
     },
-    decode(message, value) {
+    write(message, value) {
       const values = subFields?.decode(value) ?? {};
       for (const [id, { write }] of parts) {
         const text = values[id];
         if (text !== undefined) write(message, text);
       }
     },
+    isConstant: false,
   };
 }
 
-type FieldCodecs = readonly (readonly [field: number, codec: FieldCodec])[];
+type FieldCodecs = readonly (readonly [field: number, codec: Text])[];
 
 /** @throws Iso8583Error `table_invalid` for a field with a structure that contradicts itself */
 export function compileContents(table: HostTable) {
@@ -94,7 +98,7 @@ export function compileContents(table: HostTable) {
       const field = Number(key);
       return content === null
         ? []
-        : [[field, compileContent(table, field, content, sources)] as const];
+        : [[field, compileText(table.messages.fields[field], field, content, sources)] as const];
     });
   const common = compileAll(contents, requestSources);
   const responses = compileAll(responseContents, responseSources);
@@ -117,7 +121,7 @@ export function compileContents(table: HostTable) {
     /** The built fields of a canonical message. */
     encode(message: Message, isAnswer: boolean, name: OperationName | undefined): Fields {
       const fields: Fields = {};
-      for (const [field, codec] of codecsFor(isAnswer, name)) fields[field] = codec.encode(message);
+      for (const [field, codec] of codecsFor(isAnswer, name)) fields[field] = codec.read(message);
       return fields;
     },
     /**
@@ -139,7 +143,7 @@ export function compileContents(table: HostTable) {
         for (const { field, codec, value } of values) {
           if (value === undefined) continue;
           try {
-            codec.decode(canonical, value);
+            codec.write(canonical, value);
           } catch (error) {
             if (!(error instanceof Iso8583Error) || errors?.canIgnore(field) !== true) throw error;
             errors.onIgnored(error);

@@ -2,6 +2,7 @@
 import type { TextErrorPolicy } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Fields, Message } from '../message.ts';
+import { convertAmount, decimalsOf } from './amount-with-currency.ts';
 import { compileContents } from './contents.ts';
 import type { HostTable, NetworkFunction } from './host-table.ts';
 import { compileOperations, type RequestLookup } from './operations.ts';
@@ -61,12 +62,12 @@ function compileRequiredLayout(layout: string, field: number): Layout {
   return compiled;
 }
 
-/** The year of a month and day that was not long ago, or is tomorrow in another zone. */
+/** The four digits of the year of a month and day that was not long ago, or is tomorrow in another zone. */
 function yearOf(monthDay: string, now: number): string {
   const limit = new Date(now + 2 * msPerDay);
   const year = limit.getUTCFullYear();
   const latest = limit.toISOString().slice(5, 10).replace('-', '');
-  return String(monthDay > latest ? year - 1 : year).slice(-2);
+  return String(monthDay > latest ? year - 1 : year);
 }
 
 type CodesFor = (mti: string) => Codes;
@@ -107,14 +108,15 @@ function localTime(
       const { 12: time, 13: date } = fields;
       delete fields[13];
       if (time !== undefined && date !== undefined) {
-        fields[12] = yearOf(date, now()) + date + time;
+        const year = yearOf(date, now());
+        fields[12] = (kind === 'DateTime' ? year.slice(-2) : year) + date + time;
       }
     },
     fromHost(fields) {
       const { 12: dateAndTime } = fields;
       if (dateAndTime === undefined) return;
       fields[12] = dateAndTime.slice(-6);
-      fields[13] = dateAndTime.slice(2, 6);
+      fields[13] = dateAndTime.slice(-10, -6);
     },
   };
 }
@@ -172,7 +174,8 @@ function original(
   const { field, layout } = originalData;
   const hostLayout = compileRequiredLayout(layout, field);
   const canonicalLayout = compileRequiredLayout(originalLayout, originalField);
-  const long = /\bsent:12\b/.test(layout);
+  /** Digits of the year in front of the time of the original. */
+  const yearDigits = { 'sent:12': 2, 'sent:14': 4 }[/\bsent:1[24]\b/.exec(layout)?.[0] ?? ''] ?? 0;
   const isComplete = identifiesOriginal(table);
   const hasCanonicalTypes = table.operations === undefined;
   if (hasCanonicalTypes && field === originalField && layout === originalLayout)
@@ -190,7 +193,7 @@ function original(
           ...message.original,
           ...parts,
           type: table.version + hostTypeOf(type).slice(1),
-          sent: long ? yearOf(sent.slice(0, 4), now()) + sent : sent,
+          sent: yearOf(sent.slice(0, 4), now()).slice(4 - yearDigits) + sent,
           institution: institution.replace(/^0+(?=.)/, ''),
         }),
       );
@@ -212,7 +215,7 @@ function original(
         canonicalLayout.write({
           ...parts,
           type: `0${type.slice(1)}`,
-          sent: long ? sent.slice(2) : sent,
+          sent: sent.slice(yearDigits),
         }),
       );
     },
@@ -224,7 +227,7 @@ const padded = (amount: number) => String(amount).padStart(amountDigits, '0');
 function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
   const hostLayout = compileRequiredLayout(layout, field);
   const toHost: FieldConversion = (fields) => {
-    const { 4: reversed, [replacementField]: all } = fields;
+    const { 4: reversed, 49: currency = '', [replacementField]: all } = fields;
     if (all === undefined || reversed === undefined) return;
     const remaining = Number(all.slice(0, amountDigits));
     const before = padded(remaining + Number(reversed));
@@ -232,7 +235,12 @@ function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
       fields,
       replacementField,
       field,
-      hostLayout.write({ remaining: padded(remaining), before }),
+      hostLayout.write({
+        remaining: padded(remaining),
+        before,
+        currency,
+        decimals: decimalsOf(currency),
+      }),
     );
     if (amountIs === 'Remaining') fields[4] = padded(remaining);
   };
@@ -312,7 +320,7 @@ function variantOf(fields: Fields, mti: string): '' | ' partial' | ' offline' {
 }
 
 function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConversion } {
-  const { entryModes, functionCodes, constants = {}, omit = [], pan } = table;
+  const { entryModes, functionCodes, constants = {}, omit = [], pan, keyChange } = table;
   const modeOf = inverse(entryModes);
   const responses = responseMaps(table);
   return {
@@ -330,7 +338,9 @@ function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConv
       const code = functionCodes?.[request + variantOf(fields, mti)] ?? functionCodes?.[request];
       if (code !== undefined) fields[24] = code;
       if (pan === 'WithoutTrack2' && fields[35] !== undefined) delete fields[2];
-      for (const field of omit) delete fields[field];
+      // The next step moves a new key from field 48.
+      const hasKey = isNetwork(mti) && keyChange.field !== keyField;
+      for (const field of omit) if (field !== keyField || !hasKey) delete fields[field];
       // A reversal that says why keeps its reason in place of a constant.
       const reasonField = isReversal(mti) ? table.reversalReasons?.field : undefined;
       for (const [key, value] of Object.entries(constants)) {
@@ -363,6 +373,7 @@ function isPlain(table: HostTable): boolean {
   return (
     version === '0' &&
     time === 'TimeAndDate' &&
+    table.amountFormat === undefined &&
     pan === 'Always' &&
     [...tables, operations, repeatIndicator, contents, responseContents].every(
       (each) => each === undefined,
@@ -386,6 +397,7 @@ export function createConverter(table: HostTable, now: Now): Converter {
     replacement(table),
     network(table),
     security(table),
+    convertAmount(table),
   ];
   // Outward, reasons come first: they read the canonical DE22, and DE25 before it is left out.
   const outward = [why, fieldCodes, time, ...rest].map(({ toHost }) => toHost);

@@ -10,8 +10,8 @@ export type CodedSource = {
 /** The name of a source, or a constant. */
 export type ContentSource = string | { readonly constant: string } | CodedSource;
 
-/** One source for each part of a field with `subFields`. */
-export type StructuredContent = { readonly parts: { readonly [id: string]: ContentSource } };
+/** The content of each part of a field, or of a part of it, with `subFields`. */
+export type StructuredContent = { readonly parts: { readonly [id: string]: FieldContent } };
 
 /** One source for the whole field, or one for each part. */
 export type FieldContent = ContentSource | StructuredContent;

@@ -131,6 +131,11 @@ const subFieldShape = byType({
   ),
   Tokens: structure('Tokens', {
     names: eachIn(/^.{2}$/, 'identifiers of two characters', name),
+    parts: eachIn(
+      /^.{2}$/,
+      'identifiers of two characters',
+      shaped({ name, length: whole(1, 9999), subFields }, ['name']),
+    ),
   }),
 });
 

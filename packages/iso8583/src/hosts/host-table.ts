@@ -41,6 +41,8 @@ export type HostResponseCodes = {
 export type HostTable = {
   /** As links name it: letters, digits and hyphens. */
   readonly name: string;
+  /** The style of hosts that the table is for, in one line. */
+  readonly description?: string;
   /** How messages and fields stand on the wire. */
   readonly messages: DialectTable;
   /** How messages are delimited, and the header in front of them. */
@@ -51,10 +53,12 @@ export type HostTable = {
   readonly traceNumber: TraceNumberSettings;
   /** DE37. */
   readonly retrievalReference: RetrievalReferenceSettings;
-  /** The first digit of message types: 0 of 1987, 1 of 1993. */
-  readonly version: '0' | '1';
-  /** `DateTime`: DE12 holds YYMMDDhhmmss, and there is no DE13 (1993). */
-  readonly localTime: 'TimeAndDate' | 'DateTime';
+  /** The first digit of message types: 0 of 1987, 1 of 1993, 2 of 2003. */
+  readonly version: '0' | '1' | '2';
+  /** `DateTime`: DE12 holds YYMMDDhhmmss, and there is no DE13 (1993). `LongDateTime`: it begins with the century (2003). */
+  readonly localTime: 'TimeAndDate' | 'DateTime' | 'LongDateTime';
+  /** `WithCurrency`: DE4 begins with the currency and its number of decimals, and there is no DE49 (2003). */
+  readonly amountFormat?: 'WithCurrency';
   /** Whether DE2 stays away where DE35 is sent. */
   readonly pan: 'Always' | 'WithoutTrack2';
   /**
@@ -94,7 +98,7 @@ export type HostTable = {
     readonly time: 'Transmission' | 'Local';
   };
   /**
-   * The remaining amount of a partial reversal. Parts `remaining before zeros`; with `amountIs: "Remaining"`
+   * The remaining amount of a partial reversal. Parts `remaining before currency decimals zeros`; with `amountIs: "Remaining"`
    * DE4 holds what remains, else what is taken back.
    */
   readonly replacement: {

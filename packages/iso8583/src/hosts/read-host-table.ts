@@ -16,7 +16,9 @@ import type { HostTable } from './host-table.ts';
 import { runChecks, throwTableError } from './host-table-error.ts';
 import { patternParts } from './reference-numbers.ts';
 import { sampleTime } from './sample-messages.ts';
+import { shippedTables } from './shipped-tables.ts';
 import {
+  type Check,
   eachIn,
   type JsonSchema,
   layout,
@@ -24,6 +26,7 @@ import {
   matching,
   oneOf,
   orNothing,
+  recursive,
   type Shape,
   shaped,
   textOrObject,
@@ -32,12 +35,25 @@ import {
 
 type Document = { readonly [member: string]: unknown };
 
+/**
+ * The names of the tables that are part of the platform.
+ *
+ * @example
+ * ```ts
+ * hostTableNames.includes('base24'); // true
+ * ```
+ */
+export const hostTableNames: readonly string[] = [
+  ...Object.keys(builtInHosts),
+  ...Object.keys(shippedTables),
+];
+
 const hexadecimal = matching(
   /^(?:[0-9A-F]{2}){1,31}$/,
   'up to 31 bytes in hexadecimal digits and capital letters',
 );
 const headerText = matching(/^[\x20-\x7e]{1,200}$/, 'a text of up to 200 characters');
-const code = matching(/^[\x20-\x7e]{1,20}$/, 'a code of up to 20 characters in quotation marks');
+const code = matching(/^[\x20-\x7e]{1,40}$/, 'a code of up to 40 characters in quotation marks');
 /** No field has a longer text; the check compares it with the field. */
 const constant = matching(/^[\x20-\x7e]{1,999}$/, 'a text in quotation marks');
 const codesBy = (key: RegExp, keys: string) => eachIn(key, keys, code);
@@ -54,9 +70,13 @@ const codedSource = shaped(
   { source: sourceName, codes: eachIn(/^.{1,40}$/, 'values of the source', constant) },
   ['source'],
 );
-const source = textOrObject(sourceName, { constant: constantSource, source: codedSource });
-const parts = shaped({ parts: eachIn(/^.{1,40}$/, 'the parts of the field', source) });
-const content = textOrObject(sourceName, { constant: constantSource, source: codedSource, parts });
+const partContent = recursive('content', () => content);
+const parts = shaped({ parts: eachIn(/^.{1,40}$/, 'the parts of the field', partContent) });
+const content: Check = textOrObject(sourceName, {
+  constant: constantSource,
+  source: codedSource,
+  parts,
+});
 const contents = eachIn(fieldKey, fieldKeys, content);
 
 const operation = shaped({
@@ -81,7 +101,7 @@ const network = {
 
 const shape: Shape = {
   name: matching(/^[a-z0-9][a-z0-9-]{0,39}$/, 'small letters, digits and hyphens'),
-  base: oneOf(...Object.keys(builtInHosts)),
+  base: oneOf(...hostTableNames),
   messages: messagesShape,
   framing: shaped({
     length: oneOf(...lengthForms),
@@ -112,8 +132,9 @@ const shape: Shape = {
     inRequests: oneOf('Always', 'IfAssigned'),
     pattern: layout(...patternParts),
   }),
-  version: oneOf('0', '1'),
-  localTime: oneOf('TimeAndDate', 'DateTime'),
+  version: oneOf('0', '1', '2'),
+  localTime: oneOf('TimeAndDate', 'DateTime', 'LongDateTime'),
+  amountFormat: oneOf('WithCurrency'),
   pan: oneOf('Always', 'WithoutTrack2'),
   functionCodes: codesBy(
     /^0[0-9]{3}(?: partial| offline)?$/,
@@ -127,9 +148,9 @@ const shape: Shape = {
     otherwise: code,
   }),
   responseCodes: shaped({
-    financial: codesBy(/^.{1,3}$/, hostCodes),
-    reversal: codesBy(/^.{1,3}$/, hostCodes),
-    network: codesBy(/^.{1,3}$/, hostCodes),
+    financial: codesBy(/^.{1,4}$/, hostCodes),
+    reversal: codesBy(/^.{1,4}$/, hostCodes),
+    network: codesBy(/^.{1,4}$/, hostCodes),
   }),
   originalData: shaped({
     field,
@@ -149,7 +170,7 @@ const shape: Shape = {
   }),
   replacement: shaped({
     field,
-    layout: layout('remaining', 'before'),
+    layout: layout('remaining', 'before', 'currency', 'decimals'),
     amountIs: oneOf('Reversed', 'Remaining'),
   }),
   network: shaped({
@@ -172,11 +193,13 @@ const shape: Shape = {
   repeatIndicator: shaped({ field, first: code, repeat: code }, ['field', 'repeat']),
   contents,
   responseContents: contents,
+  description: matching(/^.{1,200}$/, 'a text of one line with up to 200 characters'),
   $schema: matching(/^.{1,500}$/, 'the address of the JSON Schema'),
 };
 
 /** What a host may do without: `null` takes it away from the base. */
 const withoutIt = [
+  'amountFormat',
   'functionCodes',
   'entryModes',
   'conditions',
@@ -217,7 +240,7 @@ export function hostTableSchema(): JsonSchema {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Host table of Switchyard',
     ...documentShape.schema,
-    $defs: subFieldDefinitions,
+    $defs: { ...subFieldDefinitions, content: content.schema },
   };
 }
 
@@ -252,7 +275,8 @@ function over(
   base: HostTable,
   { base: _base, $schema: _schema, ...overrides }: Document,
 ): HostTable {
-  const table: Record<string, unknown> = { ...base, ...overrides };
+  const { description: _description, ...inherited } = base;
+  const table: Record<string, unknown> = { ...inherited, ...overrides };
   for (const member of withoutIt) if (overrides[member] === null) delete table[member];
   for (const member of merged) {
     const overridingPart = overrides[member];
@@ -302,9 +326,34 @@ function compileTable(table: HostTable): CompiledHost {
   }
 }
 
+const completedTables = new Map<string, HostTable>(Object.entries(builtInHosts));
+
 /**
- * Reads a table that a person wrote, as it came out of `JSON.parse`. `base` names the built-in
- * host that it differs from; a field that is `null` is not known to the host.
+ * A table that is part of the platform; undefined for another name.
+ *
+ * @param name one of {@link hostTableNames}
+ * @example
+ * ```ts
+ * findHostTable('base24')?.framing.header; // 'ISO026000050'
+ * ```
+ */
+export function findHostTable(name: string): HostTable | undefined {
+  if (!completedTables.has(name) && Object.hasOwn(shippedTables, name)) {
+    const document: Document | undefined = shippedTables[name];
+    if (document !== undefined) completedTables.set(name, applyToBase(document));
+  }
+  return completedTables.get(name);
+}
+
+function applyToBase(document: Document): HostTable {
+  const base = findHostTable(String(document['base']));
+  if (base === undefined) return throwTableError('/base', 'is not a table of the platform');
+  return over(base, document);
+}
+
+/**
+ * Reads a table that a person wrote, as it came out of `JSON.parse`. `base` names the table
+ * of the platform that it differs from; a field that is `null` is not known to the host.
  *
  * @param document the table
  * @throws HostTableError with all mistakes and their JSON pointers
@@ -315,8 +364,7 @@ function compileTable(table: HostTable): CompiledHost {
  */
 export function readHostTable(document: unknown): HostTable {
   documentShape(document, '');
-  const { base } = document as Document;
-  const table = over(builtInHosts[base as keyof typeof builtInHosts], document as Document);
+  const table = applyToBase(document as Document);
   requireWholeFields(table);
   checkHostTable(compileTable(table));
   return table;

@@ -44,7 +44,7 @@ function compileParts(format: SubFieldFormat, context: PartsContext): PartsCodec
     case 'Separated':
       return compileSeparated(format, context);
     case 'Tokens':
-      return compileTokens(context);
+      return compileTokens(format, context);
   }
 }
 
@@ -54,8 +54,12 @@ type NamedPart = { readonly name: string } & Partial<FieldFormat>;
 function describedParts(format: SubFieldFormat): readonly (readonly [string, NamedPart])[] {
   switch (format.type) {
     case 'BerTlv':
-    case 'Tokens':
       return Object.entries(format.names ?? {}).map(([id, name]) => [id, { name }]);
+    case 'Tokens': {
+      const { names = {}, parts = {} } = format;
+      const otherTokens = Object.entries(names).map(([id, name]) => [id, { name }] as const);
+      return [...otherTokens, ...Object.entries(parts)];
+    }
     case 'Positions':
     case 'Separated':
       return format.parts.map((part) => [part.id, part]);
@@ -65,6 +69,18 @@ function describedParts(format: SubFieldFormat): readonly (readonly [string, Nam
       return [...(lead === undefined ? [] : [[lead.id, lead] as const]), ...Object.entries(parts)];
     }
   }
+}
+
+/** A field or part that can have a structure. */
+export type StructuredFormat = Partial<FieldFormat>;
+
+/** The format of a part; undefined if the structure does not describe it. */
+export function findPart(
+  format: StructuredFormat | undefined,
+  id: string,
+): StructuredFormat | undefined {
+  const parts = format?.subFields === undefined ? [] : describedParts(format.subFields);
+  return parts.find(([each]) => each === id)?.[1];
 }
 
 const byteEncodings: readonly unknown[] = ['raw', 'bcd', 'zoned', 'binary', 'littleEndian'];
@@ -108,7 +124,7 @@ function requireCharacters(
  * additionalData.encode({ batch: '000017', shift: '002' }); // '000017002'
  * ```
  */
-export function compileSubFields(format: FieldFormat, field = 0): SubFields {
+export function compileSubFields(format: StructuredFormat, field = 0): SubFields {
   const { subFields, content } = format;
   if (subFields === undefined) throw tableError(field, 'must have subFields');
   const isBytes = content === 'b' || content === 'tlv';
@@ -125,7 +141,7 @@ export function compileSubFields(format: FieldFormat, field = 0): SubFields {
   const names = new Map(described.map(([id, { name }]) => [id, name]));
   const nested = new Map<string, SubFields>();
   for (const [id, part] of described) {
-    if (part.subFields !== undefined) nested.set(id, compileSubFields(part as FieldFormat, field));
+    if (part.subFields !== undefined) nested.set(id, compileSubFields(part, field));
   }
 
   function bytesOf(value: string): Buffer {

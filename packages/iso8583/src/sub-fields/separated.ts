@@ -1,5 +1,5 @@
 // Texts with a separator between them, and the tokens of BASE24.
-import type { SeparatedFormat } from '../dialect-table.ts';
+import type { SeparatedFormat, TokensFormat } from '../dialect-table.ts';
 import { Iso8583Error, tableError } from '../errors.ts';
 import {
   createPartCollector,
@@ -55,10 +55,14 @@ const countMax = 99_999;
 
 const counter = (count: number) => String(count).padStart(countDigits, '0');
 
-export function compileTokens({ field }: Pick<PartsContext, 'field'>): PartsCodec {
+export function compileTokens(
+  { parts: formats = {} }: TokensFormat,
+  { field }: Pick<PartsContext, 'field'>,
+): PartsCodec {
   return {
     encode(parts) {
-      const tokens = Object.entries(parts).map(([id, value]) => {
+      const tokens = Object.entries(parts).map(([id, text]) => {
+        const value = text.padEnd(formats[tagOf(id)]?.length ?? 0);
         if (tagOf(id).length !== 2) throw new Iso8583Error('field_unknown', field);
         if (value.length > countMax) throw new Iso8583Error('length_exceeded', field);
         return `! ${tagOf(id)}${counter(value.length)} ${value}`;

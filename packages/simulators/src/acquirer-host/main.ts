@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';
-import { builtInHosts, type HostTable, readHostTable } from '@switchyard/iso8583';
+import { findHostTable, type HostTable, hostTableNames, readHostTable } from '@switchyard/iso8583';
 import { exitWhenStdoutIsClosed } from '../closed-stdout.ts';
 import { readTlsFiles, tlsFileOptions, tlsFileUsage } from '../tls-files.ts';
 import {
@@ -33,7 +33,7 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
                   exceed it, 0 to 100            (0: it declines them with 61)
       --segment   maximum number of entries of one ledger file; the host holds the last two
                   files in memory              (10000)
-      --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
+      --dialect   host table: ${hostTableNames.join(', ')},
                   or a file with a host table      (iso1987-binary)
       --responses how responses differ from the request: omit=FIELDS, shorten=FIELDS,
                   pad=FIELDS, assign=37 (own retrieval reference number), account-type;
@@ -85,7 +85,8 @@ type Values = ReturnType<typeof parse>['values'];
 
 /** A built-in host table, or one from a file. */
 function readTable(name: string): HostTable {
-  if (name in builtInHosts) return builtInHosts[name as keyof typeof builtInHosts];
+  const ownTable = findHostTable(name);
+  if (ownTable !== undefined) return ownTable;
   let text: string;
   try {
     text = readFileSync(name, 'utf8');

@@ -246,7 +246,8 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
   const compiledHost = compileHost(table, { now: () => clock.now() });
   const { keys = {}, ledgerDir: directory } = options;
   const ring = openKeyRing({ directory, keys, mac: table.mac });
-  const originalBy = table.originalData?.time ?? 'Transmission';
+  const hasNoTransmissionTime = table.omit?.includes(7) === true;
+  const originalBy = hasNoTransmissionTime ? 'Local' : (table.originalData?.time ?? 'Transmission');
   const givesKeys = keys.zoneMaster !== undefined;
   const pinKeys = () => ring.keysFor('P');
   const { responses = responseChangesOf(table) } = options;

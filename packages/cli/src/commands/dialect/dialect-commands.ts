@@ -1,7 +1,13 @@
 /** `switchyard dialect`: checks, explains and imports tables of acquirer hosts. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
-import { builtInHostNames, HostTableError, Iso8583Error, readHostTable } from '@switchyard/iso8583';
+import {
+  findHostTable,
+  HostTableError,
+  hostTableNames,
+  Iso8583Error,
+  readHostTable,
+} from '@switchyard/iso8583';
 import { InvalidArgumentError } from 'commander';
 import type { CommandGroup } from '../../command-line/command-definition.ts';
 import { option } from '../../command-line/command-option.ts';
@@ -14,11 +20,7 @@ import {
 } from '../../dialect/explain-message.ts';
 import { formatExplanation } from '../../dialect/format-explanation.ts';
 import { channelNames, findChannelName } from '../../dialect/packager/channels.ts';
-import {
-  type BuiltInHostName,
-  convertPackager,
-  type ImportedTable,
-} from '../../dialect/packager/convert-packager.ts';
+import { convertPackager, type ImportedTable } from '../../dialect/packager/convert-packager.ts';
 import { readPackager } from '../../dialect/packager/read-packager.ts';
 import { readTableFile } from '../../dialect/read-table-file.ts';
 import { describeFileError, fail } from '../../runtime/command-error.ts';
@@ -29,6 +31,14 @@ async function check({ output }: CommandContext, [file = '']: string[]): Promise
   output.printResult({ valid: true, name }, () => `The host table ${name} is valid.\n`);
   if (file.endsWith('.json') && basename(file) !== `${name}.json`)
     output.printNote(`The platform reads this table only from a file with the name ${name}.json.`);
+}
+
+async function list({ output }: CommandContext): Promise<void> {
+  const tables = hostTableNames.map((name) => ({
+    name,
+    hosts: findHostTable(name)?.description ?? '',
+  }));
+  output.printResult(tables, () => output.formatTable(['name', 'hosts'], tables));
 }
 
 type ExplainOptions = {
@@ -87,7 +97,7 @@ async function explain(
 type ImportOptions = {
   readonly packager: string;
   readonly channel: string;
-  readonly base: BuiltInHostName;
+  readonly base: string;
   readonly name?: string;
   readonly out?: string;
 };
@@ -173,6 +183,14 @@ export const dialectCommands: CommandGroup = {
   description: 'Checks, explains and imports tables of acquirer hosts. Needs no server.',
   commands: [
     {
+      command: 'list',
+      summary: 'list the host tables of the platform',
+      description:
+        'Lists the host tables of the platform, each with the style of hosts that it is for. A link can use them, and each can be the base of a table.',
+      examples: ['switchyard dialect list'],
+      run: list,
+    },
+    {
       command: 'check <table>',
       summary: 'check a host table',
       description:
@@ -218,7 +236,7 @@ export const dialectCommands: CommandGroup = {
           parse: parseChannel,
         }),
         option('--base <table>', 'the built-in table with the most similar message flow', {
-          choices: builtInHostNames,
+          choices: hostTableNames,
           default: 'iso1987-binary',
         }),
         option('--name <name>', 'the name of the table; by default that of the packager file'),

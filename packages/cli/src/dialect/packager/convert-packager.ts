@@ -1,16 +1,14 @@
 /** Converts a packager and a channel of jPOS to a host table. */
-import { builtInHosts, type FieldFormat, type HostTable } from '@switchyard/iso8583';
+import { type FieldFormat, findHostTable, type HostTable } from '@switchyard/iso8583';
 import { convertChannel } from './channels.ts';
 import { reasonOf, withSubFields } from './convert-sub-fields.ts';
 import { bitmapClasses, type ClassFormat, formatOfClass, isBitmapClass } from './field-classes.ts';
 import { createImportReport, type ImportReport } from './import-report.ts';
 import type { PackagerField, PackagerStructure } from './read-packager.ts';
 
-export type BuiltInHostName = keyof typeof builtInHosts;
-
 export type ImportOptions = {
   readonly name: string;
-  readonly base: BuiltInHostName;
+  readonly base: string;
   readonly channel: string;
 };
 
@@ -174,7 +172,7 @@ export function convertPackager(
   { name, base, channel }: ImportOptions,
 ): ImportedTable {
   const report = createImportReport();
-  const baseFields: HostTable['messages']['fields'] = builtInHosts[base].messages.fields;
+  const baseFields: HostTable['messages']['fields'] = findHostTable(base)?.messages.fields ?? {};
   const mti = messageType(
     packager.fields.find(({ id }) => id === messageTypeField),
     report,

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { hostTableNames } from '@switchyard/iso8583';
 import { createLog, systemClock } from '../../platform/index.ts';
 import { createHostTables, type HostTables } from './load-dialect-tables.ts';
 
 const namesOf = (hosts: HostTables) => hosts.reload().map(({ name }) => name);
-const builtIn = ['iso1987-binary', 'iso1987-ascii', 'iso1993-ascii'];
+const builtIn = hostTableNames;
 
 test('changed tables are reloaded, and an invalid table leaves the previous one in use', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-dialects-'));

@@ -2,11 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  builtInHosts,
   type CompiledHost,
   compileHost,
+  findHostTable,
   findIdentifierFault,
   type HostTable,
+  hostTableNames,
   readHostTable,
 } from '@switchyard/iso8583';
 import { type Clock, createFileCache, type Log } from '../../platform/index.ts';
@@ -40,7 +41,10 @@ export function createHostTables(options: { directory: string; clock: Clock; log
     version,
   });
   const builtInTables = new Map(
-    Object.entries(builtInHosts).map(([name, table]) => [name, compileTable(table, 'built in')]),
+    hostTableNames.flatMap((name) => {
+      const table = findHostTable(name);
+      return table === undefined ? [] : [[name, compileTable(table, 'built in')] as const];
+    }),
   );
   const readFiles = createFileCache<LoadedHost>({
     maxBytes: maxTableBytes,

@@ -1,6 +1,6 @@
 // Acquirer links: the network address and the protocol settings of an acquirer.
 import type { AcquirerLink } from '@switchyard/contract';
-import { builtInHostNames } from '@switchyard/iso8583';
+import { builtInHosts } from '@switchyard/iso8583';
 import { type AddressGuard, isLoopbackHost, type Queries } from '../../platform/index.ts';
 import { lockExistingOrganization } from '../organizations/organization-tree.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
@@ -38,7 +38,7 @@ export type HostDialect = {
 
 const defaultDialect = 'iso1987-binary';
 
-export const builtInDialects: readonly HostDialect[] = builtInHostNames.map((name) => ({
+export const builtInDialects: readonly HostDialect[] = Object.keys(builtInHosts).map((name) => ({
   name,
   pinBytes: 8,
   needsMac: false,

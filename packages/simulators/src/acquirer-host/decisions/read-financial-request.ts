@@ -40,7 +40,9 @@ export type RequestFault = { fault: '12' | '30' };
 const FORMAT_ERROR: RequestFault = { fault: '30' };
 const INVALID_TRANSACTION: RequestFault = { fault: '12' };
 
-const REQUIRED = [4, 7, 11, 41, 42, 49] as const;
+const REQUIRED = [4, 11, 41, 42, 49] as const;
+/** The fields of the time that identifies a message. */
+const TIME_FIELDS = { Transmission: [7], Local: [12, 13] } as const;
 /** Goods, cash, goods with cashback. */
 const DEBITS = new Set(['00', '01', '09']);
 const REFUND = '20';
@@ -121,7 +123,8 @@ export function parseFinancialRequest(
   const { mti, fields } = message;
   const messageClass = classes[mti.slice(0, 3)];
   if (messageClass === undefined) return INVALID_TRANSACTION;
-  for (const field of REQUIRED) if (fields[field] === undefined) return FORMAT_ERROR;
+  const required = [...REQUIRED, ...TIME_FIELDS[originalBy]];
+  if (required.some((field) => fields[field] === undefined)) return FORMAT_ERROR;
   const kind = kindOf(messageClass, message);
   if (kind === undefined) return fields[3] === undefined ? FORMAT_ERROR : INVALID_TRANSACTION;
   const pan = panOf(message);
