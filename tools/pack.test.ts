@@ -94,7 +94,7 @@ const maxBytes = {
   'sdk-pos': 600_000,
   'sdk-provider': 1_100_000,
   'sdk-device': 1_100_000,
-  cli: 2_500_000,
+  cli: 2_900_000,
 };
 const diskBlock = 4096;
 

@@ -1,4 +1,4 @@
-// `switchyard` in a server installation: under `admin` it also has the commands that open the platform's database.
+// `switchyard` in a server installation: it also has the commands that need the platform's database or code.
 import { runProcess } from '../../packages/cli/src/run-process.ts';
 import { serverCommands } from './server-commands.ts';
 

@@ -1,4 +1,4 @@
-// The commands of `switchyard admin` that open the database and the keys of a server installation.
+// The commands of `switchyard` that need a server installation: its database, its keys or its code.
 import type {
   CommandDefinition,
   FunctionCommand,
@@ -8,6 +8,7 @@ import {
   parseMatching,
   parseWholeNumber,
 } from '../../packages/cli/src/command-line/list-options.ts';
+import type { ServerCommands } from '../../packages/cli/src/program.ts';
 import { CommandError, fail } from '../../packages/cli/src/runtime/command-error.ts';
 import type { ExitName } from '../../packages/cli/src/runtime/exit-codes.ts';
 import { ProblemError } from '../../packages/contract/src/index.ts';
@@ -42,6 +43,8 @@ const reports = () => import('./reports.ts');
 const migrate = () => import('./migrate.ts');
 const doctor = () => import('./doctor/doctor.ts');
 const ledger = () => import('./ledger.ts');
+const certification = () => import('./certify/certify.ts');
+const compare = () => import('./compare-gateway/compare.ts');
 
 const setupCommand: CommandDefinition = {
   command: 'setup',
@@ -246,7 +249,7 @@ const reportCommands: CommandDefinition = {
 };
 
 /** They read the settings of the platform (SWITCHYARD_…), and can run beside it. */
-export const serverCommands: readonly CommandDefinition[] = [
+const adminCommands: readonly CommandDefinition[] = [
   setupCommand,
   operatorCommands,
   realmKeyCommands,
@@ -289,3 +292,70 @@ export const serverCommands: readonly CommandDefinition[] = [
     run: platformCommand(ledger, 'printLedger'),
   },
 ];
+
+const certifyCommand: CommandDefinition = {
+  command: 'certify',
+  description:
+    'Runs the test script of an acquirer against its test host, over a connection of its own with the settings, keys and certificate of the link, and writes a signed report with the bytes of each message. It stores no payment. After Ctrl+C the next run continues with the first case that is not finished. The exit code is 10 if a case fails.',
+  options: [
+    option('--link <link>', 'id or name of the acquirer link', { required: true }),
+    option('--plan <file>', 'the plan: cases in YAML or JSON', { required: true }),
+    option(
+      '--report <dir>',
+      'directory of the report and of the finished cases; default: certification-LINK',
+    ),
+    option('--from <case>', 'run this case and all later ones'),
+    option('--only <text>', 'run only the cases whose id or title contains this text'),
+    option('--restart', 'run all cases again'),
+  ],
+  finishes: true,
+  run: platformCommand(certification, 'certify'),
+  examples: [
+    'switchyard acquirer certify --link north --plan deploy/certification/acquirer-plan.yaml --report certification-north',
+  ],
+};
+
+const parsePercent = parseMatching(
+  /^(?:100|\d{1,2}(?:\.\d{1,6})?)%?$/,
+  'a percentage from 0% to 100%',
+);
+const parseFields = parseMatching(
+  /^\d{1,3}(?:,\d{1,3})*$/,
+  'numbers of fields, separated by commas',
+);
+
+const compareCommand: CommandDefinition = {
+  command: 'compare',
+  description:
+    'Compares recorded traffic of the gateway in use with the messages that the platform would send for the same payments, field by field, and checks the responses as the platform does. Connects to no host and no database. No output contains card data. The exit code is 8 if more messages differ than --tolerance allows.',
+  options: [
+    option(
+      '--trace <file>',
+      'the recorded traffic: a capture of TCP (pcap or pcapng), or JSON lines',
+      { required: true },
+    ),
+    option('--dialect <table>', 'a built-in host table, or a file with a host table', {
+      required: true,
+    }),
+    option('--tolerance <percent>', 'share of the messages that may differ, such as 0.5%', {
+      parse: (text: string) => Number.parseFloat(parsePercent(text)),
+      default: 0,
+    }),
+    option('--port <number>', 'the port of the host: reads only its connections', {
+      parse: parseWholeNumber,
+    }),
+    option('--ignore <fields>', 'fields of the host that are not compared, such as 37,60', {
+      parse: (text: string) => parseFields(text).split(',').map(Number),
+    }),
+    option('--out <file>', 'write each message with its fields to this new file, as JSON lines'),
+  ],
+  run: platformCommand(compare, 'compareGateway'),
+  examples: [
+    'switchyard acquirer compare --trace gateway.pcap --port 8583 --dialect north-bank.json',
+  ],
+};
+
+export const serverCommands: ServerCommands = {
+  admin: adminCommands,
+  acquirer: [certifyCommand, compareCommand],
+};

@@ -53,6 +53,8 @@ const numbers = {
   processes: { standard: 1, least: 1, most: 4 },
   /** Authorised sales of a capture of all. */
   items: { standard: 100_000, least: 100, most: 10_000_000 },
+  /** Of each answer of the acquirer host, in milliseconds. */
+  latency: { standard: 0, least: 0, most: 5000 },
 } as const;
 type NumberName = keyof typeof numbers;
 
@@ -123,6 +125,8 @@ npm run bench -- codec [options]       ISO 8583: encode, decode and frame a sale
                     qr: events of the provider; relay: claims        (200);
                     reporting: requests                              (20)
   --items N         captureall: authorised sales                     (100000)
+  --latency N       captureall: time until the acquirer host answers,
+                    in milliseconds                                  (0)
   --no-starts       do not measure the times of a first and second start
   --profile         profile the CPU of the server during the step at
                     70 %, the first token type, one more import, or

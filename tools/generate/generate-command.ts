@@ -1,7 +1,9 @@
 // `npm run generate`: writes the documents that come from code. With --check it writes nothing and
 // fails when one of them is not what the code would write now.
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { certificationPlanSchemaDocument } from '../admin/certify/certification-plan.ts';
 import { repositoryRoot } from '../repository-root.ts';
 import { operationOutcomesDocument } from './acquirer-response-outcomes.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
@@ -71,6 +73,10 @@ const documents: Generated[] = [
   { path: 'docs/reference/provider-spi.json', write: providerSpiDocument },
   { path: 'docs/reference/cli.md', write: () => note + commandLineDocument() },
   { path: 'docs/reference/estate.schema.json', write: estateSchemaDocument },
+  {
+    path: 'docs/reference/certification-plan.schema.json',
+    write: certificationPlanSchemaDocument,
+  },
   { path: 'docs/reference/host-table.schema.json', write: hostTableSchemaDocument },
   { path: 'docs/reference/emv-terminal-parameters.json', write: terminalParametersDocument },
   {

@@ -58,7 +58,7 @@ describe('guides in the demo', { timeout: 1_200_000, skip }, () => {
   /** Runs commands in a folder that looks like the top of the repository, so that their files stay out of it. */
   async function runCommands(commands: readonly string[]): Promise<string> {
     const cwd = await mkdtemp(join(directory, 'guide-'));
-    for (const name of ['node_modules', 'tools', 'packages', 'package.json', 'docs'])
+    for (const name of ['node_modules', 'tools', 'packages', 'package.json', 'docs', 'deploy'])
       await symlink(join(repositoryRoot, name), join(cwd, name));
     const script = ['set -euo pipefail', ...commands].join('\n');
     const { stdout } = await promisify(execFile)('bash', ['-c', script], {

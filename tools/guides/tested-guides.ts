@@ -19,6 +19,10 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
   'docs/how-to/acquirers/approve-refunds.md': {
     output: [/kind: 'Refund',\n +status: 'Succeeded'/, /"status":"Used"/, /"status":"Revoked"/],
   },
+  'docs/how-to/acquirers/certify-a-link.md': { output: [/^20 passed, 0 failed, 0 skipped, /m] },
+  'docs/how-to/acquirers/compare-with-the-gateway-in-use.md': {
+    output: [/^24 +Network international identifier +0 +0 +0 +3 +/m, /^exit code 8$/m],
+  },
   'docs/how-to/acquirers/configure-a-service.md': {
     output: [
       /^values\/recipt is not a known field; perhaps you mean receipt/m,
@@ -91,7 +95,10 @@ export const demoGuides: Readonly<Record<string, DemoGuide>> = {
       /^ +2 {2}02 00 +MTI {2}Message type: 0200 · ISO 8583:1987, financial, request, from the acquirer$/m,
     ],
   },
-  'docs/reference/simulators.md': { output: [/"originalsLeftOut": 0/, /^in balance$/m] },
+  'docs/reference/simulators.md': {
+    output: [/"capturedAmount":11500/, /"originalsLeftOut": 0/, /^in balance$/m],
+    refusals: ['capture_amount_exceeded'],
+  },
   // The last page: it ends all tokens.
   'docs/how-to/security-officers/manage-keys.md': {
     output: [/^\S+ +ES256 +Published /m, /^index of all cards .* Active /m],

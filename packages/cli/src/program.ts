@@ -24,9 +24,13 @@ import { serviceCommands } from './commands/provisioning/service-commands.ts';
 import { webhookCommands } from './commands/webhooks/webhook-endpoint-commands.ts';
 import type { RuntimeEnvironment } from './runtime/runtime-environment.ts';
 
-/** @param serverCommands the commands of `switchyard admin` that open the database of the server */
+/** The commands that only a server installation has, by their group. */
+export type ServerCommands = Readonly<Record<'admin' | 'acquirer', readonly CommandDefinition[]>>;
+
+const noServerCommands: ServerCommands = { admin: [], acquirer: [] };
+
 export const commandDefinitions = (
-  serverCommands: readonly CommandDefinition[] = [],
+  serverCommands: ServerCommands = noServerCommands,
 ): readonly CommandDefinition[] => [
   ...loginCommands,
   estateCommands,
@@ -42,11 +46,11 @@ export const commandDefinitions = (
     group: 'admin',
     summary: 'commands of the platform operator',
     description: 'Commands of the platform operator.',
-    commands: [...numberingCommands, ...serverCommands],
+    commands: [...numberingCommands, ...serverCommands.admin],
   },
   webhookCommands,
   logCommands,
-  acquirerCommands,
+  { ...acquirerCommands, commands: [...acquirerCommands.commands, ...serverCommands.acquirer] },
   dialectCommands,
   providerCommands,
   terminalCommands,
@@ -90,7 +94,7 @@ export async function runCommandLine(
   environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
   runner: CommandRunner,
   args: readonly string[],
-  serverCommands: readonly CommandDefinition[] = [],
+  serverCommands?: ServerCommands,
 ): Promise<void> {
   const program = createProgram(environment, runner, serverCommands);
   await program.parseAsync(thumbprintsLast(joinDashedKey(args)), { from: 'user' });
@@ -100,7 +104,7 @@ export async function runCommandLine(
 export function createProgram(
   environment: Pick<RuntimeEnvironment, 'stdout' | 'stderr'>,
   runner: CommandRunner,
-  serverCommands: readonly CommandDefinition[] = [],
+  serverCommands?: ServerCommands,
 ): Command {
   const help = new Help();
   const program = new Command('switchyard')

@@ -1,16 +1,14 @@
 /** Runs the command line of this process and sets its exit code. */
 import { CommanderError } from 'commander';
-import type { CommandDefinition } from './command-line/command-definition.ts';
 import { createCommandRunner } from './command-line/command-runner.ts';
-import { runCommandLine } from './program.ts';
+import { runCommandLine, type ServerCommands } from './program.ts';
 import { systemClock } from './runtime/clock.ts';
 import { exitCodes } from './runtime/exit-codes.ts';
 import type { RuntimeEnvironment } from './runtime/runtime-environment.ts';
 
-/** @param serverCommands the commands of `switchyard admin` that open the database of the server */
 export async function runProcess(
   env: RuntimeEnvironment['env'],
-  serverCommands?: readonly CommandDefinition[],
+  serverCommands?: ServerCommands,
 ): Promise<void> {
   const stopping = new AbortController();
   // The first signal stops the command in order, the second ends the process at once.

@@ -12,6 +12,7 @@ export * from './connector/paths.ts';
 export * from './connector/websocket-close-codes.ts';
 export * from './data-directory.ts';
 export * from './defined.ts';
+export * from './detached-jws.ts';
 export * from './error-advice.ts';
 export * from './errors.ts';
 export * from './events/index.ts';

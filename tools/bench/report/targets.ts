@@ -42,7 +42,8 @@ export const targets = {
     devices: 1_000_000,
     organizations: 2000,
   },
-  captureAll: { items: 100_000, captureSeconds: 90, p99GrowthShare: 0.5 },
+  /** `perMinute`: over one TCP connection of the link. */
+  captureAll: { items: 100_000, captureSeconds: 90, p99GrowthShare: 0.5, perMinute: 10_000 },
   /** For the requests that terminals usually send. */
   pin: { perCpuSecond: 3000 },
   /** With 1 % of the requests sampled. */

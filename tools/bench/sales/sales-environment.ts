@@ -43,13 +43,17 @@ export type SalesEnvironment = {
 
 type Simulator = { pid: number; port: number };
 
+/** @param answerMs delay of each answer of the host */
 export async function startSimulator(
   closers: CloseStack,
   folder: string,
   recentEntries?: number,
+  answerMs = 0,
 ): Promise<Simulator> {
   const data = join(folder, 'acquirer');
-  const args = [simulatorScript, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];
+  const address = ['--host', '127.0.0.1', '--port', '0'];
+  const delay = ['--answer-ms', String(answerMs)];
+  const args = [simulatorScript, 'serve', '--data', data, ...address, ...delay];
   if (recentEntries !== undefined) args.push('--segment', String(recentEntries));
   const child = closers.spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await new Promise<number>((resolve, reject) => {
@@ -123,7 +127,7 @@ export async function openSalesEnvironment(
 ): Promise<SalesEnvironment> {
   const platform = await openPlatform(closers, options);
   const { postgresPid: postgres } = platform;
-  const simulator = await startSimulator(closers, platform.folder, recentEntries);
+  const simulator = await startSimulator(closers, platform.folder, recentEntries, options.latency);
   const organization = await provisionOrganization(platform, {
     acquirerPort: simulator.port,
     terminals: options.terminals,

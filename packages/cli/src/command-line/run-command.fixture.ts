@@ -1,10 +1,9 @@
 /** Runs a command in this process, for tests. */
 import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
-import { runCommandLine } from '../program.ts';
+import { runCommandLine, type ServerCommands } from '../program.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { exitCodes } from '../runtime/exit-codes.ts';
-import type { CommandDefinition } from './command-definition.ts';
 import { createCommandRunner } from './command-runner.ts';
 
 type RunOptions = {
@@ -12,7 +11,7 @@ type RunOptions = {
   readonly stopping?: AbortSignal;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  readonly serverCommands?: readonly CommandDefinition[];
+  readonly serverCommands?: ServerCommands;
 };
 
 export const run = (...args: string[]) => runWith(args);

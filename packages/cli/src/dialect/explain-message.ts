@@ -46,6 +46,8 @@ export type ExplainedMessage = {
 const deps = { now: () => sampleTime };
 const sampleMacKey = Buffer.alloc(16);
 const macBytes = 8;
+/** A record that ends early is reported as such, also if its length is much too high. */
+const recordedBytesMax = 1 << 20;
 
 /** The names of all sample messages. */
 export const sampleNames = (table: HostTable): readonly string[] => [
@@ -53,9 +55,14 @@ export const sampleNames = (table: HostTable): readonly string[] => [
   ...Object.keys(createHostSamples(table.messages)),
 ];
 
-function partsOf(format: FieldFormat | undefined, field: number, value: string): ExplainedPart[] {
-  if (format?.subFields === undefined) return [];
-  const { decode, nameOf } = compileSubFields(format, field);
+/** Chip data has data objects also without a structure in the table. */
+const structureOf = ({ content, subFields }: FieldFormat): FieldFormat['subFields'] =>
+  subFields ?? (content === 'tlv' ? { type: 'BerTlv' } : undefined);
+
+function partsOf(format: FieldFormat, field: number, value: string): ExplainedPart[] {
+  const subFields = structureOf(format);
+  if (subFields === undefined) return [];
+  const { decode, nameOf } = compileSubFields({ ...format, subFields }, field);
   try {
     return Object.entries(decode(value)).map(([id, part]) => ({
       id,
@@ -105,7 +112,8 @@ function elementsOf(
     const maskedValue =
       masking === undefined || masking.unmasked.has(field) ? value : maskField(field, value);
     const isMasked = maskedValue !== value;
-    const parts = partsOf(format, field, value).map((each) =>
+    const allParts = format === undefined ? [] : partsOf(format, field, value);
+    const parts = allParts.map((each) =>
       isMasked ? { ...each, value: `<${each.value.length}>` } : each,
     );
     return {
@@ -181,7 +189,7 @@ export function explainRecorded(
   const masking = { unmasked };
   if (!isFramed) return [{ message: '1', elements: elementsOf(table, bytes, 0, masking) }];
   const { framing } = compileHost(table, deps);
-  const deframer = createDeframer(framing, { maxBytes: bytes.length });
+  const deframer = createDeframer(framing, { maxBytes: recordedBytesMax });
   const frames = deframer.push(bytes);
   if (deframer.heldBytes() > 0)
     throw new Iso8583Error('message_truncated', undefined, bytes.length);

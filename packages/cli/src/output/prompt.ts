@@ -58,6 +58,27 @@ export async function promptSecrets(
   }
 }
 
+/**
+ * Waits until the user presses Enter.
+ *
+ * @throws CommandError interrupted after Ctrl+C
+ */
+export async function waitForEnter(
+  { stdin, stderr, stopping }: RuntimeEnvironment,
+  text: string,
+): Promise<void> {
+  const lines = createInterface({ input: stdin, output: stderr as NodeJS.WritableStream });
+  try {
+    await lines.question(`${text} Press Enter to continue. `, { signal: stopping });
+  } catch (error) {
+    // In a prompt, Ctrl+C is a key of the terminal and no signal of the process.
+    if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+    throw new CommandError('interrupted', 'Interrupted.');
+  } finally {
+    lines.close();
+  }
+}
+
 /** Without a terminal the option is required in place of an answer. */
 export async function confirm(
   { stdin, stderr, stopping }: RuntimeEnvironment,

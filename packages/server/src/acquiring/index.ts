@@ -33,16 +33,33 @@ export {
 } from './clearing/reference-clearing-format.ts';
 export { createRequestSigners } from './http-json/signed-exchange.ts';
 export { createHostTables, type HostTables } from './iso8583-host/load-dialect-tables.ts';
+export {
+  isNetworkManagement,
+  isRequest,
+  isSupportedFunction,
+  networkMessage,
+} from './iso8583-host/network-management-messages.ts';
+export {
+  readSubelement,
+  toAcquirerOutcome,
+  toIso8583Message,
+} from './iso8583-host/payment-messages.ts';
+export { createZoneKeys } from './keys/import-zone-keys.ts';
 export { createClientCertificates } from './keys/load-client-certificates.ts';
+export { connectAcquirer } from './links/connect-acquirer.ts';
+export { buildReference } from './numbering/message-reference.ts';
 export type {
+  AcquirerConnection,
   AcquirerData,
   AcquirerLink,
   AcquirerOutcome,
+  AcquirerPin,
   AcquirerReference,
   AcquirerRequest,
   AcquirerRequestKind,
   AcquirerReversalReason,
   LateResponse,
+  TracedFrame,
 } from './spi/acquirer-spi.ts';
 export {
   isAmbiguousDecline,

@@ -1,15 +1,10 @@
 // Signs the end of a chain at intervals, so that earlier records cannot be changed or removed unnoticed.
 import { type AuditCheckpoint, type AuditKeyList, auditCheckpointText } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, readPage } from '../http/index.ts';
-import {
-  type Clock,
-  createSigningKey,
-  type Database,
-  isoTime,
-  type Jobs,
-} from '../platform/index.ts';
+import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
 import { addCheckpoint, listCheckpoints, listKeys, lockHead } from './audit-sql.ts';
 import { checkpointJobKind } from './record-changes.ts';
+import { createAuditKey } from './sign-document.ts';
 
 type Deps = {
   readonly database: Database;
@@ -23,7 +18,7 @@ export type Checkpoints = ReturnType<typeof createCheckpoints>;
 
 /** A job of the organisation signs; record-changes.ts schedules it. */
 export function createCheckpoints({ database, clock, jobs, masterKey }: Deps) {
-  const { key, sign: signText } = createSigningKey(masterKey, 'audit checkpoints');
+  const { key, sign: signText } = createAuditKey(masterKey);
 
   /** Locks the head, so that the next record schedules the next checkpoint. */
   async function sign(organizationId: string): Promise<void> {

@@ -16,6 +16,7 @@ import { registerAuditRoutes } from './routes.ts';
 
 export type { Actor, AuditEntry, AuditRecorder, Author } from './audit-entry.ts';
 export { auditEvents } from './audit-events.ts';
+export { signDocument } from './sign-document.ts';
 export { actorOf, commandAuthor, platformAuthor };
 
 export type AuditDeps = AuditRecorderDeps & {

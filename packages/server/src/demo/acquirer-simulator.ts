@@ -20,6 +20,8 @@ export type AcquirerSimulatorOptions = {
   readonly log: Log;
 };
 
+/** More than the contract of a merchant of the demo allows. */
+const overCapturePercent = 20;
 const lateByMs = 5000;
 const slowAnswerMaxMs = 8000;
 /** A slow answer still comes before the timeout. */
@@ -49,6 +51,8 @@ export function startAcquirerSimulator(
       String(timeoutMs + lateByMs),
       '--slow-ms',
       String(slowAnswerMs),
+      '--over-capture',
+      String(overCapturePercent),
       ...keys,
     ],
   });

@@ -75,6 +75,8 @@ export type DemoMerchant = {
   readonly address: { line1: string; city: string; postalCode: string };
   /** The number of the merchant at the acquirer. */
   readonly acquirerMerchantId: string;
+  /** By how many percent of the authorised amount captures can exceed it. */
+  readonly overCapturePercent: number;
   readonly terminalIdRange: { from: string; to: string };
   readonly stores: readonly DemoStore[];
 };

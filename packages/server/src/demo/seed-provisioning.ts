@@ -60,8 +60,8 @@ async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<
 }
 
 async function seedMerchant(provisioning: Provisioning, merchant: DemoMerchant): Promise<void> {
-  const { merchantId, contractId, stores, acquirerMerchantId, terminalIdRange, ...merchantInput } =
-    merchant;
+  const { merchantId, contractId, stores, ...members } = merchant;
+  const { acquirerMerchantId, terminalIdRange, overCapturePercent, ...merchantInput } = members;
   await provisioning.merchants.createIfNew(scope, merchantInput, merchantId);
   await provisioning.acquirerContracts.createIfNew(
     scope,
@@ -75,7 +75,7 @@ async function seedMerchant(provisioning: Provisioning, merchant: DemoMerchant):
       defaultCaptureMode: 'Immediate',
       partialCancel: true,
       multipleCapture: true,
-      overCapturePercent: 0,
+      overCapturePercent,
       clearCardData: 'Allowed',
       offlineLimits: {
         maxAmounts: { EUR: 100_000, USD: 100_000, JPY: 100_000 },

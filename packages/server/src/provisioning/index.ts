@@ -62,8 +62,9 @@ import type {
 import { createEntitySearch, type SearchEntities } from './search/search-entities.ts';
 import { registerSearchRoute } from './search/search-routes.ts';
 
+export { isTerminalOfHost } from './acquirers/acquirer-sql.ts';
 export type { LinkKeyNames } from './acquirers/check-link-keys.ts';
-export type { LinkToOpen } from './acquirers/links-to-open.ts';
+export { findAcquirerLinks, type LinkToOpen } from './acquirers/links-to-open.ts';
 export type { FoundDevice } from './devices/find-device.ts';
 export type { Terminal, TerminalFinder } from './devices/find-terminals.ts';
 export type { PointsOfSale } from './devices/points-of-sale.ts';

@@ -13,6 +13,7 @@ import {
   readSettings,
   type Settings,
 } from '../../src/platform/index.ts';
+import { hostOverCapturePercent } from '../payments/ledger/payment-model.ts';
 import { scanFolder, scanText } from './card-data/leak-scan.ts';
 import { testDatabase } from './database/test-database.ts';
 import { freePorts } from './free-ports.ts';
@@ -51,6 +52,7 @@ async function startTestPlatform(): Promise<TestPlatform> {
     ledgerDir: join(dataDir, 'acquirer'),
     lateMs: testLateMs,
     slowMs: 1200,
+    overCapturePercent: hostOverCapturePercent,
   });
   const [port, devicePort] = await freePorts(2);
   const traces = await startTraceCollector();

@@ -57,6 +57,7 @@ describe('acquirer-host on the command line', () => {
       ],
       [['serve'], /--data is missing/],
       [['serve', '--data', 'x', '--port', '70000'], /--port must be a whole number/],
+      [['serve', '--data', 'x', '--over-capture', '101'], /--over-capture must be a whole number/],
       [['ledger', '--data', 'x', '--colour'], /--colour/],
       [['ledger', 'extra', '--data', 'x'], /unexpected: extra/],
     ];
@@ -95,6 +96,33 @@ describe('acquirer-host on the command line', () => {
         ['sale', 766],
       ],
     );
+    rmSync(directory, { recursive: true });
+  });
+
+  it('approves captures above the hold up to --over-capture, after --answer-ms', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-over-capture-'));
+    const { child, port } = await serve(directory, '--over-capture', '20', '--answer-ms', '150');
+    const client = await connectAndSignOn(port);
+    const till = createTerminalRequests();
+    const authorization = till.hold(1000);
+    const sentAt = performance.now();
+    assert.equal((await client.sendAndWait(authorization)).fields[39], '00');
+    assert.ok(performance.now() - sentAt >= 149, 'the answer is delayed');
+    for (const [amount, code] of [
+      [1201, '61'],
+      [1200, '00'],
+      [1, '61'],
+    ] as const)
+      assert.equal(
+        (await client.sendAndWait(till.capture(authorization, amount))).fields[39],
+        code,
+      );
+    assert.equal((await client.sendAndWait(till.refund(authorization, 1200))).fields[39], '00');
+    await client.close();
+    assert.deepEqual(await end(child, 'SIGTERM'), [0, null]);
+    const { totals, faults } = JSON.parse(run('ledger', '--data', directory, '--json').stdout);
+    const [{ captured, refunded, openHolds, reversed }] = totals;
+    assert.deepEqual([captured, refunded, openHolds, reversed, faults], [1200, 1200, 0, 0, []]);
     rmSync(directory, { recursive: true });
   });
 

@@ -27,6 +27,10 @@ const usage = `acquirer-host: a simulated acquirer that speaks ISO 8583 over TCP
       --port      port to listen on, 0 for any     (8583)
       --late-ms   delay of the answer to test amount 9092 (35000)
       --slow-ms   delay of the answer to test amount 9098 (8000)
+      --answer-ms delay of every other answer      (0)
+      --over-capture
+                  by how many percent of the approved amount captures can
+                  exceed it, 0 to 100            (0: it declines them with 61)
       --segment   maximum number of entries of one ledger file; the host holds the last two
                   files in memory              (10000)
       --dialect   host table: ${Object.keys(builtInHosts).join(', ')},
@@ -54,6 +58,8 @@ const options = {
   port: { type: 'string', default: '8583' },
   'late-ms': { type: 'string', default: '35000' },
   'slow-ms': { type: 'string', default: '8000' },
+  'answer-ms': { type: 'string', default: '0' },
+  'over-capture': { type: 'string', default: '0' },
   segment: { type: 'string', default: '10000' },
   dialect: { type: 'string', default: 'iso1987-binary' },
   responses: { type: 'string' },
@@ -143,6 +149,8 @@ async function serve(values: Values, ledgerDir: string): Promise<void> {
     ledgerDir,
     lateMs: parseWholeNumber(values['late-ms'], 'late-ms', 86_400_000),
     slowMs: parseWholeNumber(values['slow-ms'], 'slow-ms', 86_400_000),
+    answerMs: parseWholeNumber(values['answer-ms'], 'answer-ms', 86_400_000),
+    overCapturePercent: parseWholeNumber(values['over-capture'], 'over-capture', 100),
     segmentEntries: Math.max(1, parseWholeNumber(values.segment, 'segment', 100_000_000)),
     dialect: readTable(values.dialect),
     keys: parseKeys(values),

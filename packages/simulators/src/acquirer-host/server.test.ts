@@ -222,6 +222,20 @@ describe('the acquirer host', () => {
     assertTotals(till.totals(), { captured: 18_189, approvals: 2 });
   });
 
+  it('signs off after 9101, sends a cut-over after 9102, and answers 9103 with another amount', async () => {
+    const till = ownTill();
+    const client = await signedOn();
+    const requests = (code: string) => client.answers.filter(({ fields }) => fields[70] === code);
+    assert.equal(codeOf(await client.sendAndWait(till.sale(9102))), '00');
+    await waitUntil(() => requests('201').length === 1, 'a cut-over');
+    const answer = await client.sendAndWait(till.sale(9103));
+    assert.deepEqual([codeOf(answer), answer.fields[4]], ['00', '000000009104']);
+    assert.equal(codeOf(await client.sendAndWait(till.sale(9101))), '00');
+    await waitUntil(() => requests('002').length === 1, 'a sign-off');
+    assert.equal(codeOf(await client.sendAndWait(till.sale(1000))), '58');
+    assertTotals(till.totals(), { captured: 9101 + 9102 + 9103, approvals: 3 });
+  });
+
   it('captures pre-authorizations up to the held amount and not above it', async () => {
     const till = ownTill();
     const client = await signedOn();

@@ -32,7 +32,7 @@ import {
   createMessageDecider,
   type HostDecision,
 } from './decisions/decide-message.ts';
-import { sendsNewKeys } from './decisions/test-amounts-and-cards.ts';
+import { functionAfterAnswer, sendsNewKeys } from './decisions/test-amounts-and-cards.ts';
 import { type LedgerSnapshot, openLedger } from './ledger/ledger.ts';
 
 /** Log of connections and faults; a pino logger fits. */
@@ -53,6 +53,10 @@ export type AcquirerHostOptions = {
   lateMs: number;
   /** Delay of the answer to test amount 9098, in milliseconds: before the other side gives up. */
   slowMs: number;
+  /** Delay of every other answer, in milliseconds, as of a host that is far away. Default: 0. */
+  answerMs?: number;
+  /** By how many percent of the approved amount captures can exceed it, in whole percent. Default: 0. */
+  overCapturePercent?: number;
   /** Entries of one ledger file; the entries of two files are in memory. Default: 10,000. */
   segmentEntries?: number;
   /** The host table; default: ISO 8583:1987, packed, DE55 in bytes. */
@@ -93,6 +97,12 @@ function garble(frame: Buffer): Buffer {
   return frame.map((byte, at) => (at < garbledFrom ? byte : byte ^ 0xff)) as Buffer;
 }
 
+/** The answer with another amount (DE4) than its request. */
+function withOtherAmount({ mti, fields }: Message): Message {
+  const { 4: amount = '' } = fields;
+  return { mti, fields: { ...fields, 4: String(Number(amount) + 1).padStart(amount.length, '0') } };
+}
+
 /** A connection of the other side. */
 type Peer = { socket: Socket; framing: MessageFraming; session: ConnectionSession; name: string };
 
@@ -107,8 +117,9 @@ function createAnswerSender(deps: {
   outbox: AnswersAfterLedgerWrite;
   lateMs: number;
   slowMs: number;
+  answerMs: number;
 }): AnswerSender {
-  const { outbox } = deps;
+  const { outbox, answerMs } = deps;
   const timers = new Set<NodeJS.Timeout>();
 
   function later(socket: Socket, frame: Buffer, delayMs: number): void {
@@ -120,17 +131,22 @@ function createAnswerSender(deps: {
     timers.add(timer);
   }
 
+  function soon(socket: Socket, frame: Buffer): void {
+    if (answerMs === 0) outbox.send(socket, frame);
+    else later(socket, frame, answerMs);
+  }
+
   return {
     send({ socket, framing: wire }, { answer, delivery }, header) {
-      const bytes = wire.write(answer);
+      const bytes = wire.write(delivery === 'other-amount' ? withOtherAmount(answer) : answer);
       const frame = wire.frame(delivery === 'garbled' ? garble(bytes) : bytes, header);
       if (delivery === 'late' || delivery === 'slow') {
         later(socket, frame, delivery === 'late' ? deps.lateMs : deps.slowMs);
       }
-      if (delivery === 'once' || delivery === 'twice' || delivery === 'garbled') {
-        outbox.send(socket, frame);
+      if (['once', 'twice', 'garbled', 'other-amount'].includes(delivery)) {
+        soon(socket, frame);
       }
-      if (delivery === 'twice') outbox.send(socket, frame);
+      if (delivery === 'twice') soon(socket, frame);
       if (delivery === 'close') outbox.disconnect(socket);
       outbox.scheduleFlush();
     },
@@ -152,6 +168,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
+const SIGN_OFF = '002';
 const RETRIEVAL_REFERENCE = 37;
 const KEY_REQUEST = '161';
 const KEY_CHANGE = '101';
@@ -161,29 +178,37 @@ const uses = ['P', 'M'] as const;
 /** Limit of unanswered offers, so that endless key requests do not use up the memory. */
 const waitingOffersMax = 16;
 
-/** Sends new keys to the other side and waits for its answer. */
-function createKeyOffers(deps: {
-  ring: ReturnType<typeof openKeyRing>;
+type HostRequestSender = (peer: Peer, fields: Message['fields']) => string;
+
+/** Sends network management requests of the host; each call returns the trace number of its request. */
+function createHostRequests(deps: {
   outbox: AnswersAfterLedgerWrite;
   clock: Clock;
   traceDigits: number;
-}) {
-  const { ring, outbox, clock, traceDigits } = deps;
-  const unanswered = new Map<string, KeyOffer>();
+}): HostRequestSender {
+  const { outbox, clock, traceDigits } = deps;
   let trace = 0;
+  return ({ socket, framing: wire }, fields) => {
+    trace += 1;
+    const number = `9${String(trace).padStart(traceDigits - 1, '0')}`;
+    const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
+    const message = { mti: '0800', fields: { 7: sent, 11: number, ...fields } };
+    outbox.send(socket, wire.frame(wire.write(message)));
+    return number;
+  };
+}
+
+/** Sends new keys to the other side and waits for its answer. */
+function createKeyOffers(ring: ReturnType<typeof openKeyRing>, sendRequest: HostRequestSender) {
+  const unanswered = new Map<string, KeyOffer>();
 
   return {
-    offer({ socket, framing: wire }: Peer, use: KeyUse): void {
+    offer(peer: Peer, use: KeyUse): void {
       const offer = ring.offer(use);
       if (offer === undefined) return;
-      trace += 1;
-      const number = `9${String(trace).padStart(traceDigits - 1, '0')}`;
-      const sent = new Date(clock.now()).toISOString().slice(5, 19).replace(/\D/g, '');
-      unanswered.set(number, offer);
+      unanswered.set(sendRequest(peer, { 48: offer.text, 70: KEY_CHANGE }), offer);
       const [oldest] = unanswered.keys();
       if (unanswered.size > waitingOffersMax && oldest !== undefined) unanswered.delete(oldest);
-      const fields = { 7: sent, 11: number, 48: offer.text, 70: KEY_CHANGE };
-      outbox.send(socket, wire.frame(wire.write({ mti: '0800', fields })));
     },
     receiveAnswer({ fields }: Message): void {
       const offer = unanswered.get(fields[11] ?? '');
@@ -196,7 +221,7 @@ function createKeyOffers(deps: {
 
 /**
  * Starts an acquirer host that speaks ISO 8583 as its host table describes; default: 1987, packed. It answers as
- * soon as the entry is written, without delays except those of test amounts. It closes a connection that sends
+ * soon as the entry is written, without delays except `answerMs` and those of test amounts. It closes a connection that sends
  * an invalid frame or message.
  *
  * @param options address, ledger directory, delays in milliseconds
@@ -212,7 +237,7 @@ function createKeyOffers(deps: {
  */
 export async function startAcquirerHost(options: AcquirerHostOptions): Promise<AcquirerHost> {
   const { clock = systemClock, log = noLog } = options;
-  const { segmentEntries } = options;
+  const { segmentEntries, overCapturePercent } = options;
   const ledger = openLedger({
     directory: options.ledgerDir,
     ...defined({ segmentEntries }),
@@ -236,7 +261,7 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
       responses.assignsRetrievalReference === true
         ? table.messages.fields[RETRIEVAL_REFERENCE]?.max
         : undefined,
-    ...defined({ signOnBy: table.network.signOnBy }),
+    ...defined({ overCapturePercent, signOnBy: table.network.signOnBy }),
   });
   const onFault = (error: unknown) => log.warn({ err: error }, 'the ledger cannot be written');
   const outbox = createAnswerQueue({ flush: ledger.flush, onFault });
@@ -247,9 +272,11 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
     desk: clearing,
     onFault: (error, file) => log.warn({ err: error, file }, 'not a clearing file'),
   });
-  const sender = createAnswerSender({ outbox, lateMs: options.lateMs, slowMs: options.slowMs });
+  const { lateMs, slowMs, answerMs = 0 } = options;
+  const sender = createAnswerSender({ outbox, lateMs, slowMs, answerMs });
   const { digits: traceDigits } = table.traceNumber;
-  const offers = createKeyOffers({ ring, outbox, clock, traceDigits });
+  const sendRequest = createHostRequests({ outbox, clock, traceDigits });
+  const offers = createKeyOffers(ring, sendRequest);
   const peers = new Set<Peer>();
 
   function receive(peer: Peer, { payload, header }: Frame): void {
@@ -263,7 +290,11 @@ export async function startAcquirerHost(options: AcquirerHostOptions): Promise<A
       sender.send(peer, { ...decision, answer }, header);
     }
     const { mti, fields } = message;
-    const isNewKeysPayment = paymentMti.test(mti) && sendsNewKeys(Number(fields[4]));
+    const isPayment = paymentMti.test(mti);
+    const networkFunction = isPayment ? functionAfterAnswer(Number(fields[4])) : undefined;
+    if (networkFunction !== undefined) sendRequest(peer, { 70: networkFunction });
+    if (networkFunction === SIGN_OFF) peer.session.isSignedOn = false;
+    const isNewKeysPayment = isPayment && sendsNewKeys(Number(fields[4]));
     if (fields[70] !== KEY_REQUEST && !isNewKeysPayment) return;
     for (const use of uses) if (use === 'P' || table.mac !== undefined) offers.offer(peer, use);
   }

@@ -151,6 +151,12 @@ test('explain shows the parts of a field, and computes the authentication code',
   const elements = messages[0]?.elements ?? [];
   const parts = elements.find(({ field }) => field === '48')?.parts;
   assert.deepEqual(parts?.at(-1), { id: '92', name: 'Security code', value: '1234' });
+  const chip = (await explainJson('iso1987-binary', 'chip')).messages[0]?.elements ?? [];
+  assert.deepEqual(chip.find(({ field }) => field === '55')?.parts?.[1], {
+    id: '84',
+    name: '',
+    value: '00000000000000',
+  });
   assert.match(elements.find(({ field }) => field === '64')?.value ?? '', /^[0-9A-F]{16}$/);
 });
 

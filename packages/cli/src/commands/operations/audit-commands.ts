@@ -20,6 +20,7 @@ import { membersOf } from '../../http/problem-details.ts';
 import { CommandError, describeFileError, fail } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 import { readInputFile } from '../../session/private-files.ts';
+import { verifySignedDocument } from './verify-signed-document.ts';
 
 type TimeRange = { readonly from?: string; readonly to?: string };
 type ExportOptions = TimeRange & {
@@ -31,6 +32,7 @@ type VerifyOptions = {
   readonly file?: string;
   readonly checkpoints?: string;
   readonly keys?: string;
+  readonly document?: string;
   readonly after?: string;
   readonly previousHash?: string;
   readonly last?: string;
@@ -192,12 +194,25 @@ function parseSequence(text: string, option: string): number {
     : fail('usage', `${option} must be a whole number.`);
 }
 
+async function verifyDocument(
+  context: CommandContext,
+  document: string,
+  { keys }: VerifyOptions,
+): Promise<undefined> {
+  const files = await verifySignedDocument(document, await loadKeys(context, keys));
+  context.output.printResult(
+    { document, files },
+    () => `The signature is valid for ${[document, ...files].join(', ')}.\n`,
+  );
+}
+
 async function verifyAudit(
   context: CommandContext,
   _args: string[],
   options: VerifyOptions,
 ): Promise<ExitName | undefined> {
   const { file, after, previousHash, last } = options;
+  if (options.document !== undefined) return verifyDocument(context, options.document, options);
   const checkpoints = await loadCheckpoints(context, options.checkpoints);
   const keys = await loadKeys(context, options.keys);
   const afterSequence = after === undefined ? 0 : parseSequence(after, '--after');
@@ -309,7 +324,7 @@ export const auditCommands: CommandGroup = {
     {
       command: 'verify',
       description:
-        'Verifies the hashes, links, order and signatures of the chain. If the chain is broken, the exit code is 6, and the message contains the sequence number of the first invalid record.',
+        'Verifies the hashes, links, order and signatures of the chain, or a signed document. If the chain is broken, the exit code is 6, and the message contains the sequence number of the first invalid record.',
       options: [
         option('--file <file>', 'verify this exported file instead of the server'),
         option(
@@ -320,6 +335,11 @@ export const auditCommands: CommandGroup = {
           '--keys <file>',
           'verify with the public keys in this file instead of those of the server',
         ),
+        option(
+          '--document <file>',
+          'verify, instead of the chain, a document that the platform has signed in FILE.jws, such as the report of “acquirer certify”, and the files that it names',
+          { conflicts: ['file', 'checkpoints', 'after', 'previousHash', 'last'] },
+        ),
         option('--after <sequence>', 'verify only the records after this one'),
         option('--previous-hash <hash>', 'expected hash of the record of --after'),
         option('--last <sequence>', 'sequence of the last record that must exist'),
@@ -328,6 +348,7 @@ export const auditCommands: CommandGroup = {
       examples: [
         'switchyard audit verify',
         'switchyard audit verify --file audit.jsonl --checkpoints checkpoints.json --keys keys.json',
+        'switchyard audit verify --document certification-north/report.json --keys keys.json',
       ],
     },
   ],

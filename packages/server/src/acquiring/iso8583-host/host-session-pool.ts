@@ -4,7 +4,12 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, isoTime, type Log, lruCacheOptions } from '../../platform/index.ts';
 import type { ZoneKeyRing } from '../keys/import-zone-keys.ts';
 import { formatStan } from '../numbering/message-reference.ts';
-import { drain, type ExchangeResult, unencodableReason } from '../spi/acquirer-spi.ts';
+import {
+  type ConnectionPorts,
+  drain,
+  type ExchangeResult,
+  unencodableReason,
+} from '../spi/acquirer-spi.ts';
 import type { HostTarget } from './host-connection.ts';
 import { type HostSession, openHostSession } from './host-session.ts';
 import {
@@ -28,11 +33,13 @@ import {
   notSignedOn,
   type SendOptions,
 } from './pending-requests.ts';
+import { traceFrames } from './trace-frames.ts';
 
 export type HostLink = ReturnType<typeof openHostLink>;
 
 type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
-  Pick<MessageFramingOptions, 'tpdu' | 'hsm'> & {
+  Pick<MessageFramingOptions, 'tpdu' | 'hsm'> &
+  Pick<ConnectionPorts, 'onFrame' | 'echoIntervalMs'> & {
     compiledHost: CompiledHost;
     /** Default 1. */
     connectionCount?: number | undefined;
@@ -41,7 +48,6 @@ type HostLinkOptions = Omit<HostTarget, 'reconnectDelaysMs'> &
     log: Log;
     onUnmatchedResponse: (answer: Message) => void;
     onAvailabilityChange?: ((available: boolean) => void) | undefined;
-    echoIntervalMs?: number;
     reconnectDelaysMs?: readonly number[];
   };
 
@@ -64,14 +70,17 @@ export function openHostLink(options: HostLinkOptions) {
   const echoIntervalMs =
     options.echoIntervalMs ?? (echoSeconds === null ? undefined : echoSeconds * msPerSecond);
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
-  const framing = createMessageFraming({
-    host: compiledHost,
-    tpdu,
-    hsm,
-    listMacKeyRefs,
-    onIgnoredField: logIgnoredField,
-    findRequest: (response) => pendingRequests.findRequest(response),
-  });
+  const framing = traceFrames(
+    createMessageFraming({
+      host: compiledHost,
+      tpdu,
+      hsm,
+      listMacKeyRefs,
+      onIgnoredField: logIgnoredField,
+      findRequest: (response) => pendingRequests.findRequest(response),
+    }),
+    options.onFrame,
+  );
   const loggedFields = new Set<number | undefined>();
   const pendingRequests = createPendingRequests(compiledHost.correlation, nextSignedOnSession);
   const sessions: HostSession[] = [];

@@ -1,6 +1,6 @@
 // The adapter interface: requests to an acquirer, outcomes, links and connections.
 import type { EntryMode, SpiPayment, SpiReversal } from '@switchyard/contract';
-import type { CompiledHost, HostTable } from '@switchyard/iso8583';
+import type { CompiledHost, HostTable, Message } from '@switchyard/iso8583';
 import {
   type AddressGuard,
   type Clock,
@@ -196,6 +196,20 @@ export type ConnectionPorts = {
   addressGuard: AddressGuard;
   onLateResponse(late: LateResponse): void;
   onAvailabilityChange?(available: boolean): void;
+  /** Receives each message of a host in clear, for a certification run. */
+  onFrame?(frame: TracedFrame): void;
+  /** Interval of echo tests of a host; default 60 seconds. */
+  echoIntervalMs?: number;
+};
+
+/** The bytes of one message on the connection. They contain card data. */
+export type TracedFrame = {
+  direction: 'Sent' | 'Received';
+  /** Length, header and TPDU before the message. */
+  header: Buffer;
+  message: Buffer;
+  /** In canonical form; undefined if the message cannot be read, or its code is not valid. */
+  canonical?: Message;
 };
 
 export type ConnectionStatus = {

@@ -5,20 +5,32 @@ import type { Row } from '../resources/resource-sql.ts';
 /** One process cannot keep more links open. */
 const linksMax = 1000;
 
+const isInUseSql = "status = 'Enabled' AND removed_at IS NULL";
+const selectLinksSql = `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
+    client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
+    zone_master_key, http_json, NOT (${isInUseSql}) AS is_finishing
+  FROM acquirer_links`;
+
 /** Reads links of every organisation, which no API caller can do. */
 export function selectLinksToOpen(
   queries: Queries,
   alsoLinkIds: readonly string[],
 ): Promise<Row[]> {
-  const isInUseSql = "status = 'Enabled' AND removed_at IS NULL";
   return queries.query(
-    `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
-       client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
-       zone_master_key, http_json, NOT (${isInUseSql}) AS is_finishing
-     FROM acquirer_links
+    `${selectLinksSql}
      WHERE ((${isInUseSql}) OR acquirer_link_id = ANY($1::uuid[])) AND approval = 'Approved'
      ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,
     [alsoLinkIds],
+  );
+}
+
+/** Finds approved links of every organisation, enabled or not. */
+export function selectLinksByNameOrId(queries: Queries, nameOrId: string): Promise<Row[]> {
+  return queries.query(
+    `${selectLinksSql}
+     WHERE (acquirer_link_id::text = $1 OR name = $1) AND approval = 'Approved' AND removed_at IS NULL
+     ORDER BY organization_id LIMIT ${linksMax}`,
+    [nameOrId],
   );
 }
 
@@ -63,5 +75,25 @@ export async function sharesTerminals(
     to,
     contractId ?? null,
   ]);
+  return rows.length > 0;
+}
+
+/**
+ * Whether a contract of any link to this host assigns the terminal to payments, or did so before it
+ * was removed. Two links to one host can belong to different organisations.
+ */
+export async function isTerminalOfHost(
+  queries: Queries,
+  { host, port }: { readonly host: string; readonly port: number },
+  terminalId: string,
+): Promise<boolean> {
+  const rows = await queries.query(
+    `SELECT contract_id FROM acquirer_contracts
+       JOIN acquirer_links USING (organization_id, acquirer_link_id)
+     WHERE host = $1 AND port = $2 AND length(terminal_id_from) = length($3::text)
+       AND terminal_id_from COLLATE "C" <= $3 AND terminal_id_to COLLATE "C" >= $3
+     LIMIT 1`,
+    [host, port, terminalId],
+  );
   return rows.length > 0;
 }

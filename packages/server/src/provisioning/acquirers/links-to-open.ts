@@ -1,7 +1,7 @@
 // Reads the settings with which the acquiring module opens links, and the institutions of links.
 import type { Database } from '../../platform/index.ts';
 import type { Row } from '../resources/resource-sql.ts';
-import { selectInstitutionId, selectLinksToOpen } from './acquirer-sql.ts';
+import { selectInstitutionId, selectLinksByNameOrId, selectLinksToOpen } from './acquirer-sql.ts';
 import { isHttpLink, readHttpSettings } from './http-link-settings.ts';
 
 type AdapterLink<Adapter extends string, Settings> = {
@@ -98,6 +98,12 @@ export function createListLinksToOpen(
 ): (also?: readonly string[]) => Promise<LinkToOpen[]> {
   return async (also = []) => (await selectLinksToOpen(database, also)).map(toLinkToOpen);
 }
+
+/** Finds approved links by id or name, enabled or not; the names of two organisations can be equal. */
+export const findAcquirerLinks = async (
+  database: Database,
+  nameOrId: string,
+): Promise<LinkToOpen[]> => (await selectLinksByNameOrId(database, nameOrId)).map(toLinkToOpen);
 
 /** Reads the institution identifier of a link, even of a removed one. */
 export function createFindInstitutionId(

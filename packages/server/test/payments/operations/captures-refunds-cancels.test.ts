@@ -107,11 +107,21 @@ test('an over-capture is sent up to the limit of the contract, and the host deci
   const tooMuch = await sendOperation(setup, id, 'capture', { amount: 11_501 });
   assert.equal(tooMuch.body.code, 'capture_amount_exceeded');
   assert.equal(tooMuch.body.maxAmount, 11_500);
-  const { body, status } = await sendOperation(setup, id, 'capture', { amount: 11_500 });
+  // The host of the tests accepts 10 percent.
+  const declined = await sendOperation(setup, id, 'capture', { amount: 11_001 });
+  assert.equal(declined.status, 200);
+  assert.equal(declined.body.operation.status, 'Declined');
+  assert.equal(declined.body.operation.response.reason, 'ExceedsAmountLimit');
+  assert.equal(declined.body.capturedAmount, 0);
+  const { body, status } = await sendOperation(setup, id, 'capture', { amount: 11_000 });
   assert.equal(status, 200);
-  assert.equal(body.operation.status, 'Declined');
-  assert.equal(body.operation.response.reason, 'ExceedsAmountLimit');
-  assert.equal(body.capturedAmount, 0);
+  assert.equal(body.operation.status, 'Succeeded');
+  assert.equal(body.state, 'Captured');
+  assert.deepEqual([body.authorizedAmount, body.capturedAmount], [10_000, 11_000]);
+  const again = await sendOperation(setup, id, 'capture', { amount: 1 });
+  assert.equal(again.body.code, 'nothing_to_capture');
+  const refund = await sendOperation(setup, id, 'refund');
+  assert.deepEqual([refund.body.state, refund.body.refundedAmount], ['Refunded', 11_000]);
 });
 
 // Spec: SVC-11 PAY-10

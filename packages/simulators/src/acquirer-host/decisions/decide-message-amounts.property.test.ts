@@ -23,7 +23,14 @@ type Operation = {
   repeated: boolean;
 };
 
-type Model = { sale: boolean; approved: number; captured: number; refunded: number };
+type Model = {
+  sale: boolean;
+  approved: number;
+  captured: number;
+  refunded: number;
+  /** Minor units that captures can exceed the approved amount by. */
+  allowance: number;
+};
 
 const amounts = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 0, max: 50 }) },
@@ -44,7 +51,13 @@ const operations: fc.Arbitrary<Operation> = fc.record({
 function applyTo(model: Model, operation: Operation, code: string | undefined): void {
   const { kind, amount, partial } = operation;
   if (code !== '00') return;
-  if (kind === 'capture') model.captured += amount;
+  if (kind === 'capture') {
+    if (model.captured + amount > model.approved) accepted.overCapture++;
+    assert.ok(model.captured < model.approved);
+    model.captured += amount;
+    assert.ok(model.captured <= model.approved + model.allowance);
+    model.approved = Math.max(model.approved, model.captured);
+  }
   if (kind === 'refund') model.refunded += amount;
   if (kind !== 'reversal') return;
   model.approved = partial ? amount : 0;
@@ -56,11 +69,12 @@ function assertOrdered({ refunded, captured, approved: approvedAmount }: Model):
 }
 
 /** How many of each kind took effect: a test that only saw refusals has proved nothing. */
-const accepted = { capture: 0, refund: 0, reversal: 0 };
+const accepted = { capture: 0, overCapture: 0, refund: 0, reversal: 0 };
 
-function play(directory: string, script: Operation[]): void {
+function play(directory: string, script: Operation[], overCapturePercent: number): void {
+  const clock = { now: () => 0 };
   let ledger = openLedger({ directory, segmentEntries });
-  let host = createMessageDecider({ ledger, clock: { now: () => 0 } });
+  let host = createMessageDecider({ ledger, clock, overCapturePercent });
   const till = createTerminalRequests();
   const originals: { message: Message; model: Model }[] = [];
   let last: Message | undefined;
@@ -76,7 +90,7 @@ function play(directory: string, script: Operation[]): void {
     if (kind === 'restart') {
       ledger.close();
       ledger = openLedger({ directory, segmentEntries });
-      host = createMessageDecider({ ledger, clock: { now: () => 0 } });
+      host = createMessageDecider({ ledger, clock, overCapturePercent });
       return;
     }
     if (kind === 'hold' || kind === 'sale') {
@@ -84,10 +98,9 @@ function play(directory: string, script: Operation[]): void {
       const { 39: code = '', 4: answered } = decide(message);
       const approved = ['00', '08', '10', '11'].includes(code) ? Number(answered) : 0;
       const captured = kind === 'sale' ? approved : 0;
-      originals.push({
-        message,
-        model: { sale: kind === 'sale', approved, captured, refunded: 0 },
-      });
+      const allowance = Math.floor((approved * overCapturePercent) / 100);
+      const model = { sale: kind === 'sale', approved, captured, refunded: 0, allowance };
+      originals.push({ message, model });
       last = message;
       return;
     }
@@ -134,17 +147,20 @@ function play(directory: string, script: Operation[]): void {
 
 describe(`random operations, seed ${runs.seed}`, () => {
   it('keep 0 <= refunded <= captured <= held, and match the sums of a model', () => {
+    const scripts = fc.array(operations, { maxLength: 80, size: 'max' });
     fc.assert(
-      fc.property(fc.array(operations, { maxLength: 80, size: 'max' }), (script) => {
+      fc.property(scripts, fc.constantFrom(0, 20, 100), (script, overCapturePercent) => {
         const directory = mkdtempSync(join(tmpdir(), 'ledger-'));
         try {
-          play(directory, script);
+          play(directory, script, overCapturePercent);
         } finally {
           rmSync(directory, { recursive: true });
         }
       }),
       runs,
     );
-    for (const [kind, times] of Object.entries(accepted)) assert.ok(times > 100, kind);
+    const { overCapture, ...others } = accepted;
+    for (const [kind, times] of Object.entries(others)) assert.ok(times > 100, kind);
+    assert.ok(overCapture > 3, 'over-capture');
   });
 });

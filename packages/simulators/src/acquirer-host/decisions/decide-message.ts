@@ -84,11 +84,13 @@ export type MessageDeciderOptions = {
   signOnBy?: SignOnBy;
   /** The length of the retrieval reference numbers (DE37) that the host assigns; undefined if it assigns none. */
   assignedReferenceLength?: number | undefined;
+  /** By how many percent of the approved amount captures can exceed it. Default: 0. */
+  overCapturePercent?: number;
 };
 
 export function createMessageDecider(deps: MessageDeciderOptions): MessageDecider {
   const { ledger, clock, originalBy, pinKeys, givesKeys = false, assignedReferenceLength } = deps;
-  const { signOnBy = 'Connection' } = deps;
+  const { signOnBy = 'Connection', overCapturePercent = 0 } = deps;
   const reversalAttempts = new Map<string, number>();
   const signedOnTerminals = new Set<string>();
 
@@ -194,7 +196,7 @@ export function createMessageDecider(deps: MessageDeciderOptions): MessageDecide
     const refund = request.kind === 'refund';
     const availableAmount = refund
       ? original.captured - original.refunded
-      : original.held - original.captured;
+      : capturableAmount(original, overCapturePercent);
     const declineCode = declineCodeOf(request, original, availableAmount);
     const rule = amountRule(amount);
     // The host does not approve a part of a capture or refund: code 10 approves all of it.
@@ -325,13 +327,22 @@ function pinDeclineCode({ fields }: Message, keys: readonly Buffer[]): string | 
   return verdicts.includes(undefined) ? undefined : verdicts[0];
 }
 
-/** The last capture releases the rest of the hold. */
+/** A hold of which nothing is open cannot be exceeded. */
+function capturableAmount(
+  { approved, held, captured }: OriginalTransaction,
+  overCapturePercent: number,
+): number {
+  const open = held - captured;
+  return open === 0 ? 0 : open + Math.floor((approved * overCapturePercent) / 100);
+}
+
+/** The last capture releases the rest of the hold; an over-capture raises the hold. */
 function applyCapture(
   original: OriginalTransaction,
   { amount, final }: FinancialRequest,
 ): OriginalTransaction {
   const captured = original.captured + amount;
-  return { ...original, captured, held: final ? captured : original.held };
+  return { ...original, captured, held: final ? captured : Math.max(captured, original.held) };
 }
 
 /** The response code that declines a capture or refund, or `undefined`. */

@@ -1,7 +1,15 @@
 // Test amounts and test cards that select an answer; the host approves every other request.
 
 /** How the host sends an answer. */
-export type AnswerDelivery = 'once' | 'never' | 'late' | 'slow' | 'close' | 'twice' | 'garbled';
+export type AnswerDelivery =
+  | 'once'
+  | 'never'
+  | 'late'
+  | 'slow'
+  | 'close'
+  | 'twice'
+  | 'garbled'
+  | 'other-amount';
 
 /** The effect of a test amount: a response code (DE39) and how the host sends the answer. */
 export type AmountRule = { code: string; delivery: AnswerDelivery };
@@ -10,6 +18,7 @@ const RULES_FROM = 9000;
 const RULES_TO = 9098;
 const AMOUNT_MODULUS = 10_000;
 const NEW_KEYS = 9099;
+const OTHER_AMOUNT = 9103;
 
 const APPROVED = '00';
 const PARTIALLY_APPROVED = '10';
@@ -26,7 +35,7 @@ const deliveries: Readonly<Record<number, AnswerDelivery>> = {
 
 /**
  * The rule of an amount: where the last four digits are 9000 to 9098, the last two are the
- * response code. The amounts that select a link fault approve.
+ * response code. The amounts that select a link fault approve, and so does 9103, whose answer has another amount.
  *
  * @param amountMinor DE4, in minor units
  * @example
@@ -37,6 +46,7 @@ const deliveries: Readonly<Record<number, AnswerDelivery>> = {
  */
 export function amountRule(amountMinor: number): AmountRule {
   const tail = amountMinor % AMOUNT_MODULUS;
+  if (tail === OTHER_AMOUNT) return { code: APPROVED, delivery: 'other-amount' };
   if (tail < RULES_FROM || tail > RULES_TO) return { code: APPROVED, delivery: 'once' };
   const delivery = deliveries[tail];
   if (delivery !== undefined) return { code: APPROVED, delivery };
@@ -46,6 +56,13 @@ export function amountRule(amountMinor: number): AmountRule {
 /** Whether the host sends new keys after its answer. */
 export const sendsNewKeys = (amountMinor: number): boolean =>
   amountMinor % AMOUNT_MODULUS === NEW_KEYS;
+
+/** The functions (DE70) of network management: sign-off, and cut-over to the next settlement day. */
+const functionsAfterAnswer: Readonly<Record<number, '002' | '201'>> = { 9101: '002', 9102: '201' };
+
+/** The function of the network management request that the host sends after its answer, or undefined. */
+export const functionAfterAnswer = (amountMinor: number): '002' | '201' | undefined =>
+  functionsAfterAnswer[amountMinor % AMOUNT_MODULUS];
 
 /** Whether a response code approves; 10 approves a part of the amount. */
 export function isApprovalCode(code: string): boolean {

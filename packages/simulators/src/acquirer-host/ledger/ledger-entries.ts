@@ -5,7 +5,8 @@ import { createTwoGenerationCache } from '../../two-generation-cache.ts';
 
 /**
  * A hold (0100) or a sale (0200), approved or declined, with its captures, refunds and reversals. Always
- * `0 <= refunded <= captured <= held <= approved`; of a sale, all that is held is captured.
+ * `0 <= refunded <= captured <= held`. `held` exceeds `approved` only after an over-capture, which captures all of
+ * it; of a sale, all that is held is captured.
  */
 export type OriginalTransaction = {
   /** Message class, merchant, terminal, trace number, transmission time (DE42, 41, 11, 7). */
@@ -26,7 +27,7 @@ export type OriginalTransaction = {
   readonly approval: string;
   /** Minor units approved at first; 0 when declined. */
   readonly approved: number;
-  /** The approved amount less reversals. */
+  /** The approved amount less reversals; an over-capture raises it to the captured amount. */
   readonly held: number;
   readonly captured: number;
   readonly refunded: number;
@@ -87,7 +88,7 @@ export type RecordedAnswer = { code: string; approval: string; amount: number; r
 const openOf = (original: OriginalTransaction): number =>
   original.kind === 'hold' ? original.held - original.captured : 0;
 
-/** The change of the totals between two states of an original; only reversals reduce the held amount. */
+/** The change of the totals between two states of an original. */
 export function entryEffect(
   before: OriginalTransaction | undefined,
   after: OriginalTransaction,
@@ -96,7 +97,8 @@ export function entryEffect(
     openOf(after) - (before === undefined ? 0 : openOf(before)),
     after.captured - (before?.captured ?? 0),
     after.refunded - (before?.refunded ?? 0),
-    before === undefined ? 0 : before.held - after.held,
+    // An over-capture raises the held amount.
+    before === undefined ? 0 : Math.max(0, before.held - after.held),
   ];
 }
 

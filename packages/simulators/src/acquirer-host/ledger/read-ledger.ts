@@ -36,7 +36,12 @@ const reportedOriginalsMax = 100_000;
 
 function amountFault({ original }: LedgerEntry): string | undefined {
   const { refunded, captured, held, approved, kind } = original;
-  const ordered = 0 <= refunded && refunded <= captured && captured <= held && held <= approved;
+  const isOverCaptured = captured === held && kind === 'hold';
+  const ordered =
+    0 <= refunded &&
+    refunded <= captured &&
+    captured <= held &&
+    (held <= approved || isOverCaptured);
   if (!ordered) return 'amounts above their limits';
   return kind === 'sale' && captured !== held ? 'a sale that is not captured' : undefined;
 }

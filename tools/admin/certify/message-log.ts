@@ -1,0 +1,80 @@
+// The messages of one case: decoded for expectations, and masked and annotated for the report.
+
+import { annotateMessage, type HostTable } from '../../../packages/iso8583/src/index.ts';
+import type { TracedFrame } from '../../../packages/server/src/acquiring/index.ts';
+import { isoTime } from '../../../packages/server/src/platform/index.ts';
+import { maskParts, type ReportedPart, type Secrets } from './mask-parts.ts';
+
+export type ReportedMessage = {
+  readonly at: string;
+  readonly direction: TracedFrame['direction'];
+  /** As the host has it. */
+  readonly mti: string;
+  readonly parts: readonly ReportedPart[];
+};
+
+/** A message of the case, in clear; it never leaves this process. */
+export type LoggedMessage = {
+  readonly at: number;
+  readonly frame: TracedFrame;
+  /** The fields as the host has them, by number. */
+  readonly hostFields: Readonly<Record<number, string>>;
+  /** A step was compared with it. */
+  isUsed: boolean;
+};
+
+const networkFunctionField = 70;
+const keyChange = '101';
+
+export type MessageLog = ReturnType<typeof createMessageLog>;
+
+export function createMessageLog(table: HostTable, now: () => number) {
+  const { messages: dialect } = table;
+  let messages: LoggedMessage[] = [];
+  const listeners = new Set<() => void>();
+
+  function report(logged: LoggedMessage, secrets: Secrets): ReportedMessage {
+    const { at, frame } = logged;
+    const { header, message } = frame;
+    const isKeyChange = frame.canonical?.fields[networkFunctionField] === keyChange;
+    const keyField = isKeyChange ? table.keyChange.field : undefined;
+    const masked = maskParts(annotateMessage(dialect, message), secrets, keyField);
+    const parts = masked.map((part) => ({
+      ...part,
+      offset: part.offset + header.length,
+    }));
+    const headerPart: ReportedPart = {
+      offset: 0,
+      bytes: header.toString('hex').toUpperCase(),
+      field: '',
+      name: 'Length and header',
+      value: '',
+    };
+    const { direction } = frame;
+    const mti = parts[0]?.value ?? '';
+    const all = header.length === 0 ? parts : [headerPart, ...parts];
+    return { at: isoTime(at), direction, mti, parts: all };
+  }
+
+  return {
+    add(frame: TracedFrame): void {
+      const parts = annotateMessage(dialect, frame.message);
+      const hostFields = Object.fromEntries(
+        parts.flatMap(({ field, value }) => (field === undefined ? [] : [[field, value]])),
+      );
+      messages.push({ at: now(), frame, hostFields, isUsed: false });
+      for (const listener of listeners) listener();
+    },
+    /** Forgets the messages of the case before. */
+    clear(): void {
+      messages = [];
+    },
+    list: (): readonly LoggedMessage[] => messages,
+    report,
+    /** Calls the listener after each message, until the returned function is called. */
+    onMessage(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
