@@ -47,7 +47,12 @@ export { findIdentifierFault, fitNumber, padIdentifier } from './hosts/identifie
 export type { RequestLookup } from './hosts/operations.ts';
 export { hostTableSchema, readHostTable } from './hosts/read-host-table.ts';
 export { compileReferencePattern } from './hosts/reference-numbers.ts';
-export { createHostSamples, createPlatformSamples, sampleTime } from './hosts/sample-messages.ts';
+export {
+  createHostSamples,
+  createOperationSamples,
+  createPlatformSamples,
+  sampleTime,
+} from './hosts/sample-messages.ts';
 export type {
   Fields,
   Message,

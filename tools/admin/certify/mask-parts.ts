@@ -29,12 +29,17 @@ const plainFields: ReadonlySet<number> = new Set([
 
 const stars = (text: string) => '*'.repeat(text.length);
 
-/** A field with a card number in text, packed digits or hexadecimal. */
+/** Digits as a message can have them: as text or packed, and as hexadecimal bytes in ASCII and EBCDIC. */
+const encodingsOf = (digits: string): readonly string[] => [
+  digits,
+  digits.replaceAll(/\d/g, '3$&'),
+  digits.replaceAll(/\d/g, 'F$&'),
+];
+
 const containsNumber = (value: string, bytes: string, { cardNumbers }: Secrets): boolean =>
-  cardNumbers.some((number) => {
-    const inText = Buffer.from(number, 'latin1').toString('hex').toUpperCase();
-    return [value, bytes].some((text) => text.includes(number) || text.includes(inText));
-  });
+  cardNumbers
+    .flatMap(encodingsOf)
+    .some((number) => value.includes(number) || bytes.includes(number));
 
 /** @param bytes of the field, which can contain a card number that its value does not show */
 export function maskFieldValue(field: number, value: string, secrets: Secrets, bytes = ''): string {
@@ -42,7 +47,9 @@ export function maskFieldValue(field: number, value: string, secrets: Secrets, b
   if (secretFields.includes(field)) return stars(value);
   if (containsNumber(value, bytes, secrets)) return stars(value);
   if (plainFields.has(field) || field === securityControlField) return value;
-  return secrets.securityCodes.reduce((text, code) => text.replaceAll(code, stars(code)), value);
+  return secrets.securityCodes
+    .flatMap(encodingsOf)
+    .reduce((text, code) => text.replaceAll(code, stars(code)), value);
 }
 
 /**

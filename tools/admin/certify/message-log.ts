@@ -28,6 +28,12 @@ const keyChange = '101';
 
 export type MessageLog = ReturnType<typeof createMessageLog>;
 
+/** A part outside the message; none if it has no bytes. */
+const framePart = (name: string, offset: number, bytes: Buffer): ReportedPart[] =>
+  bytes.length === 0
+    ? []
+    : [{ offset, bytes: bytes.toString('hex').toUpperCase(), field: '', name, value: '' }];
+
 export function createMessageLog(table: HostTable, now: () => number) {
   const { messages: dialect } = table;
   let messages: LoggedMessage[] = [];
@@ -35,25 +41,22 @@ export function createMessageLog(table: HostTable, now: () => number) {
 
   function report(logged: LoggedMessage, secrets: Secrets): ReportedMessage {
     const { at, frame } = logged;
-    const { header, message } = frame;
+    const { header, message, trailer } = frame;
     const isKeyChange = frame.canonical?.fields[networkFunctionField] === keyChange;
     const keyField = isKeyChange ? table.keyChange.field : undefined;
-    const masked = maskParts(annotateMessage(dialect, message), secrets, keyField);
-    const parts = masked.map((part) => ({
-      ...part,
-      offset: part.offset + header.length,
-    }));
-    const headerPart: ReportedPart = {
-      offset: 0,
-      bytes: header.toString('hex').toUpperCase(),
-      field: '',
-      name: 'Length and header',
-      value: '',
-    };
+    const parts = maskParts(annotateMessage(dialect, message), secrets, keyField);
+    const inFrame = parts.map((part) => ({ ...part, offset: part.offset + header.length }));
     const { direction } = frame;
-    const mti = parts[0]?.value ?? '';
-    const all = header.length === 0 ? parts : [headerPart, ...parts];
-    return { at: isoTime(at), direction, mti, parts: all };
+    return {
+      at: isoTime(at),
+      direction,
+      mti: parts[0]?.value ?? '',
+      parts: [
+        ...framePart('Length and header', 0, header),
+        ...inFrame,
+        ...framePart('End of the frame', header.length + message.length, trailer),
+      ],
+    };
   }
 
   return {

@@ -6,6 +6,7 @@ import {
   compileSubFields,
   createDeframer,
   createHostSamples,
+  createOperationSamples,
   createPlatformSamples,
   encodeFrame,
   type FieldFormat,
@@ -13,11 +14,12 @@ import {
   Iso8583Error,
   type Message,
   maskField,
+  type SubFields,
   sampleTime,
 } from '@switchyard/iso8583';
 import { aesCmac, retailMac } from '@switchyard/pin';
 import { describeFormat } from './describe-format.ts';
-import { describeField, describeMessageType } from './field-meaning.ts';
+import { describeField, describeMessageType, describeSource } from './field-meaning.ts';
 
 /** A part of the value of a field. */
 export type ExplainedPart = { readonly id: string; readonly name: string; readonly value: string };
@@ -34,6 +36,8 @@ export type ExplainedElement = {
   readonly value: string;
   readonly format?: string;
   readonly meaning?: string;
+  /** The payment data from which the table builds the field, or that it reads from a response. */
+  readonly source?: string;
   readonly parts?: readonly ExplainedPart[];
 };
 
@@ -49,10 +53,17 @@ const macBytes = 8;
 /** A record that ends early is reported as such, also if its length is much too high. */
 const recordedBytesMax = 1 << 20;
 
+/** The messages of the platform, with one of each operation. */
+const requestSamples = ({ messages }: HostTable): Readonly<Record<string, Message>> => ({
+  ...createPlatformSamples(messages),
+  ...createOperationSamples(messages),
+});
+
 /** The names of all sample messages; a host without the field of new keys sends none. */
-export function sampleNames({ messages, keyChange }: HostTable): readonly string[] {
+export function sampleNames(table: HostTable): readonly string[] {
+  const { messages, keyChange } = table;
   const names = [
-    ...Object.keys(createPlatformSamples(messages)),
+    ...Object.keys(requestSamples(table)),
     ...Object.keys(createHostSamples(messages)),
   ];
   return messages.fields[keyChange.field] === undefined
@@ -87,20 +98,26 @@ function completeSample(table: HostTable, name: string, sample: Message): Messag
 const structureOf = ({ content, subFields }: FieldFormat): FieldFormat['subFields'] =>
   subFields ?? (content === 'tlv' ? { type: 'BerTlv' } : undefined);
 
+/** All parts of a value, and the parts inside them: `01`, `01/9F36`. */
+function partsIn(structure: SubFields, value: string, prefix = ''): ExplainedPart[] {
+  try {
+    return Object.entries(structure.decode(value)).flatMap(([id, part]) => {
+      const nested = structure.partsOf(id);
+      return [
+        { id: prefix + id, name: structure.nameOf(id) ?? '', value: part },
+        ...(nested === undefined ? [] : partsIn(nested, part, `${prefix}${id}/`)),
+      ];
+    });
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    return [{ id: prefix, name: 'not in the structure of the table', value: error.message }];
+  }
+}
+
 function partsOf(format: FieldFormat, field: number, value: string): ExplainedPart[] {
   const subFields = structureOf(format);
   if (subFields === undefined) return [];
-  const { decode, nameOf } = compileSubFields({ ...format, subFields }, field);
-  try {
-    return Object.entries(decode(value)).map(([id, part]) => ({
-      id,
-      name: nameOf(id) ?? '',
-      value: part,
-    }));
-  } catch (error) {
-    if (!(error instanceof Iso8583Error)) throw error;
-    return [{ id: '', name: 'not in the structure of the table', value: error.message }];
-  }
+  return partsIn(compileSubFields({ ...format, subFields }, field), value);
 }
 
 /** The message as the platform sees it; undefined if the table does not allow it. */
@@ -131,7 +148,7 @@ function elementsOf(
     const position = { offset: offset + part.offset, bytes: part.bytes, name, value };
     if (field === undefined) {
       if (name === 'Message type')
-        return { ...position, field: 'MTI', meaning: describeMessageType(value) };
+        return { ...position, field: 'MTI', meaning: describeMessageType(value, canonical) };
       if (name.startsWith('Bitmap')) return { ...position, field: 'bitmap' };
       const hidden = masking === undefined ? part.bytes : '*'.repeat(part.bytes.length);
       return { ...position, bytes: hidden };
@@ -152,6 +169,7 @@ function elementsOf(
       ...defined({
         format: format && describeFormat(format, table.messages),
         meaning: isMasked ? undefined : describeField(field, value, canonical),
+        source: describeSource(table, field, canonical),
         parts: parts.length === 0 ? undefined : parts,
       }),
     };
@@ -179,10 +197,9 @@ function encodeSample(table: HostTable, message: Message): Buffer {
  * @throws Iso8583Error for a sample that the table cannot write
  */
 export function explainSample(table: HostTable, name: string): ExplainedMessage {
-  const platformSamples: Readonly<Record<string, Message>> = createPlatformSamples(table.messages);
   const hostSamples: Readonly<Record<string, Message>> = createHostSamples(table.messages);
   const isOfHost = Object.hasOwn(hostSamples, name);
-  const sample = isOfHost ? hostSamples[name] : platformSamples[name];
+  const sample = isOfHost ? hostSamples[name] : requestSamples(table)[name];
   if (sample === undefined) throw new Iso8583Error('mti_invalid');
   const message = isOfHost ? sample : completeSample(table, name, sample);
   // Constants and omissions apply only to messages of the platform.

@@ -1,6 +1,6 @@
 /** The meaning of values that ISO 8583 and the platform give a meaning to. */
 import { responseCodes } from '@switchyard/contract';
-import type { Message } from '@switchyard/iso8583';
+import type { HostTable, Message } from '@switchyard/iso8583';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -108,9 +108,34 @@ function time(value: string): string {
   return [value.slice(0, 2), value.slice(2, 4), value.slice(4, 6)].join(':');
 }
 
-export function describeMessageType(type: string): string {
+/** @param canonical states the operation, if the table has its own operations */
+export function describeMessageType(type: string, canonical: Message | undefined): string {
   const [version = '', kind = '', step = '', origin = ''] = type;
-  return join(versions[version], classes[kind], functions[step], origins[origin]);
+  const operation = canonical?.operation && `operation ${canonical.operation.name}`;
+  return join(versions[version], classes[kind], functions[step], origins[origin], operation);
+}
+
+type FieldContent = NonNullable<HostTable['contents']>[number];
+
+function nameSource(content: FieldContent): string {
+  if (typeof content === 'string') return content;
+  if ('constant' in content) return `constant ${content.constant}`;
+  if ('source' in content) return content.source;
+  const parts = Object.entries(content.parts).map(([id, part]) => `${id} ${nameSource(part)}`);
+  return parts.join(', ');
+}
+
+/** @returns the names of the sources of a field; undefined for a field that the table does not build */
+export function describeSource(
+  { contents, responseContents, operations }: HostTable,
+  field: number,
+  canonical: Message | undefined,
+): string | undefined {
+  const isAnswer = Number(canonical?.mti[2]) % 2 === 1;
+  const name = canonical?.operation?.name;
+  const own = name === undefined ? undefined : operations?.[name]?.contents?.[field];
+  const content = isAnswer ? responseContents?.[field] : (own ?? contents?.[field]);
+  return content === undefined ? undefined : nameSource(content);
 }
 
 /**

@@ -16,10 +16,13 @@ function byteLines(bytes: string): string[] {
 }
 
 function elementLines(element: ExplainedElement): string[] {
-  const { offset, field = '', name, value, format, meaning, parts = [] } = element;
+  const { offset, field = '', name, value, format, meaning, source, parts = [] } = element;
   const bytesWidth = bytesPerLine * 3 - 1;
   const title = format === undefined ? name : `${name} (${format})`;
-  const text = [`${title}: ${value}`, ...(meaning === undefined ? [] : [meaning])].join(' · ');
+  const origin = source && `from ${source}`;
+  const text = [`${title}: ${value}`, meaning, origin]
+    .filter((each) => each !== undefined)
+    .join(' · ');
   const description = [
     text,
     ...parts.map(({ id, name: part, value: partValue }) => {

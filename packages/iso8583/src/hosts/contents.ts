@@ -100,10 +100,12 @@ export function compileContents(table: HostTable) {
   const responses = compileAll(responseContents, responseSources);
   const byOperation = new Map(
     operationNames.map((name) => {
-      const own = operations[name]?.contents;
+      const ofOperation = operations[name]?.contents;
       return [
         name,
-        own === undefined ? common : compileAll({ ...contents, ...own }, requestSources),
+        ofOperation === undefined
+          ? common
+          : compileAll({ ...contents, ...ofOperation }, requestSources),
       ] as const;
     }),
   );
@@ -128,13 +130,13 @@ export function compileContents(table: HostTable) {
       isAnswer: boolean,
       errors?: TextErrorPolicy,
     ): (canonical: Message) => void {
-      const taken = codecsFor(isAnswer, message.operation?.name).map(([field, codec]) => {
+      const values = codecsFor(isAnswer, message.operation?.name).map(([field, codec]) => {
         const value = message.fields[field];
         delete message.fields[field];
         return { field, codec, value };
       });
       return (canonical) => {
-        for (const { field, codec, value } of taken) {
+        for (const { field, codec, value } of values) {
           if (value === undefined) continue;
           try {
             codec.decode(canonical, value);

@@ -64,6 +64,9 @@ export function fitNumber(value: string, format: FieldFormat | undefined): strin
   return size === 'fixed' ? digits.padStart(max, '0') : digits;
 }
 
+/** The fields that have the numbers of an original in its own message. */
+const originalFields = { stan: 11, rrn: 37, terminal: 41 } as const;
+
 /** A sample with identifiers in the lengths of a table. */
 export function fitIdentifiers<Sample extends Message>(
   sample: Sample,
@@ -74,5 +77,11 @@ export function fitIdentifiers<Sample extends Message>(
     const value = fields[field];
     if (value !== undefined) fields[field] = fitNumber(value, formats[field]);
   }
-  return { ...sample, fields };
+  const { original } = sample;
+  if (original === undefined) return { ...sample, fields };
+  const fitted = Object.entries(originalFields).map(([part, field]) => {
+    const value = original[part as keyof typeof originalFields] ?? '';
+    return [part, fitNumber(value, formats[field])];
+  });
+  return { ...sample, fields, original: { ...original, ...Object.fromEntries(fitted) } };
 }

@@ -87,6 +87,18 @@ describe('the bytes of an operation', () => {
     assert.deepEqual(decoded.original, { approval, rrn, amount });
   });
 
+  it('the original has a trace number of four digits, as field 11', () => {
+    const host = hostOf({
+      messages: { fields: { 11: { max: 4 } } },
+      traceNumber: { digits: 4 },
+      originalData: { field: 61, layout: 'stan:4 date:4' },
+    });
+    const message = followUp('0420', { 11: '0002', 25: '4000' });
+    const bytes = host.encode({ ...message, original: { ...original, stan: '0001' } });
+    assert.ok(bytes.toString('latin1').endsWith('00800011122'));
+    assert.deepEqual(host.decode(bytes).original, { stan: '0001', date: '1122' });
+  });
+
   it('the reason of a reversal is in field 39', () => {
     const host = hostOf({
       reversalReasons: { field: 39, codes: { 4021: '68' }, otherwise: '17' },

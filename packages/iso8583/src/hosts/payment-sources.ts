@@ -1,6 +1,6 @@
 // The payment data from which a host table builds fields, and into which it reads them.
 import type { Fields, Message, OriginalMessage, PaymentDataName } from '../message.ts';
-import { sampleTags } from './sample-messages.ts';
+import { sampleTags } from './chip-tags.ts';
 
 /** One value of a payment, as text; bytes in hexadecimal digits. */
 export type PaymentSource = {

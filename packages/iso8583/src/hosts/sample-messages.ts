@@ -1,6 +1,7 @@
 // Sample messages in canonical form: the check of host tables encodes them, and the acquirer host prints them.
-import type { Message, OriginalMessage } from '../message.ts';
+import type { Message, OriginalMessage, PaymentData } from '../message.ts';
 import type { OperationName } from '../operation-names.ts';
+import { sampleTags } from './chip-tags.ts';
 import type { HostTable } from './host-table.ts';
 import { fitIdentifiers } from './identifiers.ts';
 
@@ -14,25 +15,6 @@ const cardFields = { ...terminalFields, 2: sampleCardNumber, 14: '3012', 18: '54
 const sampleTrack2 = `${sampleCardNumber}=3012201`.padEnd(37, '0');
 const tipAndCashback = '0040978D0000000002000044978D000000000100';
 const addressCheckAndSecurityCode = '8219123456789123456789092041234';
-/** The tags of an authorisation and their lengths, with issuer application data (9F10) of its maximum length. */
-export const sampleTags: readonly (readonly [tag: string, bytes: number])[] = [
-  ['82', 2],
-  ['84', 7],
-  ['95', 5],
-  ['9A', 3],
-  ['9C', 1],
-  ['5F2A', 2],
-  ['9F02', 6],
-  ['9F03', 6],
-  ['9F10', 32],
-  ['9F1A', 2],
-  ['9F26', 8],
-  ['9F27', 1],
-  ['9F33', 3],
-  ['9F34', 3],
-  ['9F36', 2],
-  ['9F37', 4],
-];
 const sampleChipData = sampleTags
   .map(([tag, bytes]) => `${tag}${Buffer.of(bytes).toString('hex')}${'00'.repeat(bytes)}`)
   .join('')
@@ -58,6 +40,12 @@ const reference = (number: number) => ({
   13: '0131',
   37: `60311290000${number}`,
 });
+
+const sampleData: PaymentData = {
+  merchantName: 'EXAMPLE SHOP',
+  merchantAddress: 'MAIN STREET 1',
+  orderId: '4711',
+};
 
 // The samples together have each entry mode (22) and each optional field.
 const platformSamples = {
@@ -189,10 +177,17 @@ export function createPlatformSamples(messages: HostTable['messages']) {
     ...platformSamples,
     chip: { ...platformSamples.chip, fields: { ...fields, ...pin } },
   };
-  return mapSamples(samples, (sample) => fitIdentifiers(sample, messages));
+  return mapSamples(samples, (sample) => fitIdentifiers({ ...sample, data: sampleData }, messages));
 }
 
-/** A canonical message of each operation. */
+/**
+ * A message of each operation.
+ *
+ * @example
+ * ```ts
+ * const bytes = compileHost(table, { now: () => sampleTime }).encode(createOperationSamples(table.messages).void);
+ * ```
+ */
 export function createOperationSamples(messages: HostTable['messages']): {
   readonly [name in OperationName]: Message;
 } {

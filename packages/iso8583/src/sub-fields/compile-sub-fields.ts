@@ -24,6 +24,8 @@ export type SubFields = {
   decode(value: string): Record<string, string>;
   /** The name of a part, for people. */
   nameOf(id: string): string | undefined;
+  /** The structure inside a part, if it has one. */
+  partsOf(id: string): SubFields | undefined;
 };
 
 const LATIN_1_MAX = 0xff;
@@ -97,8 +99,9 @@ export function compileSubFields(format: FieldFormat, field = 0): SubFields {
   const codec = compileParts(subFields, { field, encodings, isBytes });
   const described = describedParts(subFields);
   const names = new Map(described.map(([id, { name }]) => [id, name]));
-  for (const [, part] of described) {
-    if (part.subFields !== undefined) compileSubFields(part as FieldFormat, field);
+  const nested = new Map<string, SubFields>();
+  for (const [id, part] of described) {
+    if (part.subFields !== undefined) nested.set(id, compileSubFields(part as FieldFormat, field));
   }
 
   function bytesOf(value: string): Buffer {
@@ -116,5 +119,6 @@ export function compileSubFields(format: FieldFormat, field = 0): SubFields {
     },
     decode: (value) => codec.decode(bytesOf(value)),
     nameOf: (id) => names.get(id) ?? names.get(tagOf(id)),
+    partsOf: (id) => nested.get(id) ?? nested.get(tagOf(id)),
   };
 }

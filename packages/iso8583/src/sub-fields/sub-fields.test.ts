@@ -163,6 +163,23 @@ describe('parts that a bitmap announces', () => {
   });
 });
 
+describe('parts that have parts', () => {
+  it('are texts, with a structure of their own', () => {
+    const data = compile('b', {
+      type: 'Tags',
+      tagSize: 1,
+      tagEncoding: 'binary',
+      lengthSize: 4,
+      lengthEncoding: 'binary',
+      parts: { '01': { name: 'Chip data', content: 'b', max: 200, subFields: { type: 'BerTlv' } } },
+    });
+    const chip = data.partsOf('01')?.encode({ '9F36': '0001' }) ?? '';
+    assert.equal(data.encode({ '01': chip }), '0100059F36020001');
+    assert.deepEqual(data.partsOf('01.2')?.decode(chip), { '9F36': '0001' });
+    assert.equal(data.partsOf('02'), undefined);
+  });
+});
+
 describe('parts with a separator', () => {
   const list = [
     { id: 'a', name: 'First' },

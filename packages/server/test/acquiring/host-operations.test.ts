@@ -167,6 +167,7 @@ const builtFields = {
   },
 };
 
+// Spec: ACQ-1
 test('built fields reach the host, and data of its responses the transaction', async (t) => {
   const table = await ownTable('built-fields', 'iso1987-ascii', builtFields);
   const setup = await createOrganizationOnHost(t, table);
@@ -178,7 +179,8 @@ test('built fields reach the host, and data of its responses the transaction', a
     houseNumber: '9',
     order: { orderId: 'A-4711' },
   });
-  const { addressVerification, acquirerData } = sold.body;
+  const { addressVerification, acquirerData, receipt } = sold.body;
+  assert.equal(receipt?.cardholder.acquirerText, 'APPROVED', sold.text);
   assert.equal(addressVerification?.raw, 'Z', sold.text);
   assert.deepEqual(acquirerData, {
     receiptText: 'APPROVED',

@@ -7,8 +7,10 @@ import { after, test } from 'node:test';
 import {
   builtInHosts,
   compileHost,
+  createOperationSamples,
   createPlatformSamples,
   encodeFrame,
+  type Message,
   sampleTime,
 } from '@switchyard/iso8583';
 import { run } from '../../command-line/run-command.fixture.ts';
@@ -32,6 +34,7 @@ type Explained = {
       name: string;
       value: string;
       meaning?: string;
+      source?: string;
       parts?: { id: string; name: string; value: string }[];
     }[];
   }[];
@@ -85,11 +88,22 @@ test('check accepts the built-in tables', async () => {
   }
 });
 
+test('check mentions a file whose name is not that of the table', async () => {
+  const table = '{ "name": "north", "base": "iso1987-ascii" }';
+  const other = await run('dialect', 'check', write('south.json', table));
+  assert.deepEqual([other.code, other.stdout], [0, 'The host table north is valid.\n']);
+  assert.match(other.stderr, /only from a file with the name north\.json/);
+  assert.equal((await run('dialect', 'check', write('north.json', table))).stderr, '');
+});
+
 test('explain covers each byte of each sample message once', async () => {
   for (const [name, table] of Object.entries(builtInHosts)) {
     const { messages } = await explainJson(name);
     const host = compileHost(table, { now: () => sampleTime });
-    const samples = Object.entries(createPlatformSamples(table.messages));
+    const samples = Object.entries<Message>({
+      ...createPlatformSamples(table.messages),
+      ...createOperationSamples(table.messages),
+    });
     assert.deepEqual(
       messages.map(({ message }) => message),
       [...samples.map(([kind]) => kind), 'response', 'key'],
@@ -192,6 +206,27 @@ test('explain shows the parts of a field, and computes the authentication code',
     value: '00000000000000',
   });
   assert.match(elements.find(({ field }) => field === '64')?.value ?? '', /^[0-9A-F]{16}$/);
+});
+
+test('explain states the operation of a message and the sources of its fields', async () => {
+  const file = write(
+    'operations.json',
+    JSON.stringify({
+      name: 'operations',
+      base: 'iso1987-ascii',
+      operations: { void: { type: '0200', processingCode: '020000' } },
+      contents: { 62: 'orderId' },
+      responseContents: { 44: 'addressResult' },
+    }),
+  );
+  const { messages } = await explainJson(file, 'void');
+  const elements = messages[0]?.elements ?? [];
+  const find = (name: string) => elements.find(({ field }) => field === name);
+  assert.equal(find('MTI')?.value, '0200');
+  assert.match(find('MTI')?.meaning ?? '', /operation void$/);
+  assert.deepEqual([find('62')?.value, find('62')?.source], ['4711', 'orderId']);
+  const text = await run('dialect', 'explain', file, 'void');
+  assert.match(text.stdout, /4711 · from orderId/);
 });
 
 test('explain masks the card data of recorded messages', async () => {

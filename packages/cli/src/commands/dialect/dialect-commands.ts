@@ -27,6 +27,8 @@ import type { ExitName } from '../../runtime/exit-codes.ts';
 async function check({ output }: CommandContext, [file = '']: string[]): Promise<void> {
   const { name } = readTableFile(file);
   output.printResult({ valid: true, name }, () => `The host table ${name} is valid.\n`);
+  if (file.endsWith('.json') && basename(file) !== `${name}.json`)
+    output.printNote(`The platform reads this table only from a file with the name ${name}.json.`);
 }
 
 type ExplainOptions = {

@@ -116,6 +116,7 @@ export const ReceiptCopy = Type.Object({
   retrievalReferenceNumber: Type.Optional(Type.String()),
   systemTraceAuditNumber: Type.Optional(Type.String()),
   responseText: Type.String({ examples: ['APPROVED'] }),
+  acquirerText: Type.Optional(Type.String({ description: 'Text of the acquirer.' })),
   responseReason: Type.Optional(
     Type.String({
       description: 'Why it was declined; on the copy of the merchant alone.',

@@ -82,6 +82,7 @@ function Paper({ copy }: { readonly copy: ReceiptCopy }) {
       </dl>
       <hr />
       <p className="sy-receipt-name">{copy.responseText}</p>
+      {copy.acquirerText === undefined ? null : <p>{copy.acquirerText}</p>}
     </div>
   );
 }

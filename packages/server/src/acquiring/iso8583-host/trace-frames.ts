@@ -3,9 +3,20 @@ import type { Message } from '@switchyard/iso8583';
 import type { ConnectionPorts, TracedFrame } from '../spi/acquirer-spi.ts';
 import type { MessageFraming } from './message-framing-and-mac.ts';
 
-/** The bytes before a message in the bytes of its frame. */
-const headerOf = (frame: Buffer, message: Buffer): Buffer =>
-  Buffer.from(frame.subarray(0, frame.indexOf(message)));
+type Parts = Pick<TracedFrame, 'header' | 'trailer'>;
+
+/** The bytes before and after a message in the bytes of its frame. */
+function splitFrame(frame: Buffer, message: Buffer, trailerLength?: number): Parts {
+  const start = frame.indexOf(message);
+  const end = start + message.length;
+  const frameEnd = trailerLength === undefined ? frame.length : end + trailerLength;
+  return {
+    header: Buffer.from(frame.subarray(0, start)),
+    trailer: Buffer.from(frame.subarray(end, frameEnd)),
+  };
+}
+
+const noParts: Parts = { header: Buffer.alloc(0), trailer: Buffer.alloc(0) };
 
 /** Returns the same framing without an observer, so that payments have no additional work. */
 export function traceFrames(
@@ -13,19 +24,23 @@ export function traceFrames(
   onFrame: ConnectionPorts['onFrame'],
 ): MessageFraming {
   if (onFrame === undefined) return framing;
-  const headers = new WeakMap<Buffer, Buffer>();
+  const partsByPayload = new WeakMap<Buffer, Parts>();
+  /** All frames of a host have the same end; the sign-on is sent first. */
+  let trailerLength = 0;
 
   function reportSent(canonical: Message, frame: Buffer): Buffer {
     const [sent] = framing.createDeframer().push(Buffer.from(frame));
     const message = Buffer.from(sent?.payload ?? '');
-    onFrame?.({ direction: 'Sent', header: headerOf(frame, message), message, canonical });
+    const parts = splitFrame(frame, message);
+    trailerLength = parts.trailer.length;
+    onFrame?.({ direction: 'Sent', ...parts, message, canonical });
     return frame;
   }
 
   function decodeMessage(payload: Buffer): Message | Promise<Message> {
     const received: TracedFrame = {
       direction: 'Received',
-      header: headers.get(payload) ?? Buffer.alloc(0),
+      ...(partsByPayload.get(payload) ?? noParts),
       message: Buffer.from(payload),
     };
     const reportRead = (canonical: Message) => {
@@ -65,8 +80,9 @@ export function traceFrames(
           for (const { payload } of frames) {
             // An empty message is a heartbeat.
             if (payload.length === 0) continue;
-            headers.set(payload, headerOf(unread, payload));
-            unread = unread.subarray(unread.indexOf(payload) + payload.length);
+            const parts = splitFrame(unread, payload, trailerLength);
+            partsByPayload.set(payload, parts);
+            unread = unread.subarray(parts.header.length + payload.length + parts.trailer.length);
           }
           return frames;
         },

@@ -208,6 +208,8 @@ export type TracedFrame = {
   /** Length, header and TPDU before the message. */
   header: Buffer;
   message: Buffer;
+  /** ETX and check byte after the message; empty if the host has none. */
+  trailer: Buffer;
   /** In canonical form; undefined if the message cannot be read, or its code is not valid. */
   canonical?: Message;
 };

@@ -88,7 +88,7 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
   const { row } = transaction;
   const context = authorizationContext(transaction);
   const { purpose } = context.request;
-  const { authorizationCode, amount: approvedAmount } = outcome.data;
+  const { authorizationCode, amount: approvedAmount, acquirerData } = outcome.data;
   const isApproved = approvedStates.has(row.state);
   // An approval of the issuer verifies an online PIN, regardless of the chip data.
   const pinResult: ReceiptCopy['cardholderVerification'] = isApproved ? 'PinVerified' : 'None';
@@ -102,6 +102,7 @@ function createReceipt(transaction: TransactionRecord): Receipt | undefined {
       panSequence: context.panSequenceNumber,
       authorizationCode,
       cardholderVerification: context.isPinSent && pinResult,
+      acquirerText: acquirerData?.receiptText,
     }),
     responseText: isApproved ? 'APPROVED' : (responseTextByState[row.state] ?? notCompletedText),
   };

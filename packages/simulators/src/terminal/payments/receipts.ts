@@ -3,6 +3,7 @@ import type { ReceiptCopy, Transaction } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
 
 const columns = 32;
+const lineParts = /.{1,32}/g;
 
 function labelAndValue(label: string, value: string | undefined): string[] {
   if (value === undefined || value === '') return [];
@@ -44,6 +45,7 @@ export function receiptLines(copy: ReceiptCopy): string[] {
     ...labelAndValue('Reference', copy.retrievalReferenceNumber),
     centred(copy.responseText),
     ...(copy.responseReason === undefined ? [] : [centred(copy.responseReason)]),
+    ...(copy.acquirerText?.match(lineParts) ?? []).map(centred),
     ...(verified === undefined ? [] : [verifications[verified] ?? '']),
     ...(verified === 'Signature' ? ['', '_'.repeat(columns)] : []),
   ].filter((line, at, all) => line !== '' || all[at - 1] !== '');
