@@ -272,6 +272,17 @@ describe('the check refuses', () => {
       /^\/messages\/fields\/62 cannot hold the value 900001: it has another fixed length/,
     ],
     [
+      'parts in EBCDIC in a field that is text',
+      {
+        messages: {
+          fields: {
+            62: { subFields: { ...twoParts({}).subFields, encodings: { text: 'ebcdic' } } },
+          },
+        },
+      },
+      /^\/messages\/fields\/62 must have subFields without EBCDIC, .*: remove the encodings, or use the content b/,
+    ],
+    [
       'parts of a field without structure',
       { contents: { 62: { parts: { 1: 'stan' } } } },
       /^\/contents\/62 needs a structure: add subFields to \/messages\/fields\/62/,
