@@ -77,11 +77,11 @@ const problems: Readonly<Record<string, string>> = {
   content_invalid: 'it does not allow these characters',
 };
 
-const shownLength = 20;
+const abbreviatedLength = 20;
 
 const abbreviate = (value: string): string =>
-  value.length > 2 * shownLength
-    ? `${value.slice(0, shownLength)}… of ${value.length} characters`
+  value.length > 2 * abbreviatedLength
+    ? `${value.slice(0, abbreviatedLength)}… of ${value.length} characters`
     : value;
 
 function refuse(error: unknown, value: string, at: string): never {
