@@ -72,6 +72,12 @@ const setupFile = (port: number, dialect: HostTable['name']) => ({
   application: { name: 'Server' },
 });
 
+const tableWithoutSignOn = {
+  name: 'without-sign-on',
+  base: 'iso1987-ascii',
+  network: { signOnBy: 'None', echoSeconds: null },
+};
+
 /** A platform with a link to a simulator of its own, and a copy of the shipped plan with short waits. */
 async function startPlatform(table: HostTable) {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-certify-'));
@@ -100,10 +106,8 @@ async function startPlatform(table: HostTable) {
   const run = (args: readonly string[], stopping?: AbortSignal) =>
     runWith(args, { env, serverCommands, ...defined({ stopping }) });
   await mkdir(join(directory, 'dialects'));
-  await writeFile(
-    join(directory, 'dialects', 'authenticated.json'),
-    JSON.stringify(authenticatedTable),
-  );
+  for (const each of [authenticatedTable, tableWithoutSignOn])
+    await writeFile(join(directory, 'dialects', `${each.name}.json`), JSON.stringify(each));
   const setup = join(directory, 'setup.yaml');
   await writeFile(setup, stringify(setupFile(host.port, table.name)));
   const { code, stderr } = await run(['admin', 'setup', '--file', setup, '--show-secrets']);
@@ -157,6 +161,17 @@ test('the shipped plan passes against the simulator with each table of the platf
       }
     }),
   );
+});
+
+test('cases of a sign-on or an echo test are skipped for a host without them', async (t) => {
+  const platform = await startPlatform(readHostTable(tableWithoutSignOn));
+  t.after(() => platform.stop());
+  const { code, stdout, stderr } = await platform.certify(['--only', 'NET-0']);
+  assert.equal(code, 0, stdout + stderr);
+  const report = await platform.readReport();
+  for (const id of ['NET-01', 'NET-04'])
+    assert.match(findCase(report, id).reason ?? '', /signOnBy/);
+  assert.match(findCase(report, 'NET-02').reason ?? '', /echoSeconds/);
 });
 
 test('messages with a TPDU and an authentication code pass, and the report has their bytes', async (t) => {

@@ -35,9 +35,23 @@ export function selectCases(
   return cases;
 }
 
+type Step = Case['steps'][number];
+
+const awaitsFunction = ({ do: action, from, having }: Step, code: string): boolean =>
+  action === 'Await' && from === 'Platform' && having?.['70'] === code;
+
+const isSignOn = (step: Step): boolean => step.do === 'SignOn' || awaitsFunction(step, '001');
+
+const isPlatformEcho = (step: Step): boolean => awaitsFunction(step, '301');
+
 /** Why the case cannot run on this link; undefined if it can. */
 function findSkipReason({ context, plan, link, open, hsm }: Run, each: Case): string | undefined {
   const { macKey, zoneMasterKey } = link.settings;
+  const { signOnBy = 'Connection', echoSeconds } = open.host.table.network;
+  if (signOnBy !== 'Connection' && each.steps.some(isSignOn))
+    return 'no connection signs on with the signOnBy of the host table';
+  if (echoSeconds === null && each.steps.some(isPlatformEcho))
+    return 'the host table has no echo test (echoSeconds)';
   if (each.needs?.includes('MacKey') && macKey === undefined) return 'the link has no macKey';
   if (each.needs?.includes('ZoneMasterKey') && zoneMasterKey === undefined)
     return 'the link has no zoneMasterKey';

@@ -59,11 +59,40 @@ const requestSamples = ({ messages }: HostTable): Readonly<Record<string, Messag
   ...createOperationSamples(messages),
 });
 
-/** The names of all sample messages. */
-export const sampleNames = (table: HostTable): readonly string[] => [
-  ...Object.keys(requestSamples(table)),
-  ...Object.keys(createHostSamples(table.messages)),
-];
+/** The names of all sample messages; a host without the field of new keys sends none. */
+export function sampleNames(table: HostTable): readonly string[] {
+  const { messages, keyChange } = table;
+  const names = [
+    ...Object.keys(requestSamples(table)),
+    ...Object.keys(createHostSamples(messages)),
+  ];
+  return messages.fields[keyChange.field] === undefined
+    ? names.filter((name) => name !== 'key')
+    : names;
+}
+
+const sampleData = {
+  merchantName: 'Corner Bakery',
+  merchantAddress: '1 High Street, York',
+  orderId: '4711',
+} as const;
+
+/** A sample of the platform with payment data, and with the numbers that the table takes from the original. */
+function completeSample(table: HostTable, name: string, sample: Message): Message {
+  const { retrievalReference } = table;
+  const { 37: ownRrn, ...fields } = sample.fields;
+  const isAssigned = retrievalReference.assignedBy === 'Host';
+  const { rrn, ...numbers } = sample.original ?? {};
+  // After a time-out the platform has no number of the host.
+  const originalRrn = isAssigned && name === 'reversal' ? undefined : rrn;
+  const requestRrn = retrievalReference.inRequests === 'IfAssigned' ? undefined : ownRrn;
+  return compileHost(table, deps).takeOriginalNumbers({
+    ...sample,
+    ...defined({ original: sample.original && { ...numbers, ...defined({ rrn: originalRrn }) } }),
+    data: sampleData,
+    fields: { ...fields, ...defined({ 37: isAssigned ? (originalRrn ?? requestRrn) : ownRrn }) },
+  });
+}
 
 /** Chip data has data objects also without a structure in the table. */
 const structureOf = ({ content, subFields }: FieldFormat): FieldFormat['subFields'] =>
@@ -170,8 +199,9 @@ function encodeSample(table: HostTable, message: Message): Buffer {
 export function explainSample(table: HostTable, name: string): ExplainedMessage {
   const hostSamples: Readonly<Record<string, Message>> = createHostSamples(table.messages);
   const isOfHost = Object.hasOwn(hostSamples, name);
-  const message = isOfHost ? hostSamples[name] : requestSamples(table)[name];
-  if (message === undefined) throw new Iso8583Error('mti_invalid');
+  const sample = isOfHost ? hostSamples[name] : requestSamples(table)[name];
+  if (sample === undefined) throw new Iso8583Error('mti_invalid');
+  const message = isOfHost ? sample : completeSample(table, name, sample);
   // Constants and omissions apply only to messages of the platform.
   const { constants: _constants, omit: _omit, ...tableOfHost } = table;
   const payload = encodeSample(isOfHost ? tableOfHost : table, message);

@@ -133,8 +133,8 @@ export function describeSource(
 ): string | undefined {
   const isAnswer = Number(canonical?.mti[2]) % 2 === 1;
   const name = canonical?.operation?.name;
-  const ofOperation = name === undefined ? undefined : operations?.[name]?.contents?.[field];
-  const content = isAnswer ? responseContents?.[field] : (ofOperation ?? contents?.[field]);
+  const contentOfOperation = name === undefined ? undefined : operations?.[name]?.contents?.[field];
+  const content = isAnswer ? responseContents?.[field] : (contentOfOperation ?? contents?.[field]);
   return content === undefined ? undefined : nameSource(content);
 }
 

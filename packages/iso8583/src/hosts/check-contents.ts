@@ -1,5 +1,6 @@
 // Refuses fields of a host table that cannot hold the payment data that they are built from.
 import { compileDialect } from '../compile-dialect.ts';
+import type { SubFieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';
 import { operationNames } from '../operation-names.ts';
 import {
@@ -30,6 +31,9 @@ type ContentRules = {
   readonly filledFields: readonly (readonly [field: number, member: string])[];
 };
 
+/** Members that write network messages only, which have no built fields. */
+const networkMembers = ['network', 'keyChange'];
+
 type Sources = { readonly [name: string]: PaymentSource };
 
 function checkField(
@@ -41,7 +45,8 @@ function checkField(
   const content = requiredFields[field];
   if (content !== undefined)
     throwTableError(at, `is not allowed: field ${field} contains ${content}. Use another field`);
-  const [, member] = filledFields.find(([each]) => each === field) ?? [];
+  const [, member] =
+    filledFields.find(([each, name]) => each === field && !networkMembers.includes(name)) ?? [];
   if (member !== undefined)
     throwTableError(at, `is not allowed: ${member} writes field ${field}. Use another field`);
   if (table.messages.fields[field] === undefined)
@@ -51,7 +56,7 @@ function checkField(
 /** The values that a source can write, the longest one for a source without codes. */
 function listSamples(content: ContentSource, sources: Sources, at: string): readonly string[] {
   if (isConstant(content)) return [content.constant];
-  const { source: name, codes } = toCodedSource(content);
+  const { source: name, codes, maxLength } = toCodedSource(content);
   const source = findSource(sources, name);
   if (source === undefined)
     throwTableError(
@@ -59,26 +64,39 @@ function listSamples(content: ContentSource, sources: Sources, at: string): read
       `names the source ${name}, which does not exist. The sources are ` +
         `${Object.keys(sources).join(', ')}${sources === requestSources ? ', and chip with a tag, such as chip.9F26' : ''}`,
     );
-  if (codes !== undefined) return Object.values(codes);
-  return source.sample === undefined ? [] : [source.sample];
+  const { sample } = source;
+  const longest = sample === undefined ? [] : [sample];
+  return (codes === undefined ? longest : Object.values(codes)).map((value) =>
+    value.slice(0, maxLength),
+  );
 }
+
+const cutRemedy = 'or add maxLength to the source, which cuts longer values';
 
 const problems: Readonly<Record<string, string>> = {
   field_unknown: 'the field has no such part',
-  length_mismatch: 'it has a fixed length. Change its length, or add a fill',
-  length_exceeded: 'it has a smaller maximum length',
+  length_mismatch: `it has another fixed length. Change its length, add a fill for shorter values, ${cutRemedy}`,
+  length_exceeded: `it has a smaller maximum length. Increase its max, ${cutRemedy}`,
   content_invalid: 'it does not allow these characters',
 };
+
+const abbreviatedLength = 20;
+
+const abbreviate = (value: string): string =>
+  value.length > 2 * abbreviatedLength
+    ? `${value.slice(0, abbreviatedLength)}… of ${value.length} characters`
+    : value;
 
 function refuse(error: unknown, value: string, at: string): never {
   if (!(error instanceof Iso8583Error)) throw error;
   return throwTableError(
     at,
-    `cannot hold the value ${value}: ${problems[error.code] ?? error.code}`,
+    `cannot hold the value ${abbreviate(value)}: ${problems[error.code] ?? error.code}`,
   );
 }
 
-type Encode = (value: string) => void;
+/** Refuses a value that the field cannot hold, with the pointer of its source. */
+type CheckValue = (value: string, at: string) => void;
 
 function checkContent(
   field: number,
@@ -86,25 +104,51 @@ function checkContent(
   content: FieldContent,
   sources: Sources,
   at: string,
-  encode: Encode,
+  checkValue: CheckValue,
 ): void {
   if (!isStructured(content)) {
-    for (const value of listSamples(content, sources, at)) {
-      try {
-        encode(value);
-      } catch (error) {
-        refuse(error, value, at);
-      }
-    }
+    for (const value of listSamples(content, sources, at)) checkValue(value, at);
     return;
   }
+  const fieldAt = `/messages/fields/${field}`;
   if (format?.subFields === undefined)
-    throwTableError(at, `needs a structure: add subFields to /messages/fields/${field}`);
+    throwTableError(at, `needs a structure: add subFields to ${fieldAt}`);
   const subFields = compileSubFields(format, field);
+  const constants: Record<string, string> = {};
+  for (const [id, part] of Object.entries(content.parts))
+    if (!isStructured(part) && isConstant(part)) constants[id] = part.constant;
   for (const [id, part] of Object.entries(content.parts)) {
+    checkEarlierParts(format.subFields, { ...constants, [id]: '' }, id, field);
     const partFormat = findPart(format, id);
-    checkContent(field, partFormat, part, sources, `${at}/parts/${id}`, (value) =>
-      encode(subFields.encode({ [id]: value })),
+    checkContent(field, partFormat, part, sources, `${at}/parts/${id}`, (value, valueAt) => {
+      let text: string;
+      try {
+        // Data of the other parts can be missing.
+        text = subFields.encode({ ...constants, [id]: value });
+      } catch (error) {
+        refuse(error, value, valueAt);
+      }
+      checkValue(text, fieldAt);
+    });
+  }
+}
+
+/** A part by position needs a form without data, if a later part can have data. */
+function checkEarlierParts(
+  structure: SubFieldFormat,
+  present: { readonly [id: string]: string },
+  last: string,
+  field: number,
+): void {
+  if (structure.type !== 'Positions') return;
+  const earlier = structure.parts.findIndex(({ id }) => id === last);
+  for (const [index, { id, size, max, fill }] of structure.parts
+    .slice(0, Math.max(0, earlier))
+    .entries()) {
+    if (Object.hasOwn(present, id) || size !== 'fixed' || fill !== undefined || max === 0) continue;
+    throwTableError(
+      `/messages/fields/${field}/subFields/parts/${index}`,
+      `needs a fill, such as rightBlanks or leftZeros: the part ${id} can be empty in front of the part ${last}`,
     );
   }
 }
@@ -122,9 +166,14 @@ export function checkContents(table: HostTable, rules: ContentRules): void {
       if (content === null) continue;
       const field = Number(key);
       checkField(table, field, `${at}/${key}`, rules);
-      checkContent(field, table.messages.fields[field], content, sources, `${at}/${key}`, (value) =>
-        dialect.encode({ mti: '0200', fields: { [field]: value } }),
-      );
+      const format = table.messages.fields[field];
+      checkContent(field, format, content, sources, `${at}/${key}`, (value, valueAt) => {
+        try {
+          dialect.encode({ mti: '0200', fields: { [field]: value } });
+        } catch (error) {
+          refuse(error, value, valueAt);
+        }
+      });
     }
   };
   checkAll(contents, requestSources, '/contents');

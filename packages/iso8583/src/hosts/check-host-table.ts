@@ -132,19 +132,25 @@ function checkOmittedFields(table: HostTable): void {
   // The platform writes new keys in no message, so field 48 can be omitted.
   const filled = filledFields(table).filter(([field]) => field !== keyField);
   if (reversalReasons !== undefined) filled.push([reversalReasons.field, 'reversalReasons']);
-  for (const [index, field] of omit.entries()) {
-    const at = `/omit/${index}`;
+  const checkField = (field: number, at: string) => {
     const content = requiredFields[field];
     const isAssignedByHost = field === rrnField && retrievalReference.assignedBy === 'Host';
     // The local time distinguishes messages with the same trace number.
     const hasLocalTime = localTimeFields.every((each) => !omit.includes(each));
     const isReplaced = field === transmissionTimeField && hasLocalTime;
     if (content !== undefined && !isAssignedByHost && !isReplaced)
-      throwTableError(at, `must not be ${field}: this field contains ${content}`);
+      throwTableError(at, `must not be ${field}: ${describeOmission(table, field, content)}`);
     const [, member] = filled.find(([each]) => each === field) ?? [];
     if (member !== undefined)
       throwTableError(at, `must not be ${field}: ${member} writes this field`);
-  }
+  };
+  runChecks(omit.map((field, index) => () => checkField(field, `/omit/${index}`)));
+}
+
+function describeOmission({ originalData }: HostTable, field: number, content: string): string {
+  if (field === originalField && originalData?.field !== originalField)
+    return 'the platform does not send it with this originalData. Remove it from omit';
+  return `this field contains ${content}`;
 }
 
 const functionCodesOf1993 = ['0100', '0200', '0220', '0220 offline', '0420', '0420 partial'];

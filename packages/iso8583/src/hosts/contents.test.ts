@@ -46,6 +46,24 @@ describe('a field built from payment data', () => {
     assert.ok(keyed.endsWith('003011'));
   });
 
+  it('has free text that is cut, in the characters of the field', () => {
+    const host = hostOf({
+      contents: { 62: { source: 'merchantName', maxLength: 12 } },
+    });
+    const encode = (merchantName: string) =>
+      host.encode(sale({ data: { merchantName } })).toString('latin1');
+    assert.equal(encode('Café Łódź 東京 GmbH'), start(62, '012Caf\u00e9 ?\u00f3dz ??'));
+  });
+
+  it('is in payments in the field that has a new key in network messages', () => {
+    const host = hostOf({ contents: { 48: { source: 'orderId' } } });
+    const key = { 7: '0131121100', 11: '900003', 48: `MT01A1B2C3${'0'.repeat(32)}`, 70: '101' };
+    const received = host.decode(host.encode({ mti: '0800', fields: key }));
+    assert.deepEqual(received.fields, key);
+    const { fields, data } = host.decode(host.encode(sale({ data: { orderId: '4711' } })));
+    assert.deepEqual([fields[48], data?.orderId], [undefined, '4711']);
+  });
+
   it('has tags with the security code and the address, which the host reads as field 48', () => {
     const parts = {
       10: { name: 'Security code', content: 'n', max: 4 },
@@ -127,7 +145,9 @@ describe('a field built from payment data', () => {
           },
         },
       },
-      contents: { 62: { parts: { order: 'orderId', amount: 'amount' } } },
+      contents: {
+        62: { parts: { order: { source: 'orderId', maxLength: 20 }, amount: 'amount' } },
+      },
     });
     const bytes = host.encode(sale({ data: { orderId: 'A1' } }));
     assert.equal(bytes.subarray(-26).toString('hex'), `c1f1${'40'.repeat(18)}000000001234`);
@@ -193,6 +213,20 @@ describe('the check refuses', () => {
     },
   };
 
+  const twoParts = (members: object) => ({
+    subFields: {
+      type: 'Positions',
+      parts: ['first', 'second'].map((id) => ({
+        id,
+        name: id,
+        content: 'ans',
+        size: 'fixed',
+        max: 6,
+        ...members,
+      })),
+    },
+  });
+
   for (const [title, members, message] of [
     [
       'a source that does not exist',
@@ -207,7 +241,7 @@ describe('the check refuses', () => {
     [
       'a field that is too short for its source',
       { messages: { fields: { 62: { max: 5 } } }, contents: { 62: 'orderId' } },
-      /^\/contents\/62 cannot hold the value O+: it has a smaller maximum length/,
+      /^\/contents\/62 cannot hold the value O{20}… of 64 characters: it has a smaller maximum length\. Increase its max, or add maxLength to the source/,
     ],
     [
       'a part that the field does not have',
@@ -217,7 +251,36 @@ describe('the check refuses', () => {
     [
       'a part with another length than its source',
       { messages: { fields: { 62: positions } }, contents: { 62: { parts: { code: 'stan' } } } },
-      /^\/contents\/62\/parts\/code cannot hold the value 900001: it has a fixed length/,
+      /^\/contents\/62\/parts\/code cannot hold the value 900001: it has another fixed length/,
+    ],
+    [
+      'a part that can be empty in front of another part',
+      {
+        messages: { fields: { 62: twoParts({}) } },
+        contents: { 62: { parts: { first: 'stan', second: 'approvalCode' } } },
+      },
+      /^\/messages\/fields\/62\/subFields\/parts\/0 needs a fill, such as rightBlanks or leftZeros: the part first can be empty in front of the part second/,
+    ],
+    [
+      'a fixed field that is longer than one of its parts',
+      {
+        messages: {
+          fields: { 62: { ...twoParts({ fill: 'rightBlanks' }), size: 'fixed', max: 40 } },
+        },
+        contents: { 62: { parts: { first: 'stan' } } },
+      },
+      /^\/messages\/fields\/62 cannot hold the value 900001: it has another fixed length/,
+    ],
+    [
+      'parts in EBCDIC in a field that is text',
+      {
+        messages: {
+          fields: {
+            62: { subFields: { ...twoParts({}).subFields, encodings: { text: 'ebcdic' } } },
+          },
+        },
+      },
+      /^\/messages\/fields\/62 must have subFields without EBCDIC, .*: remove the encodings, or use the content b/,
     ],
     [
       'parts of a field without structure',

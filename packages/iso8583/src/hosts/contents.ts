@@ -42,13 +42,13 @@ function compileText(format: Format, field: number, content: FieldContent, sourc
 
 function compileSource(content: ContentSource, sources: Sources): Text {
   if (isConstant(content)) return { read: () => content.constant, write() {}, isConstant: true };
-  const { source: name, codes = {} } = toCodedSource(content);
+  const { source: name, codes = {}, maxLength } = toCodedSource(content);
   const source = findSource(sources, name);
   const inverse = Object.fromEntries(Object.entries(codes).map(([from, to]) => [to, from]));
   return {
     read(message) {
       const value = source?.read(message);
-      return value === undefined ? undefined : (codes[value] ?? value);
+      return value === undefined ? undefined : (codes[value] ?? value).slice(0, maxLength);
     },
     write: (message, value) => source?.write?.(message, inverse[value] ?? value),
     isConstant: false,

@@ -1,10 +1,13 @@
 // The members of a host table for fields that are built from payment data.
 import { isObject } from '@switchyard/contract';
 
-/** A source whose values have other codes at the host; a value without a line stays as it is. */
+/** A source whose values have other codes at the host, or a maximum length. */
 export type CodedSource = {
   readonly source: string;
+  /** A value without a line stays as it is. */
   readonly codes?: { readonly [value: string]: string };
+  /** In characters; longer values are cut. */
+  readonly maxLength?: number;
 };
 
 /** The name of a source, or a constant. */

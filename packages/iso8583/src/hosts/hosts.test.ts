@@ -440,6 +440,15 @@ describe('a table in JSON', () => {
       const omitted = problemOf({ omit: [18, 13, field] });
       assert.match(omitted ?? '', new RegExp(`^/omit/2 must not be ${field}: this field contains`));
     }
+    assert.throws(
+      () => readHostTable({ ...base, omit: [49, 95] }),
+      (error: HostTableError) =>
+        error.mistakes.map(({ pointer }) => pointer).join() === '/omit/0,/omit/1',
+    );
+    assert.equal(
+      problemOf({ omit: [90], originalData: null }),
+      '/omit/0 must not be 90: the platform does not send it with this originalData. Remove it from omit',
+    );
     assert.equal(problemOf({ constants: { '43': 'Northgate Bank'.padEnd(40) } }), undefined);
     assert.match(problemOf({ constants: { '43': 'Northgate Bank' } }) ?? '', /fixed length 40/);
     assert.equal(

@@ -74,6 +74,11 @@ const houseNumber: PaymentSource = {
   sample: '1234567890',
 };
 
+/** An address in one line can be longer than any field for it. */
+const freeTextLength = 200;
+/** The maximum length of `order.orderId` in the API. */
+const orderIdLength = 64;
+
 const amountPattern = /[0-9]{2}([0-9]{2})[0-9]{3}[CD]([0-9]{12})/g;
 
 /** A part of the amount by its type in field 54. */
@@ -93,8 +98,17 @@ const originalPart = (part: keyof OriginalMessage, sample: string): PaymentSourc
   sample,
 });
 
+/** A text with the characters that fields with the content `ans` allow. */
+const toLatin1 = (text: string): string =>
+  text.normalize('NFC').replace(/[^\x20-\x7e\xa0-\xff]/gu, (character) =>
+    character
+      .normalize('NFKD')
+      .replace(/[^\x20-\x7e]/gu, '')
+      .padEnd(1, '?'),
+  );
+
 const dataMember = (name: PaymentDataName, sample: string): PaymentSource => ({
-  read: ({ data }) => data?.[name],
+  read: ({ data: { [name]: text } = {} }) => text && toLatin1(text),
   write(message, value) {
     message.data = { ...message.data, [name]: value };
   },
@@ -135,9 +149,9 @@ export const requestSources = {
   originalTime: originalPart('time', '130100'),
   originalTerminal: originalPart('terminal', 'TERM0001'),
   originalAmount: originalPart('amount', '123456789012'),
-  merchantName: dataMember('merchantName', 'M'.repeat(20)),
-  merchantAddress: dataMember('merchantAddress', 'A'.repeat(20)),
-  orderId: dataMember('orderId', 'O'.repeat(20)),
+  merchantName: dataMember('merchantName', 'M'.repeat(freeTextLength)),
+  merchantAddress: dataMember('merchantAddress', 'A'.repeat(freeTextLength)),
+  orderId: dataMember('orderId', 'O'.repeat(orderIdLength)),
 } as const satisfies { readonly [name: string]: PaymentSource };
 
 /** Values of a response. */

@@ -67,7 +67,11 @@ const constants = eachIn(fieldKey, fieldKeys, constant);
 const sourceName = matching(/^[A-Za-z0-9.]{1,40}$/, 'the name of a source');
 const constantSource = shaped({ constant }, ['constant']);
 const codedSource = shaped(
-  { source: sourceName, codes: eachIn(/^.{1,40}$/, 'values of the source', constant) },
+  {
+    source: sourceName,
+    codes: eachIn(/^.{1,40}$/, 'values of the source', constant),
+    maxLength: whole(1, 999),
+  },
   ['source'],
 );
 const partContent = recursive('content', () => content);

@@ -31,6 +31,8 @@ export type SubFields = {
 const LATIN_1_MAX = 0xff;
 const HEX_PATTERN = /^(?:[0-9A-F]{2})*$/i;
 
+const isEbcdic = (encoding: string): boolean => encoding.startsWith('ebcdic');
+
 function compileParts(format: SubFieldFormat, context: PartsContext): PartsCodec {
   switch (format.type) {
     case 'Positions':
@@ -135,6 +137,12 @@ export function compileSubFields(format: StructuredFormat, field = 0): SubFields
     binaries: isBytes ? 'raw' : 'hex',
   };
   const encodings: Encodings = { ...defaults, ...subFields.encodings };
+  if (!isBytes && [encodings.text, encodings.numerics, encodings.lengths].some(isEbcdic))
+    throw tableError(
+      field,
+      `must have subFields without EBCDIC, because the value of the content ${content} is text in every character set: ` +
+        'remove the encodings, or use the content b',
+    );
   const codec = compileParts(subFields, { field, encodings, isBytes });
   const described = describedParts(subFields);
   if (!isBytes) requireCharacters(field, subFields, encodings, described);

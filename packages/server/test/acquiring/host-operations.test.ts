@@ -156,7 +156,7 @@ const builtFields = {
   },
   contents: {
     62: 'orderId',
-    63: { parts: { NM: 'merchantName', ST: 'originalStan' } },
+    63: { parts: { NM: { source: 'merchantName', maxLength: 40 }, ST: 'originalStan' } },
     126: { parts: { 1: 'securityCode', 2: 'postalCode', 3: 'houseNumber' } },
   },
   responseContents: {

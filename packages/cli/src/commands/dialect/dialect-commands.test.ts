@@ -12,6 +12,7 @@ import {
   encodeFrame,
   findHostTable,
   hostTableNames,
+  type Message,
   sampleTime,
 } from '@switchyard/iso8583';
 import { run } from '../../command-line/run-command.fixture.ts';
@@ -105,10 +106,9 @@ test('explain covers each byte of each sample message once', async () => {
     assert.ok(table);
     const { messages } = await explainJson(name);
     const host = compileHost(table, { now: () => sampleTime });
-    const { messages: formats } = table;
-    const samples = Object.entries({
-      ...createPlatformSamples(formats),
-      ...createOperationSamples(formats),
+    const samples = Object.entries<Message>({
+      ...createPlatformSamples(table.messages),
+      ...createOperationSamples(table.messages),
     });
     assert.deepEqual(
       messages.map(({ message }) => message),
@@ -128,6 +128,40 @@ test('explain covers each byte of each sample message once', async () => {
       }
     }
   }
+});
+
+test('explain shows built fields, and the numbers that a message takes from its original', async () => {
+  const file = write(
+    'north.json',
+    JSON.stringify({
+      name: 'north',
+      base: 'iso1987-ascii',
+      messages: { fields: { 48: null } },
+      omit: [48],
+      retrievalReference: { assignedBy: 'Host', inRequests: 'IfAssigned' },
+      correlation: { echo: { 37: 'Ignore' } },
+      originalData: null,
+      contents: { 62: 'orderId' },
+      operations: {
+        capture: { fromOriginal: [37] },
+        refund: { fromOriginal: [37] },
+        void: { fromOriginal: [37] },
+        reversal: { fromOriginal: [11] },
+      },
+    }),
+  );
+  const { messages } = await explainJson(file);
+  const fieldValue = (sample: string, field: string) =>
+    messages
+      .find(({ message }) => message === sample)
+      ?.elements.find((element) => element.field === field)?.value;
+  assert.deepEqual([fieldValue('sale', '62'), fieldValue('sale', '37')], ['4711', undefined]);
+  assert.equal(fieldValue('capture', '37'), '603112900001');
+  assert.deepEqual(
+    [fieldValue('reversal', '11'), fieldValue('reversal', '37')],
+    ['900001', undefined],
+  );
+  assert.equal(messages.at(-1)?.message, 'response');
 });
 
 test('explain states the meaning of values, also of the codes of the host', async () => {

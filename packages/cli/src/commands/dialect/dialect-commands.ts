@@ -86,7 +86,10 @@ async function explain(
         : explainRecorded(table, parseBytes(hex), { isFramed: frame, unmasked: unmask });
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    const advice = 'Compare the framing of the table with the bytes, or use --no-frame.';
+    const advice =
+      hex === undefined
+        ? 'Check the table with switchyard dialect check.'
+        : 'Compare the framing of the table with the bytes, or use --no-frame.';
     return fail('usage', `${file} does not allow this message: ${error.message}.`, advice);
   }
   output.printResult({ name: table.name, messages }, () =>

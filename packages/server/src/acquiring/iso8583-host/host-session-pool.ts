@@ -68,7 +68,7 @@ export function openHostLink(options: HostLinkOptions) {
   const { clock, log, keyRing, compiledHost, tpdu, hsm } = options;
   const { signOnBy = 'Connection', echoSeconds = defaultEchoSeconds } = compiledHost.table.network;
   const echoIntervalMs =
-    options.echoIntervalMs ?? (echoSeconds === null ? undefined : echoSeconds * msPerSecond);
+    echoSeconds === null ? undefined : (options.echoIntervalMs ?? echoSeconds * msPerSecond);
   const listMacKeyRefs = () => keyRing?.listMacKeyRefs() ?? [];
   const framing = traceFrames(
     createMessageFraming({
