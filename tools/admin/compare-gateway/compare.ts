@@ -1,7 +1,13 @@
 // `switchyard acquirer compare`: compares recorded traffic of a gateway with the messages of the platform.
 import { once } from 'node:events';
 import { createWriteStream, readFileSync, statSync } from 'node:fs';
-import { builtInHosts, type HostTable, HostTableError, readHostTable } from '@switchyard/iso8583';
+import {
+  findHostTable,
+  type HostTable,
+  HostTableError,
+  hostTableNames,
+  readHostTable,
+} from '@switchyard/iso8583';
 import type { CommandContext } from '../../../packages/cli/src/command-line/command-runner.ts';
 import { describeFileError, fail } from '../../../packages/cli/src/runtime/command-error.ts';
 import type { ExitName } from '../../../packages/cli/src/runtime/exit-codes.ts';
@@ -22,18 +28,17 @@ export type CompareOptions = {
   readonly out?: string;
 };
 
-const isBuiltIn = (name: string): name is keyof typeof builtInHosts => name in builtInHosts;
-
 /** A built-in host table, or one from a file. */
 function readTable(name: string): HostTable {
-  if (isBuiltIn(name)) return builtInHosts[name];
+  const builtIn = findHostTable(name);
+  if (builtIn !== undefined) return builtIn;
   let text: string;
   try {
     text = readFileSync(name, 'utf8');
   } catch (error) {
     return fail(
       'usage',
-      `${name} is not a built-in host table (${Object.keys(builtInHosts).join(', ')}), and cannot be read: ${describeFileError(error)}.`,
+      `${name} is not a built-in host table (${hostTableNames.join(', ')}), and cannot be read: ${describeFileError(error)}.`,
     );
   }
   try {

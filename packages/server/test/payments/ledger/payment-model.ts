@@ -51,6 +51,8 @@ const unansweredTails: ReadonlySet<number> = new Set([
 /** The reaction of the host to an amount, by the simulator's published table. */
 export function hostReactionOf(amount: number): HostReaction {
   const tail = amount % 10_000;
+  // The host signs off or sends another amount.
+  if ([9101, 9102, 9103].includes(tail)) return 'hangs up';
   if (tail < 9000 || tail > 9099) return 'approves';
   if (unansweredTails.has(tail)) return 'leaves open';
   if (tail === 9093) return 'hangs up';
