@@ -15,7 +15,6 @@ Needs root, mmdebstrap and buildah. With SOURCE_DATE_EPOCH, the same packages ma
 END
 }
 
-# Prints the fault and the usage, and ends with the exit code 2.
 refuse() {
   printf 'make-base-image.sh: %s\n\n' "$1" >&2
   usage >&2

@@ -27,20 +27,20 @@ export type RequestBuilder = {
   translatePin(card: PlanCard): Promise<ZonePin>;
 };
 
-const firstOf = <Value>(values: Readonly<Record<string, Value>>): string =>
+const firstKeyOf = (values: Readonly<Record<string, unknown>>): string =>
   Object.keys(values)[0] ?? '';
 
 /** The terminal and the card of a step; each defaults to that of the case, and then to the first of the plan. */
 export function findTerminalAndCard(plan: CertificationPlan, each: Case, step?: Step) {
-  const terminal = step?.terminal ?? each.terminal ?? firstOf(plan.terminals);
-  const card = step?.card ?? each.card ?? firstOf(plan.cards);
+  const terminal = step?.terminal ?? each.terminal ?? firstKeyOf(plan.terminals);
+  const card = step?.card ?? each.card ?? firstKeyOf(plan.cards);
   return {
     terminalId: plan.terminals[terminal] ?? '',
     card: plan.cards[card] as PlanCard,
   };
 }
 
-const approvedCode = ({ outcome }: SentPayment): string | undefined =>
+const readApprovalCode = ({ outcome }: SentPayment): string | undefined =>
   outcome.outcome === 'Approved' ? outcome.authorizationCode : undefined;
 
 async function readSensitiveData(
@@ -117,7 +117,7 @@ export function buildFollowUpRequest(
 ): AcquirerRequest {
   const { request, outcome } = original;
   const {
-    // The first message of a payment alone has these members.
+    // Only the first message of a payment has these members.
     sensitive: _sensitive,
     addressCheck: _addressCheck,
     panSequence: _panSequence,
@@ -135,7 +135,7 @@ export function buildFollowUpRequest(
     original: { ...originalReference(original), amount: request.amount },
     ...defined({
       amounts: amounts?.cashback === undefined ? undefined : amounts,
-      authorizationCode: approvedCode(original) ?? authorizationCode,
+      authorizationCode: readApprovalCode(original) ?? authorizationCode,
       chipData: step.chipData,
       final: kind === 'Capture' ? step.final : undefined,
       remainingAmount: step.remainingAmount,

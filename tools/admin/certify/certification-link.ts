@@ -47,7 +47,7 @@ type Options = {
 const availableWithinMs = 30_000;
 const pollMs = 20;
 const msPerSecond = 1000;
-/** The serial number of a terminal of the demo that no device has. */
+/** A serial number that no device has. */
 const testTerminal = 'certification';
 
 type TestPin = Exclude<PlanCard['pin'], string | undefined>;
@@ -133,7 +133,7 @@ const toMs = (seconds: number | undefined) =>
 export async function openCertificationLink(options: Options) {
   const { settings, link, plan } = options;
   const clock = systemClock;
-  // Cases cause faults on purpose, and the log has no messages.
+  // Cases cause faults on purpose: the report has them.
   const log = createLog({ logLevel: 'silent', instanceName: 'certify' });
   const resources = await loadResources(options, { clock, log });
   const { host, hsm } = resources;

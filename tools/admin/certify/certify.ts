@@ -71,21 +71,25 @@ async function requireOwnTerminals(
       );
 }
 
-function formatReport({ output }: CommandContext, report: Report, directory: string): string {
-  const failed = report.cases.flatMap((each) =>
+function formatReport(
+  { output }: Pick<CommandContext, 'output'>,
+  report: Report,
+  directory: string,
+): string {
+  const rows = report.cases.flatMap((each) =>
     'steps' in each
       ? each.steps.flatMap(({ action, differences }) =>
           differences.map((difference) => ({ case: each.id, step: action, ...difference })),
         )
       : [],
   );
-  const { passed, failed: failures, skipped, notRun } = report.totals;
+  const { passed, failed, skipped, notRun } = report.totals;
   const table =
-    failed.length === 0
+    rows.length === 0
       ? ''
-      : `${output.formatTable(['case', 'step', 'where', 'expected', 'received'], failed)}\n`;
+      : `${output.formatTable(['case', 'step', 'where', 'expected', 'received'], rows)}\n`;
   const seconds = (report.durationMs / 1000).toFixed(1);
-  return `${table}${passed} passed, ${failures} failed, ${skipped} skipped, ${notRun} not run; ${seconds} s\nReport: ${join(directory, 'report.html')}\n`;
+  return `${table}${passed} passed, ${failed} failed, ${skipped} skipped, ${notRun} not run; ${seconds} s\nReport: ${join(directory, 'report.html')}\n`;
 }
 
 type Certification = {

@@ -56,11 +56,6 @@ function compareFields(
   });
 }
 
-function describeOutcome(outcome: AcquirerOutcome): Readonly<Record<string, unknown>> {
-  const { outcome: result, ...facts } = outcome;
-  return { outcome: result, ...facts };
-}
-
 type Result = {
   /** The message that answered the step; undefined if none arrived. */
   readonly response: LoggedMessage | undefined;
@@ -74,7 +69,7 @@ export function findDifferences(
   { response, outcome, secrets }: Result,
 ): Difference[] {
   const { fields, hostFields, responseCode, ...facts } = expect;
-  const outcomeFacts = outcome === undefined ? {} : describeOutcome(outcome);
+  const outcomeFacts: Readonly<Record<string, unknown>> = { ...outcome };
   const canonical = response?.frame.canonical?.fields ?? {};
   const differences = Object.entries(facts)
     .filter(([member, expected]) => outcomeFacts[member] !== expected)

@@ -21,7 +21,7 @@ const panField = 2;
 /** Track 2 and its extension, track 1, PIN block. */
 const secretFields: readonly number[] = [34, 35, 36, 45, 52];
 const securityControlField = 53;
-/** Fields with a fixed meaning that is no card data. Every other field can contain a security code, 49 in 2003. */
+/** Fields with a fixed meaning other than card data. Other fields can have a security code, 49 in ISO 8583:2003. */
 const plainFields: ReadonlySet<number> = new Set([
   3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 28, 29, 30,
   32, 33, 37, 38, 39, 40, 41, 42, 43, 50, 51, 54, 55, 56, 64, 70, 90, 95, 96, 128,

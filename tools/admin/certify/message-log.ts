@@ -1,5 +1,4 @@
 // The messages of one case: decoded for expectations, and masked and annotated for the report.
-
 import { annotateMessage, type HostTable } from '../../../packages/iso8583/src/index.ts';
 import type { TracedFrame } from '../../../packages/server/src/acquiring/index.ts';
 import { isoTime } from '../../../packages/server/src/platform/index.ts';
@@ -8,7 +7,7 @@ import { maskParts, type ReportedPart, type Secrets } from './mask-parts.ts';
 export type ReportedMessage = {
   readonly at: string;
   readonly direction: TracedFrame['direction'];
-  /** As the host has it. */
+  /** In the form of the host. */
   readonly mti: string;
   readonly parts: readonly ReportedPart[];
 };
@@ -17,7 +16,7 @@ export type ReportedMessage = {
 export type LoggedMessage = {
   readonly at: number;
   readonly frame: TracedFrame;
-  /** The fields as the host has them, by number. */
+  /** The fields in the form of the host, by number. */
   readonly hostFields: Readonly<Record<number, string>>;
   /** A step was compared with it. */
   isUsed: boolean;

@@ -8,8 +8,8 @@ import { type Case, CertificationPlan, paymentActions, type Step } from './certi
 
 type PlanError = { readonly path: DocumentPath; readonly detail: string };
 
-const common = ['do', 'name', 'expect'];
-const ofCard = [
+const commonMembers = ['do', 'name', 'expect'];
+const cardMembers = [
   'terminal',
   'card',
   'entryMode',
@@ -19,11 +19,11 @@ const ofCard = [
   'chipData',
   'orderId',
 ];
-const ofFirstMessage = ['tip', 'cashback', 'withPin', 'withSecurityCode', 'address'];
+const firstMessageMembers = ['tip', 'cashback', 'withPin', 'withSecurityCode', 'address'];
 const membersByAction: Readonly<Record<Step['do'], readonly string[]>> = {
-  Sale: [...ofCard, ...ofFirstMessage],
-  Authorization: [...ofCard, ...ofFirstMessage],
-  OfflineSale: [...ofCard, 'tip', 'authorizationCode'],
+  Sale: [...cardMembers, ...firstMessageMembers],
+  Authorization: [...cardMembers, ...firstMessageMembers],
+  OfflineSale: [...cardMembers, 'tip', 'authorizationCode'],
   Capture: ['original', 'amount', 'final'],
   Refund: ['original', 'amount'],
   Reversal: ['original', 'amount', 'remainingAmount', 'reason', 'chipData'],
@@ -45,7 +45,7 @@ const payments: readonly string[] = paymentActions;
 const referencedActions = { original: firstMessages, step: payments } as const;
 
 function findStepErrors(step: Step, earlier: readonly Step[]): PlanError[] {
-  const allowed = [...common, ...membersByAction[step.do]];
+  const allowed = [...commonMembers, ...membersByAction[step.do]];
   const surplus = Object.keys(step)
     .filter((member) => !allowed.includes(member))
     .map((member) => ({

@@ -1,5 +1,4 @@
 // The report of a certification run as one HTML page, without scripts and files from elsewhere.
-
 import type { ReportedMessage } from './message-log.ts';
 import type { CaseReport, Report } from './report-document.ts';
 import { reportStyle } from './report-style.ts';

@@ -8,7 +8,7 @@ import { reportPage } from './report-page.ts';
 export const reportFile = 'report.json';
 const pageFile = 'report.html';
 
-export function countResults(cases: readonly CaseReport[]): Totals {
+function countResults(cases: readonly CaseReport[]): Totals {
   const count = (result: CaseReport['result']) =>
     cases.filter((each) => each.result === result).length;
   return {

@@ -264,12 +264,12 @@ export async function runCase(
 ): Promise<Pick<CaseResult, 'result' | 'steps'>> {
   const { log } = runner;
   const secrets = secretsOf(runner);
-  const compare: Compare = (step, response, payment) =>
-    findDifferences(step.expect ?? {}, { response, outcome: payment, secrets });
+  const compare: Compare = (step, response, outcome) =>
+    findDifferences(step.expect ?? {}, { response, outcome, secrets });
   const sent: SentPayment[] = [];
   const steps: StepResult[] = [];
   let isFailed = false;
-  let reported = 0;
+  let reportedCount = 0;
   log.clear();
   for (const step of each.steps) {
     const expected = describeExpectation(step, secrets);
@@ -281,8 +281,8 @@ export async function runCase(
     const { differences, outcome, payment } = await runStep({ runner, each, compare, sent }, step);
     if (payment !== undefined) sent.push(payment);
     isFailed = differences.length > 0;
-    const messages = log.list().slice(reported);
-    reported += messages.length;
+    const messages = log.list().slice(reportedCount);
+    reportedCount += messages.length;
     steps.push({
       action,
       expected,

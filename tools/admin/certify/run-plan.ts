@@ -1,4 +1,4 @@
-// Runs the cases of a plan in order, stores their results, and stops in order after Ctrl+C.
+// Runs the cases of a plan in order, and stores the result of each finished case, also before Ctrl+C.
 import type { CommandContext } from '../../../packages/cli/src/command-line/command-runner.ts';
 import { waitForEnter } from '../../../packages/cli/src/output/prompt.ts';
 import { CommandError, fail } from '../../../packages/cli/src/runtime/command-error.ts';
@@ -6,15 +6,15 @@ import { buildReference } from '../../../packages/server/src/acquiring/index.ts'
 import { isoTime } from '../../../packages/server/src/platform/index.ts';
 import { findTerminalAndCard } from './build-request.ts';
 import type { CertificationLink, HostLink } from './certification-link.ts';
-import type { Case, CertificationPlan } from './certification-plan.ts';
+import type { Case, CertificationPlan, Step } from './certification-plan.ts';
 import { type CaseResult, type CaseRunner, LinkUnavailableError, runCase } from './run-case.ts';
 import type { RunState } from './run-state.ts';
 
 export type CaseSelection = { readonly from?: string; readonly only?: string };
 
 const msPerSecond = 1000;
-/** In place of a terminal: the number of a message among all messages of the link. */
-const messagesOfLink = 'link';
+/** In place of a terminal: the trace number that counts the messages of all terminals. */
+const allTerminals = 'link';
 
 export function selectCases(
   { cases }: CertificationPlan,
@@ -34,8 +34,6 @@ export function selectCases(
   state.forgetResults();
   return cases;
 }
-
-type Step = Case['steps'][number];
 
 const awaitsFunction = ({ do: action, from, having }: Step, code: string): boolean =>
   action === 'Await' && from === 'Platform' && having?.['70'] === code;
@@ -94,7 +92,7 @@ function createRunner({ context, plan, link, open, state }: Run): CaseRunner {
         {
           terminalId,
           terminalNumber: state.takeTraceNumber(terminalId),
-          linkNumber: state.takeTraceNumber(messagesOfLink),
+          linkNumber: state.takeTraceNumber(allTerminals),
         },
         environment.clock.now(),
         open.connection().numberFormats,

@@ -27,10 +27,10 @@ const numbersPerSecond = 11;
 const maxTraceNumber = 999_999;
 
 const changeTexts: Readonly<Record<keyof RunSubject, string>> = {
-  link: 'the run belongs to another link',
+  link: 'the link has changed',
   plan: 'the plan has changed',
   table: 'the host table has changed',
-  version: 'the platform has another version',
+  version: 'the version of the platform has changed',
 };
 
 function readJson(file: string): unknown {

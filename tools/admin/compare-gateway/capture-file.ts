@@ -70,9 +70,12 @@ const bigEndian: Numbers = {
 
 const pcapHeaderBytes = 24;
 const pcapRecordHeaderBytes = 16;
-const lowestWord = 0xffff;
+const linkTypeMask = 0xffff;
 
-/** Magic numbers of pcap as read in big-endian order; the fraction of a second is in units of `unitMs`. */
+/**
+ * Magic numbers of pcap, read in big-endian order: 0xa1b2c3d4 and 0xd4c3b2a1 (µs), 0xa1b23c4d and 0x4d3cb2a1 (ns). The
+ * fraction of a second is in units of `unitMs`.
+ */
 const pcapFormats: Readonly<Record<number, { numbers: Numbers; unitMs: number }>> = {
   2712847316: { numbers: bigEndian, unitMs: 1e-3 },
   3569595041: { numbers: littleEndian, unitMs: 1e-3 },
@@ -110,7 +113,7 @@ async function* readRecords(
 ): AsyncGenerator<Packet> {
   const header = await source.read(pcapHeaderBytes);
   if (header.length < pcapHeaderBytes) throw new TraceError('the capture file has no header');
-  const linkType = numbers.u32(header, 20) & lowestWord;
+  const linkType = numbers.u32(header, 20) & linkTypeMask;
   for (;;) {
     const offset = source.offset();
     const record = await source.read(pcapRecordHeaderBytes);

@@ -4,7 +4,7 @@ import type { Message } from '@switchyard/iso8583';
 import { isAmbiguousDecline } from '../../../packages/server/src/acquiring/index.ts';
 import type { ProductionMessages } from './production-messages.ts';
 
-/** The outcome that a response gives a request: `Refused` ends a sale with its reversal. */
+/** The outcome of a request by its response. After `Refused` the platform reverses a sale. */
 export type ResponseCheck =
   | {
       readonly result: 'Approved' | 'Declined';
@@ -15,7 +15,7 @@ export type ResponseCheck =
 
 const refused = (reason: string): ResponseCheck => ({ result: 'Refused', reason });
 
-/** The first field without which, or with the value of the request in which, the response would be accepted. */
+/** The first field that alone makes a response invalid: without it or with the value of the request it is accepted. */
 function findWrongField(
   production: ProductionMessages,
   request: Message,

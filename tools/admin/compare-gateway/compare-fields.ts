@@ -15,7 +15,7 @@ export type FieldComparison = {
   readonly recorded?: string;
   /** Without card data. */
   readonly platform?: string;
-  /** Where two values differ that are not shown. */
+  /** Where the values differ, if they are not shown. */
   readonly detail?: string;
 };
 

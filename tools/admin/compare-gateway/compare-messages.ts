@@ -81,7 +81,7 @@ const minSecretCharacters = 12;
 const networkOperation = 'Network';
 const approvedNetworkCode = '00';
 
-/** Codec of a host: recorded bytes in the form of the host and of the platform, and the bytes of the platform. */
+/** Decodes recorded bytes to the form of the host or to the canonical form, and encodes messages of the platform. */
 function createHostCodec(host: CompiledHost) {
   const { table } = host;
   const dialect = compileDialect(table.messages);
@@ -116,7 +116,7 @@ export function createMessageComparer(
   ignored: readonly number[],
   startMs: number,
 ) {
-  // The year of a time is that of the recording.
+  // The times of messages have no year: the table takes the year of the recording.
   let nowMs = startMs;
   const host = compileHost(table, { now: () => nowMs });
   const codec = createHostCodec(host);
@@ -283,7 +283,7 @@ export function createMessageComparer(
       return { position, connection, direction, ...defined({ time }), ...compareDecoded(recorded) };
     },
     framing: host.framing,
-    /** Requests without a response until now. */
+    /** The number of requests without a response until now. */
     countUnanswered: pending.size,
   };
 }

@@ -1,4 +1,4 @@
-// Derives from a recorded request the payment that it is about, as the payments module gives it to the link.
+// Derives the payment of a recorded request, in the form in which the payments module gives it to the link.
 import { defined, type EntryMode } from '@switchyard/contract';
 import { EmvError, parseChipOutcome } from '@switchyard/emv';
 import type { Message } from '@switchyard/iso8583';
@@ -74,7 +74,7 @@ function readCard(
   return { pan, expiry: expiry ?? trackExpiry ?? stored?.expiry ?? unknownExpiry };
 }
 
-// The platform has these values, and a message without them does not show them. They are never printed.
+// In place of values that the platform has and that the recorded message lacks. They are never printed.
 const unknownExpiry = '0000';
 const unknownMcc = '0000';
 const unknownRrn = '0'.repeat(12);
@@ -212,10 +212,10 @@ const samplePayment: AcquirerRequest = {
   card: { pan: '', expiry: unknownExpiry },
 };
 
-/** How much of an entry mode counts if the host has another value than the platform: how the card was read. */
+/** The first digits of an entry mode say how the card was read. The host can have other values in the rest. */
 const entryModeDigits = 2;
 
-/** Finds the facts from which the platform would send a value, by its own messages. */
+/** Finds the fact, such as an entry mode, for which the platform sends the recorded value of a field. */
 function createFactFinder({ build }: Pick<ProductionMessages, 'build'>) {
   const readValue = (field: number, facts: Partial<AcquirerRequest>) =>
     build({ ...samplePayment, ...facts }, unknownInstitution).fields[field] ?? '';

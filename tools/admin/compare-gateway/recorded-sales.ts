@@ -43,7 +43,7 @@ export type OriginalNumbers = {
   readonly authorizationCode?: string | undefined;
 };
 
-/** At least so many of the last sales. */
+/** The minimum number of last sales in memory. */
 const salesMin = 20_000;
 const keysPerSale = 5;
 const traceDigits = 6;

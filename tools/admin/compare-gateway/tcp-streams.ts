@@ -52,7 +52,7 @@ const maxPacketsWaited = 256;
 const distance = (from: number, to: number): number => (to - from) | 0;
 const advance = (sequence: number, bytes: number): number => (sequence + bytes) >>> 0;
 
-/** Gives the part of a segment that is new to the receiver. */
+/** Passes the new bytes of a segment to the receiver, without those of a retransmission. */
 function deliver(direction: Direction, { start, payload, facts }: WaitingSegment): void {
   const { next = start, receiver } = direction;
   const repeatedBytes = distance(start, next);
@@ -62,7 +62,7 @@ function deliver(direction: Direction, { start, payload, facts }: WaitingSegment
   receiver.receive(bytes, facts);
 }
 
-/** Gives the waiting segments that follow without a gap. */
+/** Passes on the waiting segments that follow without a gap. */
 function deliverWaiting(direction: Direction): void {
   for (;;) {
     const [first] = direction.waiting;

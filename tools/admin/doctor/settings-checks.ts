@@ -73,9 +73,13 @@ export function checkSettings(env: EnvironmentVariables): {
     };
   }
   const withoutCards = omitCardSettings(env);
-  const candidates = [env, omitFaultyVariables(env, strict.faults), withoutCards];
-  const withoutFaults = omitFaultyVariables(withoutCards, strict.faults);
-  const [usable] = [...candidates, withoutFaults].flatMap((variables) => {
+  const candidates = [
+    env,
+    omitFaultyVariables(env, strict.faults),
+    withoutCards,
+    omitFaultyVariables(withoutCards, strict.faults),
+  ];
+  const [usable] = candidates.flatMap((variables) => {
     const settings = tryReadSettings(variables);
     return settings instanceof SettingsError ? [] : [{ env: variables, settings, hasRole }];
   });

@@ -9,7 +9,7 @@ import { fail } from '../../runtime/command-error.ts';
 
 const statesPath = '/payment/v1/acquirer-links';
 const waitSecondsMax = 30;
-/** The answer comes before the time-out of the request. */
+/** The server answers this long before the time-out of the request. */
 const reserveSeconds = 5;
 
 type LinkState = {

@@ -32,7 +32,7 @@ const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g
 
 type PlainConnection = { readonly description: string; readonly advice: string };
 
-/** The plain connection of each kind; false if it is not plain. */
+/** The plain connection of each kind; false if the connection uses TLS or stays on this machine. */
 const findPlainConnection: Readonly<
   Record<ConnectionKind, (values: Values) => PlainConnection | false>
 > = {
