@@ -13,7 +13,7 @@ import type { RunState } from './run-state.ts';
 export type CaseSelection = { readonly from?: string; readonly only?: string };
 
 const msPerSecond = 1000;
-/** In place of a terminal: the number of a message among all messages of the link. */
+/** Counts the messages of the link, under this name in place of a terminal. */
 const messagesOfLink = 'link';
 
 export function selectCases(
