@@ -28,8 +28,8 @@ export function selectCases(
     .filter(({ id, title }) => only === undefined || `${id} ${title}`.includes(only));
   if (selected.length === 0) fail('usage', `No case contains “${only}”.`);
   if (from !== undefined || only !== undefined) return selected;
-  const open = cases.filter(({ id }) => state.findResult(id) === undefined);
-  if (open.length > 0) return open;
+  const unfinishedCases = cases.filter(({ id }) => state.findResult(id) === undefined);
+  if (unfinishedCases.length > 0) return unfinishedCases;
   // Every case has a result: this is a new run.
   state.forgetResults();
   return cases;

@@ -96,10 +96,11 @@ function checkOriginals(
     const ownNumbers = isAssigned ? ['stan'] : ['stan', 'rrn'];
     const required = name === 'reversal' ? ownNumbers : partsThatFindOriginal;
     if (required.some((part) => parts.includes(part))) continue;
+    const fields = required.includes('rrn') ? '11 or 37' : '11';
     throwTableError(
       `/operations/${name}`,
       `does not identify its original: add ${required.join(' or ')} to the layout of originalData, ` +
-        'or 11 or 37 to fromOriginal',
+        `or ${fields} to fromOriginal`,
     );
   }
 }
