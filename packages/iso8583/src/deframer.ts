@@ -28,7 +28,7 @@ export type Deframer = {
 
 const noBytes = Buffer.alloc(0);
 
-/** Takes STX, ETX and the check byte away from the counted bytes of a frame. */
+/** Checks and removes STX, ETX and the check byte of a frame. */
 function createFrameReader(format: FrameFormat): (bytes: Buffer, sessionControl: boolean) => Frame {
   const { headerBytes = 0, start, end, lrc } = format;
   const from = startBytes(format);
@@ -89,7 +89,7 @@ function createLengthDeframer(format: FrameFormat, limits: { maxBytes: number })
     return length;
   }
 
-  /** Goes on with an unfinished frame; returns where its bytes in the chunk end. */
+  /** Adds bytes to an unfinished frame; returns the position in the chunk after them. */
   function fill(chunk: Buffer, at: number, frames: Frame[]): number {
     let next = at;
     if (body === undefined) {

@@ -1,4 +1,4 @@
-// The vocabulary in which a dialect of ISO 8583 is written down as data.
+// The members of a dialect table: encodings of a message, and formats of fields and their parts.
 
 /**
  * The content class of a value (ISO 8583:1987, clause 4, attribute notation).
@@ -31,7 +31,7 @@ export type ValueEncoding = Charset | 'bcd' | 'raw' | 'zoned' | HexEncoding;
  */
 export type LengthEncoding = Charset | 'bcd' | 'binary' | 'littleEndian' | HexEncoding;
 
-/** How a value that is shorter than its field is filled up. */
+/** The side and the character with which a shorter value is filled up. */
 export type Fill = 'leftZeros' | 'leftBlanks' | 'rightZeros' | 'rightBlanks';
 
 /** The encodings that the fields of a table have in common. */
@@ -185,7 +185,7 @@ export type SubFieldFormat = (
  */
 export type DialectTable = Encodings & {
   readonly name: string;
-  /** `none` serves sub-messages that have a bitmap but no message type. */
+  /** `none`: for sub-messages that have a bitmap and no message type. */
   readonly mti: Charset | 'bcd' | 'none';
   /** Eight raw bytes, or sixteen hex characters, per bitmap. */
   readonly bitmap: 'binary' | HexEncoding;

@@ -112,7 +112,7 @@ export const lengthForms: readonly (LengthForm | 'none')[] = [
 
 /**
  * How frames are delimited: bytes before the length, the length, bytes after it, STX, the header, the message, ETX,
- * and the check byte. Real hosts agree on nothing here.
+ * and the check byte.
  */
 export type FrameFormat = {
   /**
@@ -259,7 +259,7 @@ export function createLengthReader(format: FrameFormat): (bytes: Buffer, at: num
   };
 }
 
-/** Whether the prefix at `at` carries the session control flag. */
+/** Whether the prefix at `at` has the session control flag. */
 export function readSessionControl(format: FrameFormat, bytes: Buffer, at: number): boolean {
   return (
     format.length === 'vml4' &&

@@ -5,7 +5,7 @@ import type { Charset, LengthEncoding } from './dialect-table.ts';
 import { Iso8583Error, tableError } from './errors.ts';
 
 export type LengthCodec = {
-  /** The highest length that the indicator can carry. */
+  /** The highest length that the indicator can state. */
   max: number;
   wireBytes: number;
   read(cursor: Cursor): number;

@@ -1,12 +1,12 @@
-// Readers and writers of values, one per way that a value can stand on the wire.
+// Readers and writers of values, one for each encoding.
 import { fromLatin1, permittedCodes, signCodes, toLatin1 } from './characters.ts';
 import { type Cursor, readBytes } from './cursor.ts';
 import type { Charset } from './dialect-table.ts';
 import { Iso8583Error } from './errors.ts';
 
 /**
- * `units` are what lengths count: characters, digits or bytes. A writer is handed a value whose
- * number of units was checked already.
+ * `units` are what lengths count: characters, digits or bytes. The caller of a writer has
+ * already checked the number of units.
  */
 export type ValueCodec = {
   read(cursor: Cursor, units: number): string;

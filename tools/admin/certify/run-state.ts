@@ -38,7 +38,10 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return fail('usage', `${file} is no valid JSON. Delete it, or name another directory.`);
+    return fail(
+      'usage',
+      `${file} is not valid JSON. Delete it, or name another directory with --report.`,
+    );
   }
 }
 

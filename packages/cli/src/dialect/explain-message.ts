@@ -50,7 +50,7 @@ export type ExplainedMessage = {
 const deps = { now: () => sampleTime };
 const sampleMacKey = Buffer.alloc(16);
 const macBytes = 8;
-/** A record that ends early is reported as such, also if its length is much too high. */
+/** So high that a message that ends early is reported as truncated, and not as too large. */
 const recordedBytesMax = 1 << 20;
 
 /** The messages of the platform, with one of each operation. */

@@ -1,4 +1,4 @@
-/** The meaning of values that ISO 8583 and the platform give a meaning to. */
+/** Describes values of fields whose meaning ISO 8583 or the platform defines. */
 import { responseCodes } from '@switchyard/contract';
 import type { HostTable, Message } from '@switchyard/iso8583';
 

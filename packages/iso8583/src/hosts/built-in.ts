@@ -1,4 +1,4 @@
-// The hosts that need no table of one's own: 1987 packed and in characters, 1993 with action codes.
+// The first three tables of the platform: 1987 packed and in characters, and 1993.
 
 import { actionCodes } from '@switchyard/contract';
 import type { DialectTable } from '../dialect-table.ts';
@@ -9,7 +9,7 @@ import { defaultCorrelation } from './correlation.ts';
 import type { HostTable } from './host-table.ts';
 import { defaultRetrievalReference, defaultTraceNumber } from './reference-numbers.ts';
 
-/** How it is done in 1987, and the canonical way of everything. */
+/** The members that hosts of 1987 have in common; they are those of canonical messages. */
 const iso1987 = {
   correlation: defaultCorrelation,
   traceNumber: defaultTraceNumber,
@@ -31,7 +31,7 @@ const iso1987 = {
   securityControl: 'format:2 index:2 zeros:12',
 } as const;
 
-/** Text in the days before EMV; hosts of today want bytes. */
+/** With bytes in field 55: the standard is older than EMV, and hosts send chip data as bytes. */
 const asciiWithChip: DialectTable = {
   ...iso1987Ascii,
   name: 'ISO 8583:1987 ASCII with chip data',
@@ -41,8 +41,8 @@ const asciiWithChip: DialectTable = {
   },
 };
 
-/** ISO 8583:1993, A.3: capabilities, presence, how the card was read, how the holder was proved. */
-// Of a remote order the fifth digit says that the holder is absent; mail and telephone are one mode.
+/** ISO 8583:1993, A.3: capabilities, presence, card data input, cardholder authentication. */
+// The fifth digit of a remote order states that the cardholder is absent, by mail or telephone.
 const posDataCodes = {
   '051': '510101511344',
   '071': 'A10101A11344',

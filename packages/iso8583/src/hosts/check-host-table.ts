@@ -31,7 +31,7 @@ const requiredFields: Readonly<Record<number, string>> = {
   95: 'the remaining amount of a partial reversal',
 };
 
-/** A constant would replace their values; a host may still refuse these fields altogether. */
+/** Fields that a constant must not replace. Those that are not required can be omitted. */
 const variableFields: Readonly<Record<number, string>> = {
   ...requiredFields,
   35: 'track 2',

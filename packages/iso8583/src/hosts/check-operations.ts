@@ -24,8 +24,8 @@ export type FieldRules = {
 /** A follow-up message can omit them, because it has the numbers of its original. */
 const omittableFields = [2, 37];
 
-/** Parts that find an original on their own; the approval code needs an approval. */
-const identifyingParts = ['stan', 'rrn', 'approval'];
+/** Each part is sufficient to find an original; `approval` exists only after an approval. */
+const partsThatFindOriginal = ['stan', 'rrn', 'approval'];
 
 function checkConstant(
   { variableFields, filledFields, checkValue }: FieldRules,
@@ -94,12 +94,13 @@ function checkOriginals(
     // After a time-out the platform has no approval code, and no number that the host assigned.
     const isAssigned = table.retrievalReference.assignedBy === 'Host';
     const ownNumbers = isAssigned ? ['stan'] : ['stan', 'rrn'];
-    const required = name === 'reversal' ? ownNumbers : identifyingParts;
+    const required = name === 'reversal' ? ownNumbers : partsThatFindOriginal;
     if (required.some((part) => parts.includes(part))) continue;
+    const fields = required.includes('rrn') ? '11 or 37' : '11';
     throwTableError(
       `/operations/${name}`,
       `does not identify its original: add ${required.join(' or ')} to the layout of originalData, ` +
-        'or 11 or 37 to fromOriginal',
+        `or ${fields} to fromOriginal`,
     );
   }
 }

@@ -1,4 +1,4 @@
-// Compiles a host's table: canonical messages in, the bytes of the host out, and back.
+// Compiles a host table: encodes canonical messages to the bytes of the host, and decodes them.
 import { compileDialect, type Dialect, type TextErrorPolicy } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { FrameFormat } from '../frame.ts';
@@ -18,13 +18,13 @@ export type MessageWithoutMac = {
   seal(code: Uint8Array): Buffer;
 };
 
-/** A message with the code that it came with. */
+/** A received message and its authentication code. */
 export type MessageWithMac = {
-  /** In the canonical way, without the code. */
+  /** In canonical form, without the code. */
   message: Message;
   /** The bytes that the code must cover. */
   over: Buffer;
-  /** Undefined where there is none. */
+  /** Undefined if the message has none. */
   code: Buffer | undefined;
 };
 
@@ -39,7 +39,7 @@ export type CompiledHost = {
   readonly correlation: Correlation;
   /** The retrieval reference number (DE37) of a message of the platform. */
   formatRetrievalReference(values: PatternValues): string;
-  /** Whether a message of this type carries an authentication code. */
+  /** Whether a message of this type needs an authentication code. */
   requiresMac(mti: string): boolean;
   /** @throws Iso8583Error as `Dialect.encode` does */
   encode(message: Message): Buffer;

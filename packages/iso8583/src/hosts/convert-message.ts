@@ -1,4 +1,4 @@
-// Turns canonical messages into those of a host and back, as the host's table says.
+// Converts canonical messages to those of a host and back, by the table of the host.
 import type { TextErrorPolicy } from '../compile-dialect.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Fields, Message } from '../message.ts';
@@ -47,11 +47,11 @@ const isAnswer = (mti: string) => Number(mti[2]) % 2 === 1;
 const remoteOrderMode = '012';
 const remoteOrderCondition = '08';
 const normalCondition = '00';
-/** Of a reversal the canonical DE25 has four digits where it says why. */
+/** The canonical DE25 of a reversal has four digits for a reason, and two for a condition. */
 const isReason = (code: string | undefined) => code?.length === 4;
 
 function inverse(codes: Codes | undefined): Codes {
-  // The lowest one that means it is the one that is said; a table itself has 901 before 000.
+  // If several host codes have one meaning, the lowest is sent. Object keys list 901 before 000.
   const entries = Object.entries(codes ?? {}).toSorted(([a], [b]) => (a < b ? 1 : -1));
   return Object.fromEntries(entries.map(([from, to]) => [to, from] as const));
 }
@@ -62,7 +62,7 @@ function compileRequiredLayout(layout: string, field: number): Layout {
   return compiled;
 }
 
-/** The four digits of the year of a month and day that was not long ago, or is tomorrow in another zone. */
+/** The year of a month and day (MMDD) in the past, or up to two days later in another time zone. */
 function yearOf(monthDay: string, now: number): string {
   const limit = new Date(now + 2 * msPerDay);
   const year = limit.getUTCFullYear();
@@ -72,7 +72,7 @@ function yearOf(monthDay: string, now: number): string {
 
 type CodesFor = (mti: string) => Codes;
 
-/** An approval code of a reversal or network message is not one of a sale: each has its own codes first. */
+/** Codes of reversals and network messages come first: a code can have another meaning in sales. */
 function responseMaps({
   responseCodes,
 }: HostTable): { toHost: CodesFor; toCanonical: CodesFor } | undefined {
@@ -87,7 +87,7 @@ function responseMaps({
   return { toHost: mapsOf(inverse), toCanonical: mapsOf((codes) => codes) };
 }
 
-/** A code without a line stays as it is where it fits, and is refused by the field where not. */
+/** A code without a line stays as it is. The field refuses it later if it does not fit. */
 const mapCode = (codes: Codes | undefined, code: string): string => codes?.[code] ?? code;
 
 function moveField(fields: Fields, from: number, to: number, value: string): void {
@@ -132,7 +132,7 @@ function reasons({ reversalReasons, conditions }: HostTable): {
       const { 25: code } = fields;
       if (code === undefined) return;
       const hasReason = isReversal(mti) && isReason(code);
-      // The reason takes the place of the condition, which DE22 still states.
+      // The canonical DE25 has the reason in place of the condition, which follows from DE22.
       const condition = fields[22] === remoteOrderMode ? remoteOrderCondition : normalCondition;
       fields[25] = mapCode(conditions, hasReason ? condition : code);
       if (!hasReason || reversalReasons === undefined) return;
@@ -153,12 +153,12 @@ function reasons({ reversalReasons, conditions }: HostTable): {
 }
 
 /** The parts of field 90 that identify a message at the platform. */
-const identifyingParts = ['type', 'stan', 'sent'] as const;
+const partsOfField90 = ['type', 'stan', 'sent'] as const;
 
 /** Whether the original of the host has the message type, trace number and time of field 90. */
 export function identifiesOriginal({ originalData }: HostTable): boolean {
   const names = compileValueLayout(originalData?.layout ?? '')?.names ?? [];
-  return identifyingParts.every((part) => names.includes(part));
+  return partsOfField90.every((part) => names.includes(part));
 }
 
 const isZero = (part: string) => /^[0 ]*$/.test(part);
@@ -252,7 +252,7 @@ function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
     const remaining = amountIs === 'Remaining' ? Number(amount) : Number(parts['remaining']);
     if (!Number.isSafeInteger(remaining)) return;
     if (amountIs === 'Remaining' && !Number.isSafeInteger(before)) {
-      // The reversed amount is unknown: the answer is as one that repeats DE4 alone.
+      // The reversed amount is unknown: the answer is read as if it repeated DE4 only.
       if (isAnswer(mti)) delete fields[field];
       return;
     }
@@ -313,7 +313,7 @@ function security({ securityControl }: HostTable): {
   };
 }
 
-/** DE95 makes a reversal a partial one; DE39 makes an advice that of an offline sale. */
+/** A reversal with DE95 is a partial one. An advice with DE39 is that of an offline sale. */
 function variantOf(fields: Fields, mti: string): '' | ' partial' | ' offline' {
   if (fields[replacementField] !== undefined) return ' partial';
   return fields[39] !== undefined && !isAnswer(mti) ? ' offline' : '';
@@ -331,7 +331,7 @@ function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConv
       const isResponseCode = isAnswer(mti) || !isReversal(mti);
       if (response !== undefined && isResponseCode && responses !== undefined) {
         const hostCodes = responses.toHost(mti);
-        // A host has no word of its own for a code that its table does not know: it malfunctions.
+        // A host has no code for a meaning that is not in its table: it answers a malfunction (96).
         fields[39] = hostCodes[response] ?? hostCodes[malfunction] ?? response;
       }
       const request = `${mti.slice(0, 2)}${Number(mti[2]) - (isAnswer(mti) ? 1 : 0)}0`;
@@ -341,7 +341,7 @@ function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConv
       // The next step moves a new key from field 48.
       const hasKey = isNetwork(mti) && keyChange.field !== keyField;
       for (const field of omit) if (field !== keyField || !hasKey) delete fields[field];
-      // A reversal that says why keeps its reason in place of a constant.
+      // A constant does not replace the reason of a reversal.
       const reasonField = isReversal(mti) ? table.reversalReasons?.field : undefined;
       for (const [key, value] of Object.entries(constants)) {
         const field = Number(key);
@@ -364,7 +364,7 @@ export const hasOwnOperations = (table: HostTable): boolean =>
   table.repeatIndicator !== undefined ||
   !identifiesOriginal(table);
 
-/** Whether only reversals differ from the canonical way: then the rest needs no copy. */
+/** Whether only reversals and network messages differ: then other messages need no copy. */
 function isPlain(table: HostTable): boolean {
   const { version, localTime: time, pan, originalData, replacement: left, securityControl } = table;
   const { functionCodes, entryModes, conditions, responseCodes, constants, omit } = table;
@@ -385,11 +385,11 @@ function isPlain(table: HostTable): boolean {
   );
 }
 
-/** @throws Iso8583Error `table_invalid` where a layout is none */
+/** @throws Iso8583Error `table_invalid` for an invalid layout */
 export function createConverter(table: HostTable, now: Now): Converter {
   const fieldCodes = codes(table);
   const time = localTime(table, now);
-  const why = reasons(table);
+  const reason = reasons(table);
   const operations = hasOwnOperations(table) ? compileOperations(table) : undefined;
   const hostTypeOf = operations?.hostTypeOfOriginal ?? ((type: string) => type);
   const rest = [
@@ -399,9 +399,9 @@ export function createConverter(table: HostTable, now: Now): Converter {
     security(table),
     convertAmount(table),
   ];
-  // Outward, reasons come first: they read the canonical DE22, and DE25 before it is left out.
-  const outward = [why, fieldCodes, time, ...rest].map(({ toHost }) => toHost);
-  const inward = [fieldCodes, time, why, ...rest].map(({ fromHost }) => fromHost).reverse();
+  // To the host, reasons come first: they read canonical DE22, and DE25 before `omit` removes it.
+  const outward = [reason, fieldCodes, time, ...rest].map(({ toHost }) => toHost);
+  const inward = [fieldCodes, time, reason, ...rest].map(({ fromHost }) => fromHost).reverse();
   const hasContents =
     table.contents !== undefined ||
     table.responseContents !== undefined ||
@@ -424,12 +424,15 @@ export function createConverter(table: HostTable, now: Now): Converter {
       const { mti, fields } = message;
       if (isCanonical(mti)) return message;
       const operation = isNetwork(mti) ? undefined : operations?.select(message);
-      const made = { ...message, mti: version + mti.slice(1), fields: { ...fields } };
-      for (const step of outward) step(made.fields, mti, made);
-      if (operation !== undefined) operations?.write(made, mti, operation);
+      const hostMessage = { ...message, mti: version + mti.slice(1), fields: { ...fields } };
+      for (const step of outward) step(hostMessage.fields, mti, hostMessage);
+      if (operation !== undefined) operations?.write(hostMessage, mti, operation);
       if (!isNetwork(mti))
-        Object.assign(made.fields, contents?.encode(message, isAnswer(mti), operation?.name));
-      return made;
+        Object.assign(
+          hostMessage.fields,
+          contents?.encode(message, isAnswer(mti), operation?.name),
+        );
+      return hostMessage;
     },
     toCanonical(message, findRequest, errors) {
       const { mti, fields } = message;

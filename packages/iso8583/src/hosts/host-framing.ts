@@ -34,7 +34,7 @@ function encodeText(
   return Buffer.from(Buffer.from(text, 'latin1').map((code) => table[code] ?? 0));
 }
 
-/** The parts of a header; undefined for a text of another shape. */
+/** The parts of a header; undefined for an invalid text. */
 function parseHeader(
   header: string,
   characters: FramingSettings['headerCharacters'],
@@ -136,7 +136,7 @@ export function frameFormatOf(framing: FramingSettings): FrameFormat {
   return headerBytes === 0 ? format : { ...format, headerBytes };
 }
 
-/** @throws Iso8583Error `table_invalid` where TPDU or header contradict each other */
+/** @throws Iso8583Error `table_invalid` for an invalid header, or a TPDU of another length */
 export function compileHeaders(framing: FramingSettings): HostHeaders {
   const { tpduBytes = 0, header, answerHeader, headerCharacters } = framing;
   const ownTpdu = Buffer.from(framing.tpdu ?? '', 'hex');
@@ -163,7 +163,7 @@ export function compileHeaders(framing: FramingSettings): HostHeaders {
 const isBinaryLength = (encoding: LengthEncoding | undefined): boolean =>
   encoding === 'bcd' || encoding === 'binary' || encoding === 'littleEndian';
 
-/** The encodings of a message in which each byte of ETX can occur. */
+/** The JSON pointer of the first encoding whose bytes can contain ETX; undefined without one. */
 function findBinaryEncoding({ fields, ...messages }: DialectTable): string | undefined {
   const { mti, bitmap, numerics, lengths, binaries } = messages;
   if (mti === 'bcd') return '/messages/mti';

@@ -1,4 +1,4 @@
-// The vocabulary in which a host is written down as data: framing, fields, codes, places.
+// The members of a host table: framing, fields, codes, and layouts of fields.
 
 import type { DialectTable } from '../dialect-table.ts';
 import type { Contents } from './field-content.ts';
@@ -16,11 +16,11 @@ export type NetworkFunction = 'signOn' | 'signOff' | 'echo' | 'keyChange' | 'key
 /** The field of the message authentication code, and the bytes that it covers. */
 export type MacSettings = {
   readonly algorithm: 'AesCmac' | 'Iso9797Alg3';
-  /** `Last`: DE128 where the message has a second bitmap, else DE64. */
+  /** `Last`: DE128 if the message has a second bitmap, otherwise DE64. */
   readonly place: 'Last' | 64 | 128;
-  /** Everything in front of the code (it then has to be the last field), or all with zeros in it. */
+  /** `BeforeField`: the bytes before the code. `WholeMessage`: all bytes, with zeros as code. */
   readonly over: 'BeforeField' | 'WholeMessage';
-  /** Whether sign-on and echo carry it too. */
+  /** Whether network messages, such as sign-on and echo test, also have it. */
   readonly messages: 'Financial' | 'All';
 };
 
@@ -43,7 +43,7 @@ export type HostTable = {
   readonly name: string;
   /** The style of hosts that the table is for, in one line. */
   readonly description?: string;
-  /** How messages and fields stand on the wire. */
+  /** The encodings of a message and the formats of its fields. */
   readonly messages: DialectTable;
   /** How messages are delimited, and the header in front of them. */
   readonly framing: FramingSettings;
@@ -59,7 +59,7 @@ export type HostTable = {
   readonly localTime: 'TimeAndDate' | 'DateTime' | 'LongDateTime';
   /** `WithCurrency`: DE4 begins with the currency and its number of decimals, and there is no DE49 (2003). */
   readonly amountFormat?: 'WithCurrency';
-  /** Whether DE2 stays away where DE35 is sent. */
+  /** `WithoutTrack2`: a message has DE2 only if it has no DE35. */
   readonly pan: 'Always' | 'WithoutTrack2';
   /**
    * DE24 by canonical message type; `0420 partial` for a reversal of a part, `0220 offline` for a
@@ -73,7 +73,10 @@ export type HostTable = {
    * verification. A capture has 00 (final) or 06, also of a mail or telephone order (DE22 012).
    */
   readonly conditions?: { readonly [canonical: string]: string };
-  /** Where and how a reversal says why: 4000 customer, 4020 answer, 4021 time-out, 4351 chip … */
+  /**
+   * The field of the reason of a reversal, and its codes: 4000 customer, 4020 answer, 4021
+   * time-out, 4351 chip …
+   */
   readonly reversalReasons?: {
     readonly field: number;
     readonly codes: { readonly [reason: string]: string };
@@ -98,8 +101,8 @@ export type HostTable = {
     readonly time: 'Transmission' | 'Local';
   };
   /**
-   * The remaining amount of a partial reversal. Parts `remaining before currency decimals zeros`; with `amountIs: "Remaining"`
-   * DE4 holds what remains, else what is taken back.
+   * The remaining amount of a partial reversal. Parts `remaining before currency decimals zeros`.
+   * With `amountIs: "Remaining"` DE4 has the remaining amount, otherwise the reversed amount.
    */
   readonly replacement: {
     readonly field: number;
@@ -116,11 +119,11 @@ export type HostTable = {
   };
   /** A new key. Parts `usage` (P, M) `algorithm` (T, A) `index check wrapped zeros`. */
   readonly keyChange: { readonly field: number; readonly layout: string };
-  /** DE53 beside a PIN. Parts `format index zeros`; left out, there is no DE53. */
+  /** DE53 beside a PIN. Parts `format index zeros`; without this member there is no DE53. */
   readonly securityControl?: string;
   readonly mac?: MacSettings;
-  /** Fields that every message to the host carries. */
+  /** Values by field, in every message to the host. */
   readonly constants?: { readonly [field: number]: string };
-  /** Canonical fields that the host does not want. */
+  /** Canonical fields that the messages to the host do not have. */
   readonly omit?: readonly number[];
 };

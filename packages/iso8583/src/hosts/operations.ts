@@ -83,7 +83,7 @@ const withCode = (fields: Fields, code: string | undefined): Fields =>
 
 function resolveSettings(operations: Operations, name: OperationName) {
   const { group, fallback, type } = canonicalOperations[name];
-  // A void with its own message has nothing in common with a reversal.
+  // A `void` in the table takes no member from `reversal`.
   const isSeparate = group === 'reversal' && operations[name] !== undefined;
   const inheritedFrom = isSeparate ? undefined : fallback;
   const { processingCode, ...inherited } = (inheritedFrom && operations[inheritedFrom]) ?? {};
@@ -188,7 +188,7 @@ export function compileOperations(table: HostTable) {
     return isCashback ? goodsWithCashback : goods;
   };
 
-  /** The original as the numbers of the message itself name it. */
+  /** The parts of the original that the message repeats in its own fields. */
   function originalOf(name: OperationName, fields: Fields) {
     const { fromOriginal = [] } = settings[name];
     const value = (field: number) => (fromOriginal.includes(field) ? fields[field] : undefined);
@@ -258,7 +258,7 @@ export function compileOperations(table: HostTable) {
     code === canonicalCode(name, sent) ? sent : sent.slice(0, 2) + code.slice(2);
 
   return {
-    /** Settles the operation before other members change the fields. */
+    /** Selects the operation, before other members of the table change the fields. */
     select(message: Message): MessageOperation | undefined {
       const name = selectOperation(message);
       if (message.operation !== undefined || name === undefined) return message.operation;

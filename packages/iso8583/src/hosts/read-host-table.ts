@@ -54,7 +54,7 @@ const hexadecimal = matching(
 );
 const headerText = matching(/^[\x20-\x7e]{1,200}$/, 'a text of up to 200 characters');
 const code = matching(/^[\x20-\x7e]{1,40}$/, 'a code of up to 40 characters in quotation marks');
-/** No field has a longer text; the check compares it with the field. */
+/** The longest text of any field; a later check compares the text with its own field. */
 const constant = matching(/^[\x20-\x7e]{1,999}$/, 'a text in quotation marks');
 const codesBy = (key: RegExp, keys: string) => eachIn(key, keys, code);
 const field = whole(2, 128);
@@ -201,8 +201,8 @@ const shape: Shape = {
   $schema: matching(/^.{1,500}$/, 'the address of the JSON Schema'),
 };
 
-/** What a host may do without: `null` takes it away from the base. */
-const withoutIt = [
+/** `null` removes these members of the base. */
+const removableMembers = [
   'amountFormat',
   'functionCodes',
   'entryModes',
@@ -223,8 +223,8 @@ const withoutIt = [
 const documentShape = shaped(
   Object.fromEntries(
     Object.entries(shape).map(([member, check]) => {
-      const optional = withoutIt.some((each) => each === member);
-      return [member, optional ? orNothing(check) : check];
+      const isRemovable = removableMembers.some((each) => each === member);
+      return [member, isRemovable ? orNothing(check) : check];
     }),
   ),
   ['name', 'base'],
@@ -248,7 +248,7 @@ export function hostTableSchema(): JsonSchema {
   };
 }
 
-/** Members that are merged with those of the base; every other one takes its place. */
+/** Members that are merged with those of the base. Every other member replaces that of the base. */
 const merged = [
   'framing',
   'correlation',
@@ -261,27 +261,27 @@ const merged = [
 ] as const;
 
 /** `null` removes a member of the line. */
-function lineOver(base: FieldFormat | undefined, overrides: Document): FieldFormat {
+function mergeField(base: FieldFormat | undefined, overrides: Document): FieldFormat {
   const members = Object.entries({ ...base, ...overrides });
   return Object.fromEntries(members.filter(([, value]) => value !== null)) as FieldFormat;
 }
 
-function fieldsOver(base: DialectTable['fields'], overrides: Document): DialectTable['fields'] {
+function mergeFields(base: DialectTable['fields'], overrides: Document): DialectTable['fields'] {
   const fields: { [field: number]: FieldFormat } = { ...base };
   for (const [key, format] of Object.entries(overrides)) {
     if (format === null) delete fields[Number(key)];
-    else fields[Number(key)] = lineOver(fields[Number(key)], format as Document);
+    else fields[Number(key)] = mergeField(fields[Number(key)], format as Document);
   }
   return fields;
 }
 
-function over(
+function mergeWithBase(
   base: HostTable,
   { base: _base, $schema: _schema, ...overrides }: Document,
 ): HostTable {
   const { description: _description, ...inherited } = base;
   const table: Record<string, unknown> = { ...inherited, ...overrides };
-  for (const member of withoutIt) if (overrides[member] === null) delete table[member];
+  for (const member of removableMembers) if (overrides[member] === null) delete table[member];
   for (const member of merged) {
     const overridingPart = overrides[member];
     if (isObject(overridingPart)) table[member] = { ...base[member], ...overridingPart };
@@ -302,7 +302,7 @@ function over(
     ...base.messages,
     ...messages,
     name: overrides['name'],
-    fields: fieldsOver(base.messages.fields, ownFields),
+    fields: mergeFields(base.messages.fields, ownFields),
   };
   return table as HostTable;
 }
@@ -352,7 +352,7 @@ export function findHostTable(name: string): HostTable | undefined {
 function applyToBase(document: Document): HostTable {
   const base = findHostTable(String(document['base']));
   if (base === undefined) return throwTableError('/base', 'is not a table of the platform');
-  return over(base, document);
+  return mergeWithBase(base, document);
 }
 
 /**

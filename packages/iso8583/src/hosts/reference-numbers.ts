@@ -79,7 +79,7 @@ export function checkReferenceNumbers(
  * Compiles the pattern of a retrieval reference number.
  *
  * @param pattern as in a host table, such as `year:1 day:3 hour:2 number:6`
- * @throws Iso8583Error `table_invalid` where the pattern is none
+ * @throws Iso8583Error `table_invalid` for an invalid pattern
  * @example
  * ```ts
  * const write = compileReferencePattern('day:3 number:6');

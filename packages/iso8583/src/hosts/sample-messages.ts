@@ -1,4 +1,5 @@
-// Sample messages in canonical form: the check of host tables encodes them, and the acquirer host prints them.
+// Sample messages in canonical form: the check of host tables encodes them, and `switchyard dialect
+// explain` prints them.
 import type { Message, OriginalMessage, PaymentData } from '../message.ts';
 import type { OperationName } from '../operation-names.ts';
 import { sampleTags } from './chip-tags.ts';

@@ -121,7 +121,7 @@ export const layout = (...names: readonly string[]): Check => {
   );
 };
 
-/** `null` takes a member away. */
+/** `null` removes the member of the base. */
 export const orNothing = (check: Check): Check =>
   withSchema(
     (value, at) => {
@@ -130,7 +130,7 @@ export const orNothing = (check: Check): Check =>
     { anyOf: [schemaOf(check), { type: 'null' }] },
   );
 
-/** An object whose member `type` says which shape it has. */
+/** An object whose member `type` selects its shape. */
 export const byType = (shapes: { readonly [type: string]: Check }): Check =>
   withSchema(
     (value, at) => {

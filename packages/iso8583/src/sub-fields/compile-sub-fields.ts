@@ -8,7 +8,7 @@ import { compilePositions } from './positions.ts';
 import { compileSeparated, compileTokens } from './separated.ts';
 import { compileTags } from './tags.ts';
 
-/** Writes the parts of a value as the one text that a message has, and takes it apart again. */
+/** Joins the parts of a field to its one text in a message, and splits this text into parts. */
 export type SubFields = {
   /**
    * @param parts by identifier: of a list of parts their `id`, otherwise the tag or the number of the bit

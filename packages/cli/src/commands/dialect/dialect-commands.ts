@@ -123,7 +123,7 @@ function tableName(file: string, name: string | undefined): string {
   if (namePattern.test(made)) return made;
   return fail(
     'usage',
-    `${made} is no name of a table; use --name with small letters, digits and hyphens.`,
+    `${made} is not a valid table name; use --name with small letters, digits and hyphens.`,
   );
 }
 
@@ -135,7 +135,7 @@ function readText(file: string): string {
   }
 }
 
-/** The members of the table that the packager does not decide, and that the base leaves wrong. */
+/** The mistakes that remain in the table, in members that the packager does not describe. */
 function mistakesOf(table: unknown): readonly string[] {
   try {
     readHostTable(table);

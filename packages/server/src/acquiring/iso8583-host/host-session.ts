@@ -111,7 +111,7 @@ export function openHostSession(options: HostSessionOptions): HostSession {
     start();
   }
 
-  /** Payments can follow. */
+  /** Makes the session available for payments, and starts the echo tests. */
   function start(): void {
     lastFault = undefined;
     session.connection.resetBackoff();

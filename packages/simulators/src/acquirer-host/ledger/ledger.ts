@@ -50,7 +50,7 @@ export type Ledger = {
   flush(): void;
   /** Six characters, another one for each entry. */
   nextApproval(): string;
-  /** A number of so many characters, another one for each entry. */
+  /** A retrieval reference number of this length, different for each entry. */
   nextRetrievalReference(length: number): string;
   snapshot(): LedgerSnapshot;
   close(): void;
