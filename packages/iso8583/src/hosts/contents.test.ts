@@ -241,7 +241,12 @@ describe('the check refuses', () => {
     [
       'a field that is too short for its source',
       { messages: { fields: { 62: { max: 5 } } }, contents: { 62: 'orderId' } },
-      /^\/contents\/62 cannot hold the value O{20}… of 64 characters: it has a smaller maximum length\. Increase its max, or add maxLength to the source/,
+      /^\/contents\/62 cannot hold the value #-O{18}… of 64 characters: it has a smaller maximum length\. Increase its max, or add maxLength to the source/,
+    ],
+    [
+      'a field without the characters of a free text',
+      { messages: { fields: { 62: { content: 'an' } } }, contents: { 62: 'orderId' } },
+      /^\/contents\/62 cannot hold the value #-O{18}… of 64 characters: it does not allow these characters/,
     ],
     [
       'a part that the field does not have',

@@ -149,9 +149,10 @@ export const requestSources = {
   originalTime: originalPart('time', '130100'),
   originalTerminal: originalPart('terminal', 'TERM0001'),
   originalAmount: originalPart('amount', '123456789012'),
-  merchantName: dataMember('merchantName', 'M'.repeat(freeTextLength)),
-  merchantAddress: dataMember('merchantAddress', 'A'.repeat(freeTextLength)),
-  orderId: dataMember('orderId', 'O'.repeat(orderIdLength)),
+  // A free text needs a field with the content `ans`.
+  merchantName: dataMember('merchantName', 'É. & '.padEnd(freeTextLength, 'M')),
+  merchantAddress: dataMember('merchantAddress', '1, É. '.padEnd(freeTextLength, 'A')),
+  orderId: dataMember('orderId', '#-'.padEnd(orderIdLength, 'O')),
 } as const satisfies { readonly [name: string]: PaymentSource };
 
 /** Values of a response. */
