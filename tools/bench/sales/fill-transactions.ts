@@ -68,7 +68,7 @@ async function takeModels(query: Database['query'], organizationId: string): Pro
 async function keepLatest(query: Database['query']): Promise<void> {
   await query(
     `CREATE TEMPORARY TABLE bench_latest AS
-      SELECT transaction_id FROM transactions ORDER BY created_at DESC LIMIT ${latestMax}`,
+      SELECT transaction_id FROM transactions ORDER BY updated_at DESC LIMIT ${latestMax}`,
   );
   for (const table of tables)
     await query(
