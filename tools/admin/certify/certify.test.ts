@@ -144,6 +144,7 @@ const partOf = ({ steps }: CaseResult, direction: 'Sent' | 'Received', field: st
     .find((message) => message.direction === direction && message.mti[1] !== '8')
     ?.parts.find((part) => part.field === field);
 
+// Spec: ACQ-20
 test('the shipped plan passes against the simulator with each table of the platform', async () => {
   await Promise.all(
     hostTableNames.map(async (name) => {
@@ -254,6 +255,7 @@ describe('a certification run', () => {
     await writeFile(plan, quickPlan);
   });
 
+  // Spec: ACQ-20
   test('the audit key signs the report, and a changed byte is found', async () => {
     const { certify, directory, env, report, run } = platform;
     const { code } = await certify(['--only', 'SALE-01', '--restart']);

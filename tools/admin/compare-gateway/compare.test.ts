@@ -166,6 +166,7 @@ describe('switchyard acquirer compare', () => {
     }
   });
 
+  // Spec: ACQ-21
   test('a gateway that differs: each field with counts and one example without card data', async () => {
     const change: ChangeMessage = ({ mti, fields }, direction) => {
       if (direction === 'FromHost' || mti.startsWith('08')) return { mti, fields };
@@ -251,6 +252,7 @@ describe('switchyard acquirer compare', () => {
     ]);
   });
 
+  // Spec: ACQ-21
   test('responses that the platform would not accept, with the reason', async () => {
     const changes: Record<string, (fields: Message['fields']) => Message['fields']> = {
       '000001': (fields) => ({ ...fields, 3: '003000' }),

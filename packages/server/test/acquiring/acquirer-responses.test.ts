@@ -117,6 +117,7 @@ describe('responses that differ from the request', { concurrency: 4 }, () => {
       await sellRefundAndCapture(await createOn(t, each));
     });
 
+  // Spec: ACQ-18
   test('without the member in the table such a host approves nothing, and each sale is reversed', async (t) => {
     const table = await ownTable('strict-table', 'iso1987-ascii', {});
     for (const responses of [
@@ -189,6 +190,7 @@ describe('a host that assigns the retrieval reference number', { concurrency: 4 
     await assertAgreement(setup);
   });
 
+  // Spec: ACQ-18
   test('a late approval brings the number of the host, and is reversed by it', async (t) => {
     assert.ok(numbering);
     const setup = await createOn(t, numbering);

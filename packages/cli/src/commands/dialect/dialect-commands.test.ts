@@ -48,6 +48,7 @@ const explainJson = async (...args: string[]) => {
   return JSON.parse(stdout) as Explained;
 };
 
+// Spec: ACQ-19
 test('check reports every mistake of a table with its line and what to do', async () => {
   const file = write(
     'wrong.json',
@@ -100,6 +101,7 @@ test('check mentions a file whose name is not that of the table', async () => {
   assert.equal((await run('dialect', 'check', write('north.json', table))).stderr, '');
 });
 
+// Spec: ACQ-19
 test('explain covers each byte of each sample message once', async () => {
   for (const name of hostTableNames) {
     const table = findHostTable(name);
@@ -348,6 +350,7 @@ const packagerXml = (extra = ''): string => {
   ].join('\n');
 };
 
+// Spec: ACQ-19
 test('import makes a table that passes the check and writes the bytes of the packager', async () => {
   const packager = write('Ascii Host.xml', packagerXml());
   const out = join(folder, 'ascii-host.json');
